@@ -1,0 +1,2 @@
+"""Heliotrope."""
+__version__ = "0.1.0"

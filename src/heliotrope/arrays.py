@@ -1,0 +1,87 @@
+"""Array types, and the checks that every number from outside passes through."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heliotrope.errors import InputError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def as_number(value: object, name: str) -> float:
+    """Return a finite real number, or say what came instead."""
+    if isinstance(value, (str, bytes, complex, np.complexfloating)):
+        raise InputError(f"{name} to be a real number", repr(value))
+    try:
+        number = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} to be a real number", repr(value)) from None
+    if number.ndim:
+        raise InputError(
+            f"{name} to be one number",
+            f"an array of shape {number.shape}",
+            "Pass a scalar, for example value.item().",
+        )
+    if not np.isfinite(number):
+        raise InputError(f"{name} to be finite", str(number), "Drop or cancel failed measurements.")
+    return float(number)
+
+
+def as_positive(value: object, name: str) -> float:
+    """Return a finite number above zero."""
+    number = as_number(value, name)
+    if number <= 0.0:
+        raise InputError(f"{name} to be above zero", repr(value))
+    return number
+
+
+def as_whole(value: object, name: str, least: int) -> int:
+    """Return a whole number of at least ``least``."""
+    number = as_number(value, name)
+    if number != int(number) or number < least:
+        raise InputError(f"{name} to be a whole number of at least {least}", repr(value))
+    return int(number)
+
+
+def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
+    """Return a finite float array of ``ndim`` dimensions that the caller cannot change later."""
+    array = _floats(values, name)
+    if array.ndim != ndim:
+        raise InputError(f"{name} to have {ndim} dimension(s)", f"shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{name} to be finite", "NaN or infinity among the values")
+    array.flags.writeable = False
+    return array
+
+
+def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:
+    """Return a finite (length,) array; one number stands for a vector of equal ones."""
+    array = np.atleast_1d(_floats(values, name))
+    if length is not None and array.shape not in ((1,), (length,)):
+        raise InputError(f"{name} to be a number or {length} numbers", f"shape {array.shape}")
+    return as_array(array if length is None else np.broadcast_to(array, (length,)), name, ndim=1)
+
+
+def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Array:
+    """Return an (n, d) array of points; a flat list of numbers is n points on a line."""
+    array = _floats(values, name)
+    if array.ndim == 1 and dimension in (None, 1):
+        array = array[:, None]
+    points = as_array(array, name, ndim=2)
+    if dimension is not None and points.shape[1] != dimension:
+        raise InputError(f"{name} to have {dimension} column(s)", f"shape {points.shape}")
+    return points
+
+
+def _floats(values: ArrayLike, name: str) -> Array:
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        text = repr(values)
+        text = text if len(text) <= 60 else text[:57] + "..."
+        raise InputError(f"{name} to be an array of real numbers", text) from None

@@ -1,0 +1,106 @@
+"""Values to JSON and back, without pickle.
+
+Registered dataclasses, scikit-learn kernels, arrays and plain values make up everything that
+describes an optimizer. Arrays are put aside under a name, so that a file can hold them as they
+are; the JSON tree then refers to them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import kernels as sklearn_kernels
+
+from heliotrope.errors import FormatError, InputError
+
+Json = Any  # what the json module reads and writes
+Arrays = dict[str, NDArray[Any]]
+T = TypeVar("T", bound=type)
+
+_REGISTERED: dict[str, type] = {}
+
+
+def register(cls: T) -> T:
+    """Let a dataclass be written and read under its own name."""
+    _REGISTERED[cls.__name__] = cls
+    return cls
+
+
+def encode(value: object, arrays: Arrays) -> Json:
+    """Turn a value into a JSON tree, putting its arrays into ``arrays``.
+
+    Examples
+    --------
+    >>> encode((1, None, np.zeros(2)), arrays := {})
+    [1, None, {'$array': 'array0'}]
+    >>> arrays
+    {'array0': array([0., 0.])}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": str(value)}
+    if isinstance(value, (list, tuple)):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, np.ndarray):
+        name = f"array{len(arrays)}"
+        arrays[name] = value
+        return {"$array": name}
+    if _REGISTERED.get(type(value).__name__) is type(value):
+        return {"$type": type(value).__name__, **_encode_fields(value, arrays)}
+    if _sklearn_kernel(type(value).__name__) is type(value):
+        return {"$kernel": type(value).__name__, **_encode_params(value, arrays)}
+    raise InputError(
+        "a policy made of this package's parts and scikit-learn's kernels",
+        f"a {type(value).__name__}",
+        "A class of your own cannot be written to a file and found again.",
+    )
+
+
+def decode(tree: Json, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Turn a JSON tree of :func:`encode` back into the value."""
+    if isinstance(tree, list):
+        return tuple(decode(item, arrays) for item in tree)
+    if not isinstance(tree, dict):
+        return tree
+    fields = {key: item for key, item in tree.items() if not key.startswith("$")}
+    if "$float" in tree:
+        return float(tree["$float"])
+    if "$array" in tree:
+        return arrays[tree["$array"]]
+    if "$type" in tree:
+        return _named(_REGISTERED.get(tree["$type"]), tree["$type"])(
+            **{key: decode(item, arrays) for key, item in fields.items()}
+        )
+    return _named(_sklearn_kernel(tree.get("$kernel", "")), tree.get("$kernel"))(
+        **{key: decode(item, arrays) for key, item in fields.items()}
+    )
+
+
+def _encode_fields(value: Any, arrays: Arrays) -> Json:
+    fields = dataclasses.fields(value)
+    return {f.name: encode(getattr(value, f.name), arrays) for f in fields if f.init}
+
+
+def _encode_params(kernel: Any, arrays: Arrays) -> Json:
+    params = kernel.get_params(deep=False)
+    return {name: encode(item, arrays) for name, item in params.items()}
+
+
+def _sklearn_kernel(name: str) -> type | None:
+    found = getattr(sklearn_kernels, name, None)
+    is_kernel = isinstance(found, type) and issubclass(found, sklearn_kernels.Kernel)
+    return found if is_kernel else None
+
+
+def _named(cls: type | None, name: object) -> type:
+    if cls is None:
+        raise FormatError("a part that this version knows", repr(name), "Update heliotrope.")
+    return cls

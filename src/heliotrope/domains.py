@@ -1,0 +1,157 @@
+"""Where one may measure: a finite set of points, or a box.
+
+A *place* is how engines name a point: its index in a Finite domain, its coordinates in a Box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heliotrope.arrays import Array, Indices, as_points, as_vector, as_whole
+from heliotrope.codec import register
+from heliotrope.errors import InputError
+
+Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
+
+_SAME = 1e-9  # coordinates closer than this share of the domain's width are the same point
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Finite:
+    """Finitely many points, one a row.
+
+    Examples
+    --------
+    >>> Finite([[0.0, 0.0], [0.5, 1.0]]).points.shape
+    (2, 2)
+    """
+
+    points: Array
+
+    def __post_init__(self) -> None:
+        points = as_points(self.points, "points")
+        if points.size == 0:
+            raise InputError("a domain of at least one point", f"shape {points.shape}")
+        object.__setattr__(self, "points", points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a point."""
+        return int(self.points.shape[1])
+
+    def places(self, x: ArrayLike) -> Indices:
+        """Return the indices of the given points; whole numbers (n,) are indices already."""
+        given = np.asarray(x)
+        if given.ndim == 1 and np.issubdtype(given.dtype, np.integer):
+            return self._checked(given)
+        points = as_points(x, "x", self.dimension)
+        return np.array([self._find(point) for point in points], dtype=np.intp)
+
+    def at(self, places: Places) -> Array:
+        """Return the coordinates of the given places."""
+        points: Array = self.points[places]
+        return points
+
+    def _checked(self, indices: NDArray[Any]) -> Indices:
+        if indices.size and not (indices.min() >= 0 and indices.max() < len(self)):
+            raise InputError(
+                f"indices from 0 to {len(self) - 1}", f"{indices.min()} to {indices.max()}"
+            )
+        return indices.astype(np.intp)
+
+    def _find(self, point: Array) -> int:
+        gaps = np.abs(self.points - point).max(axis=1)
+        nearest = int(gaps.argmin())
+        if gaps[nearest] > _SAME * (np.ptp(self.points, axis=0).max() or 1.0):
+            raise InputError(
+                "a point of the domain",
+                f"{point.tolist()}",
+                f"The nearest is {self.points[nearest].tolist()}, index {nearest}.",
+            )
+        return nearest
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Box:
+    """All points between two corners.
+
+    Examples
+    --------
+    >>> Box([0, 0], [1, 2]).dimension
+    2
+    """
+
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        for side in ("lower", "upper"):
+            object.__setattr__(self, side, as_vector(getattr(self, side), side))
+        if self.lower.shape != self.upper.shape or self.lower.size == 0:
+            raise InputError(
+                "lower and upper of one length",
+                f"shapes {self.lower.shape} and {self.upper.shape}",
+            )
+        if not np.all(self.lower < self.upper):
+            raise InputError("lower < upper in every coordinate", f"{self.lower}, {self.upper}")
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a point."""
+        return len(self.lower)
+
+    def places(self, x: ArrayLike) -> Array:
+        """Return the given points, (n, d), or complain if one lies outside."""
+        points = as_points(x, "x", self.dimension)
+        slack = _SAME * (self.upper - self.lower)
+        inside = (points >= self.lower - slack) & (points <= self.upper + slack)
+        if not inside.all():
+            outside = points[~inside.all(axis=1)][0]
+            raise InputError(
+                f"points between {self.lower.tolist()} and {self.upper.tolist()}",
+                f"{outside.tolist()}",
+            )
+        return np.clip(points, self.lower, self.upper)
+
+    def at(self, places: Places) -> Array:
+        """Return the coordinates of the given places: themselves."""
+        return places
+
+    def scaled(self, unit: Array) -> Array:
+        """Map points of the unit cube into the box."""
+        return self.lower + unit * (self.upper - self.lower)
+
+
+Domain = Finite | Box
+
+
+def are_indices(places: Places) -> bool:
+    """Tell indices (n,) from points (n, d)."""
+    return places.ndim == 1
+
+
+def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:
+    """Equally spaced points of the unit cube, or of the box between ``lower`` and ``upper``.
+
+    Examples
+    --------
+    >>> grid(50, 50).points.shape
+    (2500, 2)
+    >>> grid(3, lower=-1, upper=1).points.ravel()
+    array([-1.,  0.,  1.])
+    """
+    if not shape:
+        raise InputError("one number of points a dimension, as in grid(50, 50)", "none")
+    counts = [as_whole(count, "a grid's number of points", least=1) for count in shape]
+    box = Box(as_vector(lower, "lower", len(counts)), as_vector(upper, "upper", len(counts)))
+    axes = [np.linspace(a, b, n) for a, b, n in zip(box.lower, box.upper, counts, strict=True)]
+    return Finite(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(counts)))

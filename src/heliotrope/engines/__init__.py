@@ -1,0 +1,35 @@
+"""Engines: the posterior of the time-varying GP, kept up at every told value."""
+
+from heliotrope.engines.box import BoxEngine
+from heliotrope.engines.dense import DenseEngine
+from heliotrope.engines.finite import FiniteEngine
+from heliotrope.engines.options import (
+    BoxOptions,
+    DenseOptions,
+    EngineOptions,
+    FiniteOptions,
+    ReferenceOptions,
+    build,
+    engine_options,
+)
+from heliotrope.engines.protocol import Engine, State, Surface, Surfaced, sample
+from heliotrope.engines.reference import ReferenceEngine
+
+__all__ = [
+    "BoxEngine",
+    "BoxOptions",
+    "DenseEngine",
+    "DenseOptions",
+    "Engine",
+    "EngineOptions",
+    "FiniteEngine",
+    "FiniteOptions",
+    "ReferenceEngine",
+    "ReferenceOptions",
+    "State",
+    "Surface",
+    "Surfaced",
+    "build",
+    "engine_options",
+    "sample",
+]

@@ -1,0 +1,142 @@
+"""Any stationary time kernel: a Cholesky factor that gains a row with each observation.
+
+Symbols
+-------
+n  told evaluations        L (n, n)  factor of K o D + sigma^2 I
+z  (n,) L^{-1} (y - m), the standardized surprises in the order told
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Domain, Places
+from heliotrope.engines.protocol import State, Surface, checked_variance
+from heliotrope.engines.records import Records
+from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
+from heliotrope.priors import Prior, TimeKernel, correlation
+
+_FORGOTTEN = 1e-12  # correlation below which an observation no longer counts
+_FEWEST = 64
+
+
+class DenseEngine:
+    """Exact for any time kernel and order of telling; the cost grows with what it must remember.
+
+    Observations so old that the time kernel has decayed to nothing are dropped. ``window`` drops
+    all but that many of the newest, exact or not, where the kernel never decays.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._records = Records(self._model.no_places)
+        self._reach, self._window = _reach(prior.time), window
+        self._factor, self._z = PackedCholesky(), np.empty(0)
+        self.log_likelihood = 0.0
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        self._records.open(key, t, place)
+
+    def tell(self, key: int, y: float) -> None:
+        """Append the observation's row to the factor."""
+        t, place = self._records.get(key)
+        column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
+        variance = float(self._model.variance(place)[0])
+        row = self._factor.solve(column)
+        left = checked_variance(variance - float(row @ row), variance)
+        pivot = float(np.sqrt(left + self._model.prior.noise))
+        z = (y - float(self._model.prior.mean_at(place)[0]) - float(row @ self._z)) / pivot
+        self._factor.append(row, pivot)
+        self._z = np.append(self._z, z)
+        self.log_likelihood -= 0.5 * (z**2 + np.log(2.0 * np.pi)) + np.log(pivot)
+        self._records.close(key)
+        self._records.append(t, place, y)
+        self._forget()
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._records.close(key)
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places."""
+        W = self._whitened(t, places)
+        explained = np.einsum("nq,nq->q", W, W)
+        if count_open:
+            H = self._as_if_told(t, places, W)
+            explained += np.einsum("oq,oq->q", H, H)
+        variance = np.maximum(self._model.variance(places) - explained, 0.0)
+        return self._model.prior.mean_at(places) + W.T @ self._z, variance
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places."""
+        W = self._whitened(t, places)
+        return self._model.same_time(places) - W.T @ W
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions of x."""
+        data = self._records
+        open_t, open_places = data.open_ones()
+        times, at = np.append(data.t, open_t), np.concatenate([data.places, open_places])
+        d = self._model.decay(times, t)
+        alpha = np.zeros(len(times))
+        alpha[: len(data.t)] = self._factor.solve_transposed(self._z)
+        inverse = np.linalg.inv(self._model.noisy(times, at))
+        return Surface(self._model, at, d * alpha, d[:, None] * inverse * d)
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        likelihood = np.array(self.log_likelihood)
+        return {"log_likelihood": likelihood, "z": self._z, "factor": self._factor.packed} | (
+            self._records.state()
+        )
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        self._records.restore(state)
+        self._factor = PackedCholesky(state["factor"])
+        self._z, self.log_likelihood = state["z"], float(state["log_likelihood"])
+
+    def _whitened(self, t: float, places: Places) -> Array:
+        """W = L^{-1} k~ (n, q)."""
+        data = self._records
+        k = self._model.block(data.t, data.places, t, places)
+        return solve_lower(self._factor.full(), k)
+
+    def _as_if_told(self, t: float, places: Places, W: Array) -> Array:
+        """Rows (o, q) that open evaluations would add to W."""
+        data, (times, at) = self._records, self._records.open_ones()
+        if not len(times):
+            return W[:0]
+        known = correlation(self._model.prior.time, data.t[:, None] - times[None, :])
+        W_open = solve_lower(self._factor.full(), self._model.space.block(data.places, at) * known)
+        root = jittered_cholesky(self._model.noisy(times, at) - W_open.T @ W_open, jitter=0.0)
+        return solve_lower(root, self._model.block(times, at, t, places) - W_open.T @ W)
+
+    def _forget(self) -> None:
+        """Drop what no longer counts, once that is half of what is kept."""
+        data = self._records
+        if len(data.t) < _FEWEST:
+            return
+        kept = data.t >= data.t.max() - self._reach
+        if self._window is not None:
+            kept[np.argsort(data.t, kind="stable")[: -self._window]] = False
+        if 2 * kept.sum() > len(data.t):
+            return
+        data.keep(kept)
+        self._factor = PackedCholesky.of(self._model.noisy(data.t, data.places))
+        self._z = self._factor.solve(data.y - self._model.prior.mean_at(data.places))
+
+
+def _reach(time: TimeKernel) -> float:
+    """Return the age beyond which the time kernel is nothing; infinity if it never is."""
+    ages = np.geomspace(1e-6, 1e12, 2000)
+    c = np.abs(correlation(time, np.append(0.0, ages)))
+    alive = np.flatnonzero(c[1:] > _FORGOTTEN * c[0])
+    if not len(alive):
+        return float(ages[0])
+    return float(ages[alive[-1] + 1]) if alive[-1] + 1 < len(ages) else np.inf

@@ -1,0 +1,185 @@
+"""Exact tracking over finitely many points, at a cost that does not grow.
+
+The posterior covariance of f_t over the domain is K - V^T V, where the rows of V are what
+observations have explained. Observing appends a row, time scales all of them, and from time to
+time V is replaced by its leading directions; nothing is ever re-factorized.
+
+Symbols
+-------
+M  points        n  rows of V (n, M), stored unscaled with one weight w each
+mean (M,)        posterior mean less the prior mean
+explained (M,)   diagonal of V^T V: prior variance less posterior variance
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Finite, Places, are_indices
+from heliotrope.engines.pending import Pending
+from heliotrope.engines.protocol import State, check_not_before, checked_variance
+from heliotrope.errors import InputError
+from heliotrope.linalg import leading_rows, pivoted_cholesky, solve_lower
+from heliotrope.priors import Forgetting, Prior, Static
+
+_FEWEST_ROWS = 64
+_OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
+
+
+class FiniteEngine:
+    """The recursion over a Finite domain; the time kernel must be Static or Forgetting.
+
+    ``tolerance`` bounds how much one compression may raise a variance.
+    """
+
+    def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
+        if not isinstance(prior.time, (Static, Forgetting)):
+            raise InputError("a Static or Forgetting time for the finite engine", str(prior.time))
+        self._prior, self._rho = prior, prior.time.rho
+        self._space = prior.over(domain)
+        self._all = np.arange(len(domain))
+        self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
+        self._tolerance = tolerance or min(1e-8 * float(self._k0.max()), 1e-6 * prior.noise)
+        self._now, self.log_likelihood = -np.inf, 0.0
+        self._mean = np.zeros(len(domain))
+        self._explained = np.zeros(len(domain))
+        self._visited = np.zeros(len(domain), dtype=bool)
+        self._pending = Pending(len(domain))
+        self._take_rows(np.empty((0, len(domain))))
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation: its covariance with every point is kept until it is told."""
+        decay, i = self._decay(t), int(place[0])
+        w2 = (self._w * decay) ** 2
+        V = self._V[: len(self._w)]
+        c = self._space.block(place, self._all)[0] - (w2 * V[:, i]) @ V
+        variance = checked_variance(float(c[i]), float(self._k0[i]))
+        self._advance(t, decay)
+        mean = float(self._m0[i] + self._mean[i])
+        self._pending.add(key, c, mean, variance, self._pending.C[:, i])
+        self._visited[i] = True
+
+    def tell(self, key: int, y: float) -> None:
+        """Add the evaluation's row to V and move the mean along it."""
+        row, z, density = self._pending.condition(key, y, self._prior.noise)
+        self._mean += row * z
+        self._explained += row**2
+        self.log_likelihood += density
+        n = len(self._w)
+        self._V[n] = row
+        self._w = np.append(self._w, 1.0)
+        if n + 1 == len(self._V):
+            self._compress()
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._pending.remove(key)
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places of the domain, or at points off it."""
+        if not are_indices(places):
+            return self._predict_off_domain(t, places, count_open)
+        decay = self._decay(t)
+        explained = self._explained
+        if count_open and len(self._pending):
+            told = self._pending.as_if_told(self._prior.noise)
+            explained = explained + np.einsum("om,om->m", told, told)
+        variance = np.maximum(self._k0 - decay**2 * explained, 0.0)
+        return (self._m0 + decay * self._mean)[places], variance[places]
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t, K - V^T V."""
+        if not are_indices(places):
+            phi, A, _ = self._dictionary(t, places, count_open=False)
+            return self._space.block(places, places) - phi.T @ A @ phi
+        V = self._decay(t) * self._scaled_rows()[:, places]
+        return self._space.block(places, places) - V.T @ V
+
+    def rows(self) -> Array:
+        """Return the stored matrix V (n, M): one product with it is what a step must cost."""
+        return self._V[: len(self._w)]
+
+    def _decay(self, t: float) -> float:
+        check_not_before(t, self._now)
+        return 1.0 if np.isinf(self._now) else float(self._rho ** (t - self._now))
+
+    def _advance(self, t: float, decay: float) -> None:
+        self._now = t
+        if decay != 1.0:
+            self._mean *= decay
+            self._explained *= decay**2
+            self._w *= decay
+            self._pending.C *= decay
+
+    def _scaled_rows(self) -> Array:
+        return self.rows() * self._w[:, None]
+
+    def _compress(self) -> None:
+        """Keep the leading directions; the variances are recomputed so that rounding cannot drift.
+
+        Dropped directions raise the variance by at most the tolerance and never lower it.
+        """
+        rows = leading_rows(self._scaled_rows(), self._tolerance)
+        self._take_rows(rows)
+        self._explained = np.einsum("nm,nm->m", rows, rows)
+
+    def _take_rows(self, rows: Array) -> None:
+        n, m = rows.shape
+        self._V = np.empty((max(2 * n, _FEWEST_ROWS), m))
+        self._V[:n] = rows
+        self._w = np.ones(n)
+
+    def _predict_off_domain(
+        self, t: float, points: Places, count_open: bool
+    ) -> tuple[Array, Array]:
+        phi, A, coefficients = self._dictionary(t, points, count_open)
+        explained = np.einsum("nq,nq->q", phi, A @ phi)
+        variance = np.maximum(self._space.diagonal(points) - explained, 0.0)
+        return self._prior.mean_at(points) + phi.T @ coefficients, variance
+
+    def _dictionary(self, t: float, points: Places, count_open: bool) -> tuple[Array, Array, Array]:
+        """Whitened features (b, q) of points, and explained matrix and mean in their coordinates.
+
+        The kernel is separable, so f_t off the domain depends on the past only through f_t at the
+        visited points, of which enough are taken to span them all.
+        """
+        visited = np.flatnonzero(self._visited)
+        if not len(visited):
+            return np.zeros((0, len(points))), np.zeros((0, 0)), np.zeros(0)
+        K = self._space.block(visited, visited)
+        chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
+        B, decay = visited[chosen], self._decay(t)
+        rows = self._scaled_rows()
+        if count_open:
+            rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
+        R = decay * solve_lower(L, rows[:, B].T)
+        return (
+            solve_lower(L, self._space.block(B, points)),
+            R @ R.T,
+            decay * solve_lower(L, self._mean[B]),
+        )
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        return {
+            "clock": np.array([self._now, self.log_likelihood]),
+            "mean": self._mean,
+            "explained": self._explained,
+            "visited": self._visited,
+            "rows": self.rows(),
+            "weights": self._w,
+            "capacity": np.array(len(self._V)),
+            **self._pending.state(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        self._now, self.log_likelihood = state["clock"].tolist()
+        self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
+        self._visited, self._w = state["visited"].copy(), state["weights"].copy()
+        self._V = np.empty((int(state["capacity"]), len(self._all)))
+        self._V[: len(self._w)] = state["rows"]
+        self._pending.restore(state)

@@ -1,0 +1,109 @@
+"""Which engine, and how exact: chosen from prior and domain unless the user names one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heliotrope.arrays import as_positive, as_whole
+from heliotrope.codec import register
+from heliotrope.domains import Box, Domain, Finite
+from heliotrope.engines.box import BoxEngine
+from heliotrope.engines.dense import DenseEngine
+from heliotrope.engines.finite import FiniteEngine
+from heliotrope.engines.protocol import Engine
+from heliotrope.engines.reference import ReferenceEngine
+from heliotrope.errors import InputError
+from heliotrope.priors import Forgetting, Prior, Static
+
+
+@register
+@dataclass(frozen=True)
+class FiniteOptions:
+    """The recursion over a Finite domain; see :class:`~heliotrope.engines.FiniteEngine`."""
+
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None:
+            as_positive(self.tolerance, "tolerance")
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        if not isinstance(domain, Finite):
+            raise InputError("a Finite domain for the finite engine", "a Box")
+        return FiniteEngine(prior, domain, self.tolerance)
+
+
+@register
+@dataclass(frozen=True)
+class BoxOptions:
+    """The dictionary tracker over a Box; see :class:`~heliotrope.engines.BoxEngine`."""
+
+    tolerance: float = 1e-10
+    budget: int = 400
+
+    def __post_init__(self) -> None:
+        as_positive(self.tolerance, "tolerance")
+        as_whole(self.budget, "budget", least=2)
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        if not isinstance(domain, Box):
+            raise InputError("a Box for the box engine", "a Finite domain")
+        return BoxEngine(prior, domain, self.tolerance, self.budget)
+
+
+@register
+@dataclass(frozen=True)
+class DenseOptions:
+    """The growing Cholesky factor; see :class:`~heliotrope.engines.DenseEngine`."""
+
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.window is not None:
+            as_whole(self.window, "window", least=1)
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        return DenseEngine(prior, domain, self.window)
+
+
+@register
+@dataclass(frozen=True)
+class ReferenceOptions:
+    """The paper's formulas as they stand; see :class:`~heliotrope.engines.ReferenceEngine`."""
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        return ReferenceEngine(prior, domain)
+
+
+EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
+
+_BY_NAME: dict[str, EngineOptions] = {
+    "finite": FiniteOptions(),
+    "box": BoxOptions(),
+    "dense": DenseOptions(),
+    "reference": ReferenceOptions(),
+}
+
+
+def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
+    """Return the options that a user named, by object or by name."""
+    if not isinstance(engine, str):
+        return engine
+    if engine not in _BY_NAME:
+        raise InputError(f"one of the engines {', '.join(_BY_NAME)}", repr(engine))
+    return _BY_NAME[engine]
+
+
+def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
+    """Make the named engine, or the one that fits: exact, and at the least cost."""
+    if options is None:
+        if not isinstance(prior.time, (Static, Forgetting)):
+            options = DenseOptions()
+        else:
+            options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
+    return options.build(prior, domain)
+

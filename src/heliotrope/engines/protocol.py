@@ -1,0 +1,120 @@
+"""What every engine can do: hold the posterior of f under a prior, exactly or within a tolerance.
+
+An evaluation is first opened at its time and place and later told its value (or cancelled), so
+that results may come late and in any order. While open it shrinks the variance and leaves the
+mean alone, as in batch GP-UCB.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Places
+from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.errors import KernelError, TimeError
+from heliotrope.linalg import jittered_cholesky
+
+State = dict[str, NDArray[Any]]
+
+_ROUNDING = 1e-6  # a variance this share below zero is no rounding error
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """The posterior of a time-varying GP, given what has been told."""
+
+    log_likelihood: float  # log density of what was told: the sum of one-step predictive ones
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation at one place, (1,) indices or (1, d) points."""
+
+    def tell(self, key: int, y: float) -> None:
+        """Condition on the value of an open evaluation."""
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places, without noise; open evaluations counted or not."""
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places, by what was told alone."""
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+
+
+@runtime_checkable
+class Surfaced(Protocol):
+    """An engine whose posterior over a Box can be climbed along its gradient."""
+
+    def surface(self, t: float) -> Surface:
+        """Return mean and variance of f_t as functions of x, open evaluations counted."""
+
+
+class Surface:
+    """Posterior mean and variance as functions over a Box.
+
+    mean(x) = m0 + k(x, B) alpha;  var(x) = c(0) k(x, x) - k(x, B) Q k(B, x).
+    """
+
+    def __init__(self, model: SpaceTime, B: Array, alpha: Array, Q: Array) -> None:
+        self._model, self._space = model, model.space
+        self._B, self._alpha, self._Q = B, alpha, Q
+
+    def value(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance at X (q, d)."""
+        k = self._space.block(X, self._B)
+        explained = np.einsum("qn,qn->q", k @ self._Q, k)
+        variance = np.maximum(self._model.variance(X) - explained, 0.0)
+        return self._model.prior.mean_at(X) + k @ self._alpha, variance
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Derivatives of mean and of variance by x, each (q, d)."""
+        dk = self._space.gradient(X, self._B)
+        weights = self._space.block(X, self._B) @ self._Q
+        slope = self._model.scale * self._space.diagonal_gradient(X)
+        return (
+            np.einsum("qnd,n->qd", dk, self._alpha),
+            slope - 2.0 * np.einsum("qnd,qn->qd", dk, weights),
+        )
+
+
+def sample(
+    engine: Engine, t: float, places: Places, rng: np.random.Generator, size: int = 1
+) -> Array:
+    """Draw f_t jointly at places from the posterior, (size, len(places))."""
+    mean, _ = engine.predict(t, places, count_open=False)
+    root = jittered_cholesky(engine.covariance(t, places))
+    draws: Array = mean + rng.standard_normal((size, len(places))) @ root.T
+    return draws
+
+
+def checked_variance(variance: float, prior_variance: float) -> float:
+    """Clip what rounding took below zero; a truly negative variance is the kernel's fault."""
+    if variance < -_ROUNDING * max(prior_variance, 1e-300):
+        raise KernelError(
+            "a positive definite kernel",
+            f"a posterior variance of {variance:.3g} where the prior's is {prior_variance:.3g}",
+            "Check the kernel over the whole domain.",
+        )
+    return max(variance, 0.0)
+
+
+def check_not_before(t: float, now: float) -> None:
+    """Refuse a time before the engine's own."""
+    if t < now:
+        raise TimeError(
+            f"a time of at least {now:g}, the latest seen",
+            f"{t:g}",
+            "A belief about the past needs engine='dense'.",
+        )

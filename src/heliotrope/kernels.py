@@ -1,0 +1,203 @@
+"""Space kernels: scikit-learn's, or a matrix over a Finite domain, seen from a domain.
+
+Symbols
+-------
+n, q   numbers of places      d   dimension
+X      (q, d) points          B   (n, d) points
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    Kernel,
+    Matern,
+    Product,
+    Sum,
+    WhiteKernel,
+)
+
+from heliotrope.arrays import Array, as_array
+from heliotrope.codec import register
+from heliotrope.domains import Box, Domain, Finite, Places, are_indices
+from heliotrope.errors import KernelError
+from heliotrope.linalg import jittered_cholesky
+
+_PROBES = 64  # points at which a kernel is tried out before it is trusted
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A space kernel given as its matrix over a Finite domain, an empirical covariance say.
+
+    Examples
+    --------
+    >>> Tabulated([[2.0, 0.5], [0.5, 1.0]]).K[0, 1]
+    np.float64(0.5)
+    """
+
+    K: Array
+
+    def __init__(self, K: ArrayLike) -> None:
+        matrix = as_array(K, "K", ndim=2)
+        if matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+            raise KernelError("a square matrix K", f"shape {matrix.shape}")
+        if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * np.abs(matrix).max()):
+            raise KernelError("a symmetric matrix K", "one that is not", "Try (K + K.T) / 2.")
+        jittered_cholesky(matrix)
+        object.__setattr__(self, "K", matrix)
+
+
+SpaceKernel = Kernel | Tabulated
+
+
+class Space:
+    """A space kernel over a domain: the covariance of f_t between places, at one time."""
+
+    def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
+        self.kernel = kernel
+        self.domain = domain
+        self._nugget = _nugget(kernel, domain)
+        if isinstance(kernel, Tabulated):
+            _check_table(kernel, domain)
+        else:
+            _check_kernel(kernel, domain)
+
+    def block(self, a: Places, b: Places) -> Array:
+        """Covariance matrix between places a (n,) and b (q,)."""
+        if isinstance(self.kernel, Tabulated):
+            return self.kernel.K[np.ix_(self._indices(a), self._indices(b))]
+        block: Array = self.kernel(self._points(a), self._points(b))
+        if self._nugget is not None and are_indices(a) and are_indices(b):
+            block += np.where(a[:, None] == b[None, :], self._nugget[a][:, None], 0.0)
+        return block
+
+    def diagonal(self, a: Places) -> Array:
+        """Prior variances of places a."""
+        if isinstance(self.kernel, Tabulated):
+            return np.diag(self.kernel.K)[self._indices(a)]
+        diagonal: Array = self.kernel.diag(self._points(a))
+        return diagonal
+
+    def gradient(self, X: Array, B: Array) -> Array:
+        """Derivative of k(x, b) by x at every pair, (q, n, d); a Box only."""
+        assert isinstance(self.kernel, Kernel)
+        return kernel_gradient(self.kernel, X, B)
+
+    def diagonal_gradient(self, X: Array) -> Array:
+        """Derivative of k(x, x) by x, (q, d); a Box only."""
+        assert isinstance(self.kernel, Kernel)
+        if self.kernel.is_stationary():
+            return np.zeros_like(X)
+        return _differences(lambda points: self.kernel.diag(points), X)
+
+    def _points(self, places: Places) -> Array:
+        return self.domain.at(places) if are_indices(places) else places
+
+    def _indices(self, places: Places) -> Places:
+        return places if are_indices(places) else self.domain.places(places)
+
+
+def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
+    """Derivative of k(x, b) by x, (q, n, d): analytic for SE, Matern and their sums and products.
+
+    Other kernels are differenced.
+    """
+    if isinstance(kernel, Sum):
+        return kernel_gradient(kernel.k1, X, B) + kernel_gradient(kernel.k2, X, B)
+    if isinstance(kernel, Product):
+        left, right = kernel.k1(X, B)[:, :, None], kernel.k2(X, B)[:, :, None]
+        return kernel_gradient(kernel.k1, X, B) * right + left * kernel_gradient(kernel.k2, X, B)
+    if isinstance(kernel, ConstantKernel):
+        return np.zeros((len(X), *B.shape))
+    slope = _slope(kernel)
+    if slope is None:
+        return _differences(lambda points: kernel(points, B), X)
+    scaled = (X[:, None, :] - B[None, :, :]) / kernel.length_scale
+    r = np.sqrt(np.einsum("qnd,qnd->qn", scaled, scaled))
+    gradient: Array = -slope(r)[:, :, None] * scaled / kernel.length_scale
+    return gradient
+
+
+def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
+    """For k = h(r), r = |(x - b) / l|, return s(r) = -h'(r) / r, so that grad = -s (x - b) / l^2."""
+    if type(kernel) is RBF or (type(kernel) is Matern and kernel.nu == np.inf):
+        return lambda r: np.exp(-0.5 * r**2)
+    if type(kernel) is Matern and kernel.nu == 1.5:
+        return lambda r: 3.0 * np.exp(-np.sqrt(3.0) * r)
+    if type(kernel) is Matern and kernel.nu == 2.5:
+        return lambda r: 5.0 / 3.0 * (1.0 + np.sqrt(5.0) * r) * np.exp(-np.sqrt(5.0) * r)
+    return None
+
+
+def _differences(function: Callable[[Array], Array], X: Array) -> Array:
+    """Central differences of a function of points (q, d) -> (q, ...), as (q, ..., d)."""
+    step = 1e-6 * (1.0 + np.abs(X).max(axis=0))
+    columns = [
+        (function(X + shift) - function(X - shift)) / (2.0 * width)
+        for shift, width in zip(np.diag(step), step, strict=True)
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def _nugget(kernel: SpaceKernel, domain: Domain) -> Array | None:
+    """Variance that scikit-learn's WhiteKernel gives to each place and shares with no other."""
+    if isinstance(kernel, Tabulated) or not has_white_noise(kernel):
+        return None
+    if isinstance(domain, Box):
+        raise KernelError(
+            "a space kernel that is a function of two points",
+            "one with a WhiteKernel",
+            "In a Box, say it as Prior(noise=...).",
+        )
+    pairs = [kernel(point[None], point[None])[0, 0] for point in domain.points]
+    nugget: Array = kernel.diag(domain.points) - np.array(pairs)
+    return nugget
+
+
+def has_white_noise(kernel: Kernel) -> bool:
+    """Whether a WhiteKernel is among the parts of a scikit-learn kernel."""
+    return any(isinstance(part, WhiteKernel) for part in _parts(kernel))
+
+
+def _parts(kernel: Kernel) -> list[object]:
+    return [kernel, *kernel.get_params(deep=True).values()]
+
+
+def _check_table(kernel: Tabulated, domain: Domain) -> None:
+    if not isinstance(domain, Finite):
+        raise KernelError("a Finite domain under a Tabulated kernel", "a Box")
+    if len(kernel.K) != len(domain):
+        raise KernelError(
+            f"one row of the table for each of the domain's {len(domain)} points",
+            f"{len(kernel.K)} rows",
+        )
+
+
+def _check_kernel(kernel: Kernel, domain: Domain) -> None:
+    """Try the kernel at some points of the domain: shapes, finite values, positive definite."""
+    rng = np.random.default_rng(0)
+    if isinstance(domain, Box):
+        points = domain.scaled(rng.random((_PROBES, domain.dimension)))
+    else:
+        points = domain.points[rng.permutation(len(domain))[:_PROBES]]
+    try:
+        matrix = kernel(points)
+    except ValueError as error:
+        raise KernelError(
+            f"a kernel over points of {domain.dimension} coordinate(s)",
+            f"{kernel}, which fails there ({error})",
+            "An anisotropic kernel needs one length scale a coordinate.",
+        ) from error
+    if not np.all(np.isfinite(matrix)):
+        raise KernelError("finite kernel values", f"NaN or infinity from {kernel}")
+    if not np.allclose(matrix, matrix.T):
+        raise KernelError("a symmetric kernel", str(kernel))
+    jittered_cholesky(matrix)

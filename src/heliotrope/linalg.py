@@ -1,0 +1,141 @@
+"""Structured linear algebra that the engines share: small, pure where it can be.
+
+Symbols
+-------
+n   rows of a factor        N   length of the state (points, or dictionary points)
+R   (n, N) rows whose R^T R is the covariance that observations have explained
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, cholesky, lapack, solve_triangular
+
+from heliotrope.arrays import Array
+from heliotrope.errors import KernelError
+
+JITTER = 1e-10  # the one jitter: share of the mean variance added before factorizing a kernel
+
+
+def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
+    """Lower Cholesky factor of a positive semi-definite matrix, jitter on its diagonal.
+
+    Raises KernelError when the matrix has a negative eigenvalue larger than the jitter.
+    """
+    scale = float(np.mean(np.diag(K))) if len(K) else 1.0
+    try:
+        lower: Array = cholesky(K + jitter * scale * np.eye(len(K)), lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        least = float(np.linalg.eigvalsh(K)[0])
+        raise KernelError(
+            "a positive semi-definite kernel matrix",
+            f"one with the eigenvalue {least:.3g}",
+            "Check the kernel, or lift the matrix's small eigenvalues to zero.",
+        ) from None
+    return lower
+
+
+def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:
+    """Choose points until no other has more than ``tolerance`` of variance left.
+
+    Returns the chosen indices (r,) and the lower factor L (r, r) of K[chosen][:, chosen].
+    """
+    factor, pivots, rank, _ = lapack.dpstrf(K, tol=tolerance, lower=1)
+    return pivots[:rank] - 1, np.tril(factor[:rank, :rank])
+
+
+def leading_rows(R: Array, tolerance: float) -> Array:
+    """Fewest rows S such that R^T R - S^T S is positive and at most ``tolerance`` anywhere.
+
+    R^T R = sum_k l_k v_k v_k^T over the eigenpairs (l_k, v_k); the rows of S are sqrt(l_k) v_k.
+    Eigenpairs come from the small (n, n) matrix R R^T. A dropped direction lowers the explained
+    variance at a point by l_k v_k^2 <= l_k.
+    """
+    values, vectors = np.linalg.eigh(R @ R.T)
+    kept = values > tolerance
+    return vectors[:, kept].T @ R
+
+
+def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
+    """Solve L X = B, or L^T X = B."""
+    solution: Array = solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
+    return solution
+
+
+class PackedCholesky:
+    """The factor of a symmetric matrix that gains rows: A = L L^T, stored row after row.
+
+    A triangular solve on a view of a growing square buffer would copy it each time; rows packed
+    one after another are what BLAS calls the packed upper triangle of L^T, solved as it lies.
+    """
+
+    def __init__(self, packed: Array | None = None) -> None:
+        self._buffer = np.empty(64) if packed is None else packed
+        self._used = 0 if packed is None else len(packed)
+
+    @classmethod
+    def of(cls, A: Array) -> PackedCholesky:
+        """Factor a whole matrix."""
+        L = cholesky(A, lower=True, check_finite=False) if len(A) else A
+        return cls(L[np.tril_indices(len(A))])
+
+    def __len__(self) -> int:
+        return (int(np.sqrt(8 * self._used + 1)) - 1) // 2
+
+    @property
+    def packed(self) -> Array:
+        """The rows of L, one after another."""
+        return self._buffer[: self._used]
+
+    def append(self, row: Array, pivot: float) -> None:
+        """Add the last row of the factor: L row = the new column, pivot^2 = what is left."""
+        stop = self._used + len(row) + 1
+        if stop > len(self._buffer):
+            self._buffer = np.concatenate([self._buffer, np.empty(stop)])
+        self._buffer[self._used : stop - 1] = row
+        self._buffer[stop - 1] = pivot
+        self._used = stop
+
+    def solve(self, b: Array) -> Array:
+        """Solve L x = b for one right-hand side."""
+        return self._solve(b, trans=1)
+
+    def solve_transposed(self, b: Array) -> Array:
+        """Solve L^T x = b for one right-hand side."""
+        return self._solve(b, trans=0)
+
+    def full(self) -> Array:
+        """Return L as a square array."""
+        lower = np.zeros((len(self), len(self)))
+        lower[np.tril_indices(len(self))] = self.packed
+        return lower
+
+    def _solve(self, b: Array, trans: int) -> Array:
+        if not len(self):
+            return np.zeros(0)
+        solution: Array = blas.dtpsv(len(self), self.packed, b, trans=trans)
+        return solution
+
+
+def least_missed(L: Array, A: Array, m: Array, count: int) -> NDArray[np.intp]:
+    """Choose ``count`` of n dictionary points such that dropping the others loses least.
+
+    With K = L L^T, alpha = L^{-T} m and Q = L^{-T} A L^{-1}, dropping point j changes the mean at
+    that point by alpha_j / (K^{-1})_jj and what is explained there by Q_jj / (K^{-1})_jj^2. The
+    point of least (alpha_j^2 + Q_jj) / (K^{-1})_jj^2 goes, and the three are brought up to date:
+    with e = K^{-1}[:, j] / (K^{-1})_jj, each is projected by I - e e_j^T.
+    """
+    inverse = solve_lower(L, np.eye(len(L)))
+    P, Q, alpha = inverse.T @ inverse, inverse.T @ A @ inverse, inverse.T @ m
+    kept = np.ones(len(L), dtype=bool)
+    for _ in range(len(L) - count):
+        diagonal = np.where(kept, P.diagonal(), 1.0)
+        loss = np.where(kept, (alpha**2 + Q.diagonal()) / diagonal**2, np.inf)
+        j = int(loss.argmin())
+        e = P[:, j] / P[j, j]
+        alpha = alpha - e * alpha[j]
+        Q = Q - np.outer(e, Q[j]) - np.outer(Q[j], e) + Q[j, j] * np.outer(e, e)
+        P = P - np.outer(e, P[j])
+        kept[j] = False
+    return np.flatnonzero(kept)

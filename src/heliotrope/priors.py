@@ -1,0 +1,149 @@
+"""What is believed before measuring: space kernel x time kernel, noise and mean.
+
+Cov[f_s(x), f_t(x')] = c(|s - t|) k(x, x'). The paper's model (eq:tv_model0, eq:tv_model) is
+c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, Kernel
+
+from heliotrope.arrays import Array, as_array, as_number
+from heliotrope.codec import register
+from heliotrope.domains import Domain, Finite, Places, are_indices
+from heliotrope.errors import InputError, KernelError
+from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise
+
+
+@register
+@dataclass(frozen=True)
+class Static:
+    """Nothing changes: c(dt) = 1."""
+
+    @property
+    def rho(self) -> float:
+        """Correlation over one unit of time."""
+        return 1.0
+
+
+@register
+@dataclass(frozen=True)
+class Forgetting:
+    """The paper's drift: a share ``epsilon`` of the function is new after each unit of time.
+
+    Examples
+    --------
+    >>> Forgetting(0.19).rho
+    0.9
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        epsilon = as_number(self.epsilon, "epsilon")
+        if not 0.0 <= epsilon <= 1.0:
+            raise InputError("epsilon between 0 and 1", repr(self.epsilon))
+        object.__setattr__(self, "epsilon", epsilon)
+
+    @property
+    def rho(self) -> float:
+        """Correlation over one unit of time, sqrt(1 - epsilon)."""
+        return float(np.sqrt(1.0 - self.epsilon))
+
+
+Markov = Static | Forgetting
+TimeKernel = Markov | Kernel
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A time-varying Gaussian process: f ~ GP(mean, space x time), measured with noise.
+
+    Parameters
+    ----------
+    space
+        Any scikit-learn kernel, or :class:`~heliotrope.kernels.Tabulated`.
+    time
+        :class:`Static`, :class:`Forgetting`, or any stationary scikit-learn kernel over time.
+    noise
+        Variance of the measurement noise, sigma^2.
+    mean
+        A number, or one for each point of a Finite domain.
+
+    Examples
+    --------
+    >>> Prior(RBF(0.2), Forgetting(0.01), noise=0.01).noise
+    0.01
+    """
+
+    space: SpaceKernel = field(default_factory=lambda: RBF(0.2))
+    time: TimeKernel = field(default_factory=Static)
+    noise: float = 0.01
+    mean: float | Array = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, (Kernel, Tabulated)):
+            raise KernelError("a scikit-learn kernel or Tabulated(K) as space", repr(self.space))
+        _check_time(self.time)
+        noise = as_number(self.noise, "noise")
+        if noise <= 0.0:
+            raise InputError(
+                "a positive noise variance",
+                repr(self.noise),
+                "For exact measurements use a millionth of the function's variance.",
+            )
+        object.__setattr__(self, "noise", noise)
+        flat = isinstance(self.mean, (int, float, np.number))
+        mean = as_number(self.mean, "mean") if flat else as_array(self.mean, "mean", ndim=1)
+        object.__setattr__(self, "mean", mean)
+
+    def over(self, domain: Domain) -> Space:
+        """Return the space kernel seen from a domain, having checked that the two fit."""
+        if isinstance(self.mean, np.ndarray) and not (
+            isinstance(domain, Finite) and len(domain) == len(self.mean)
+        ):
+            raise InputError(
+                "a mean vector over a Finite domain, one value a point",
+                f"{len(self.mean)} values for {_size(domain)}",
+            )
+        return Space(self.space, domain)
+
+    def mean_at(self, places: Places) -> Array:
+        """Prior mean at places of a domain that fits."""
+        if not isinstance(self.mean, np.ndarray):
+            return np.full(len(places), self.mean)
+        if not are_indices(places):
+            raise InputError(
+                "points of the domain, where the prior mean is a vector over it",
+                "other points",
+                "Give the prior a number as its mean.",
+            )
+        mean: Array = self.mean[places]
+        return mean
+
+
+def correlation(time: TimeKernel, dt: Array) -> Array:
+    """c(dt) of a time kernel; c(0) is a factor of the variance where it is not 1."""
+    if isinstance(time, (Static, Forgetting)):
+        return np.asarray(time.rho ** np.abs(dt))
+    flat = np.abs(np.ravel(dt))[:, None]
+    return np.asarray(time(flat, np.zeros((1, 1)))).reshape(np.shape(dt))
+
+
+def _check_time(time: TimeKernel) -> None:
+    if isinstance(time, (Static, Forgetting)):
+        return
+    if not isinstance(time, Kernel):
+        raise KernelError("Static(), Forgetting(epsilon) or a scikit-learn kernel as time", repr(time))
+    if not time.is_stationary():
+        raise KernelError("a stationary kernel over time", str(time))
+    if has_white_noise(time):
+        raise KernelError("a time kernel without a WhiteKernel", str(time), "Say it as noise.")
+
+
+def _size(domain: Domain) -> str:
+    return f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"
