@@ -1,2 +1,71 @@
-"""Heliotrope."""
+"""Heliotrope: find what is best now, of a noisy function that keeps changing.
+
+Names are loaded when they are first used, so that ``import heliotrope`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heliotrope.choosing import UCB as UCB
+    from heliotrope.choosing import ConstantBeta as ConstantBeta
+    from heliotrope.choosing import LogBeta as LogBeta
+    from heliotrope.choosing import RBeta as RBeta
+    from heliotrope.choosing import TVBeta as TVBeta
+    from heliotrope.domains import Box as Box
+    from heliotrope.domains import Finite as Finite
+    from heliotrope.domains import grid as grid
+    from heliotrope.errors import HeliotropeError as HeliotropeError
+    from heliotrope.kernels import Tabulated as Tabulated
+    from heliotrope.optimizer import Optimizer as Optimizer
+    from heliotrope.optimizer import Suggestion as Suggestion
+    from heliotrope.policies import Belief as Belief
+    from heliotrope.policies import gp_ucb as gp_ucb
+    from heliotrope.policies import r_gp_ucb as r_gp_ucb
+    from heliotrope.policies import tv_gp_ucb as tv_gp_ucb
+    from heliotrope.policies import uniform as uniform
+    from heliotrope.priors import Forgetting as Forgetting
+    from heliotrope.priors import Prior as Prior
+    from heliotrope.priors import Static as Static
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "Belief": "policies",
+    "Box": "domains",
+    "ConstantBeta": "choosing",
+    "Finite": "domains",
+    "Forgetting": "priors",
+    "HeliotropeError": "errors",
+    "LogBeta": "choosing",
+    "Optimizer": "optimizer",
+    "Prior": "priors",
+    "RBeta": "choosing",
+    "Static": "priors",
+    "Suggestion": "optimizer",
+    "TVBeta": "choosing",
+    "Tabulated": "kernels",
+    "UCB": "choosing",
+    "gp_ucb": "policies",
+    "grid": "domains",
+    "r_gp_ucb": "policies",
+    "tv_gp_ucb": "policies",
+    "uniform": "policies",
+}
+_SUBMODULES = {"choosing", "domains", "engines", "environments", "errors", "policies", "priors"}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _SUBMODULES:
+        return import_module(f"heliotrope.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'heliotrope' has no attribute {name!r}")
+    value = getattr(import_module(f"heliotrope.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -130,6 +130,10 @@ class Box:
         """Map points of the unit cube into the box."""
         return self.lower + unit * (self.upper - self.lower)
 
+    def unit(self, points: Array) -> Array:
+        """Map points of the box into the unit cube."""
+        return (points - self.lower) / (self.upper - self.lower)
+
 
 Domain = Finite | Box
 

@@ -78,6 +78,11 @@ class Surface:
         variance = np.maximum(self._model.variance(X) - explained, 0.0)
         return self._model.prior.mean_at(X) + k @ self._alpha, variance
 
+    def best_points(self, count: int) -> Array:
+        """The points behind the posterior where its mean is highest, at most ``count``."""
+        mean, _ = self.value(self._B)
+        return self._B[np.argsort(-mean, kind="stable")[:count]]
+
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Derivatives of mean and of variance by x, each (q, d)."""
         dk = self._space.gradient(X, self._B)

@@ -1,0 +1,18 @@
+"""How to choose the next point: schedules of beta, acquisitions, and their maximization."""
+
+from heliotrope.choosing.acquisitions import UCB, Acquisition
+from heliotrope.choosing.schedules import Beta, ConstantBeta, LogBeta, RBeta, TVBeta, as_beta
+from heliotrope.choosing.search import argmax, climb
+
+__all__ = [
+    "UCB",
+    "Acquisition",
+    "Beta",
+    "ConstantBeta",
+    "LogBeta",
+    "RBeta",
+    "TVBeta",
+    "argmax",
+    "as_beta",
+    "climb",
+]

@@ -1,0 +1,49 @@
+"""Acquisitions: what a point is worth trying, from its posterior mean and deviation alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.choosing.schedules import Beta, as_beta
+from heliotrope.codec import register
+
+
+@runtime_checkable
+class Acquisition(Protocol):
+    """A score of mean and deviation; the point of the highest is chosen."""
+
+    def value(self, t: float, mean: Array, std: Array) -> Array:
+        """Score of points with these means and deviations at time t."""
+
+    def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Derivatives of the score by mean and by deviation."""
+
+
+@register
+@dataclass(frozen=True)
+class UCB:
+    """Upper confidence bound, mean + sqrt(beta_t) std (the argmax line of both algorithms).
+
+    Examples
+    --------
+    >>> UCB(4.0).value(1, np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    array([2., 1.])
+    """
+
+    beta: Beta
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", as_beta(self.beta))
+
+    def value(self, t: float, mean: Array, std: Array) -> Array:
+        """Score of points with these means and deviations at time t."""
+        return mean + sqrt(self.beta(t)) * std
+
+    def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Derivatives of the score by mean and by deviation."""
+        return np.ones_like(mean), np.full_like(std, sqrt(self.beta(t)))

@@ -1,0 +1,94 @@
+"""Maximizing an acquisition: over all points of a Finite domain, or by climbing in a Box."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats.qmc import Sobol
+
+from heliotrope.arrays import Array
+from heliotrope.choosing.acquisitions import Acquisition
+from heliotrope.domains import Box
+from heliotrope.engines import Surface
+
+_TIE = 1e-12  # values this close, relative to the largest, are equal
+_CANDIDATES = 512
+_ANCHORS = 8  # visited points of highest mean
+_NEIGHBOURS = 8  # candidates around each of them
+_STARTS = 4
+_APART = 0.1  # share of the box's width
+_LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
+
+
+def argmax(values: Array, rng: np.random.Generator) -> int:
+    """Index of the largest value; ties are broken by the generator.
+
+    Examples
+    --------
+    >>> argmax(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0))
+    1
+    """
+    top = values.max()
+    ties = np.flatnonzero(values >= top - _TIE * (1.0 + abs(top)))
+    return int(ties[0] if len(ties) == 1 else rng.choice(ties))
+
+
+def climb(
+    surface: Surface, acquisition: Acquisition, t: float, box: Box, rng: np.random.Generator
+) -> Array:
+    """Point of the box with the highest acquisition found, (d,).
+
+    Sobol candidates and the best visited points with some neighbours are scored; the best few
+    that lie apart are climbed together by L-BFGS-B, in coordinates of the unit cube.
+    """
+
+    def score(unit: Array) -> Array:
+        mean, variance = surface.value(box.scaled(unit))
+        return acquisition.value(t, mean, np.sqrt(variance))
+
+    def descent(flat: Array) -> tuple[float, Array]:
+        """Return minus the sum of the starts' scores, and its gradient."""
+        points = box.scaled(flat.reshape(-1, box.dimension))
+        mean, variance = surface.value(points)
+        std = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+        by_mean, by_std = acquisition.slopes(t, mean, std)
+        d_mean, d_variance = surface.gradient(points)
+        slope = by_mean[:, None] * d_mean + (by_std / (2.0 * std))[:, None] * d_variance
+        value = -float(acquisition.value(t, mean, std).sum())
+        return value, -(slope * (box.upper - box.lower)).ravel()
+
+    candidates = _candidates(box, rng, box.unit(surface.best_points(_ANCHORS)))
+    starts = _apart(candidates, score(candidates))
+    bounds = [(0.0, 1.0)] * starts.size
+    found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
+    finalists = np.vstack([starts, found.x.reshape(starts.shape)])
+    return box.scaled(finalists[argmax(score(finalists), rng)])
+
+
+def _candidates(box: Box, rng: np.random.Generator, anchors: Array) -> Array:
+    """Sobol points, shifted at random, and anchors with neighbours at several distances."""
+    d = box.dimension
+    spread = (_sobol(d) + rng.random(d)) % 1.0
+    steps = rng.standard_normal((len(anchors), _NEIGHBOURS, d))
+    steps *= rng.choice([0.003, 0.01, 0.03, 0.1], size=(len(anchors), _NEIGHBOURS, 1))
+    near = (anchors[:, None, :] + steps).reshape(-1, d)
+    return np.vstack([spread, anchors, np.clip(near, 0.0, 1.0)])
+
+
+def _apart(candidates: Array, values: Array) -> Array:
+    """Best candidates, no two of them close to each other."""
+    chosen: list[Array] = []
+    for i in np.argsort(-values, kind="stable"):
+        if all(np.abs(candidates[i] - other).max() > _APART for other in chosen):
+            chosen.append(candidates[i])
+        if len(chosen) == _STARTS:
+            break
+    return np.array(chosen)
+
+
+@cache
+def _sobol(dimension: int) -> Array:
+    points: Array = Sobol(dimension, scramble=False).random(_CANDIDATES)
+    return points

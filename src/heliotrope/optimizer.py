@@ -1,0 +1,277 @@
+"""The ask/tell shell around a policy: the one thing here that changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope import archive, codec
+from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
+from heliotrope.domains import Box, Domain, Finite, Places
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    FormatError,
+    InputError,
+    TimeError,
+    UnknownSuggestionError,
+)
+from heliotrope.history import History, Observation
+from heliotrope.policies import Agent, Belief, Policy
+
+_FORMAT, _VERSION = "heliotrope.optimizer", 1
+_TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """Evaluate f at point ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
+
+    id: int
+    t: float
+    x: Array
+    index: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The point believed best at time ``t``: where, how high and how sure."""
+
+    t: float
+    x: Array
+    index: int | None
+    mean: float
+    std: float
+
+
+class Optimizer:
+    """Ask where to measure, tell what came, and track the moving maximum.
+
+    Asking is a pure function of the seed and of what was asked and told before. A call that
+    raises one of this package's errors leaves the optimizer as it was.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> opt = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(ht.Prior(time=ht.Forgetting(0.01))), seed=0)
+    >>> s = opt.ask()
+    >>> opt.tell(s, 1.5)
+    >>> opt.best().index == s.index
+    True
+    """
+
+    def __init__(self, domain: Domain, policy: Policy, seed: int = 0) -> None:
+        if not isinstance(domain, (Finite, Box)):
+            raise InputError("a Finite domain or a Box", repr(domain))
+        if not isinstance(policy, Policy):
+            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+        self._domain, self._policy = domain, policy
+        self._seed = as_whole(seed, "seed", least=0)
+        self._agent = policy.start(domain)
+        self._history = History(domain.dimension)
+        self._open: dict[int, Suggestion] = {}
+        self._asked = 0
+        self._latest = -np.inf  # of all times asked for or told
+
+    @property
+    def domain(self) -> Domain:
+        """Where one may measure."""
+        return self._domain
+
+    @property
+    def policy(self) -> Policy:
+        """How points are chosen."""
+        return self._policy
+
+    @property
+    def history(self) -> History:
+        """What was told, in the order of telling: a sequence, with whole columns t, x, y, index."""
+        return self._history
+
+    @property
+    def open(self) -> tuple[Suggestion, ...]:
+        """Suggestions that wait for their results, oldest first."""
+        return tuple(self._open.values())
+
+    def ask(self, t: float | None = None) -> Suggestion:
+        """Suggest where to measure at time t; by default 1, then one unit after the latest time.
+
+        Several may be open at once. Open ones shrink the variance and leave the mean alone, so
+        the next suggestion lies elsewhere. Times may repeat but never run backwards.
+        """
+        t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
+        place = self._agent.choose(t, self._generator())
+        suggestion = self._suggestion(self._asked, t, place)
+        self._agent.open(suggestion.id, t, place)
+        self._open[suggestion.id] = suggestion
+        self._asked += 1
+        self._latest = t
+        return suggestion
+
+    def tell(self, suggestion: Suggestion | int, y: float) -> None:
+        """Take the measured value for a suggestion (or its id), late or in any order."""
+        suggestion, y = self._lookup(suggestion), as_number(y, "y")
+        self._agent.tell(suggestion.id, y)
+        del self._open[suggestion.id]
+        s = suggestion
+        self._history.append(Observation(s.t, s.x, y, s.index, s.id))
+
+    def cancel(self, suggestion: Suggestion | int) -> None:
+        """Give up an evaluation that failed: as if it had not been asked for."""
+        suggestion = self._lookup(suggestion)
+        self._agent.cancel(suggestion.id)
+        del self._open[suggestion.id]
+
+    def tell_many(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
+        """Take values measured elsewhere: times (n,), points (n, d) or indices (n,), values (n,).
+
+        Use it to start from past data. Times before the latest one are inserted where they
+        belong, by going through the whole history once more.
+        """
+        times, values = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1)
+        places = self._domain.places(x)
+        if not len(times) == len(values) == len(places):
+            raise InputError(
+                "as many times as points and values",
+                f"{len(times)} times, {len(places)} points, {len(values)} values",
+            )
+        points = self._domain.at(places)
+        added = [
+            Observation(float(times[i]), points[i], float(values[i]), self._index(places[i : i + 1]))
+            for i in np.argsort(times, kind="stable")
+        ]
+        if added and added[0].t >= self._latest:
+            agent = self._policy.start(self._domain)
+            agent.restore(self._agent.state())
+            self._feed(agent, added)
+        else:
+            agent = self._policy.start(self._domain)
+            self._feed(agent, [*self._history, *added, *self._open.values()])
+        self._agent = agent
+        self._latest = max(self._latest, *(observation.t for observation in added), -np.inf)
+        for observation in added:
+            self._history.append(observation)
+
+    def belief(
+        self, t: float | None = None, X: ArrayLike | None = None, *, count_open: bool = True
+    ) -> Belief:
+        """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
+
+        By default t is the latest time. The deviation counts open suggestions as if they had been
+        measured, as the next ask will; ``count_open=False`` counts only what was told.
+        """
+        t = max(self._latest, 0.0) if t is None else as_number(t, "t")
+        places = self._belief_places(X)
+        mean, variance = self._agent.predict(t, places, count_open=count_open)
+        points = self._domain.at(places) if places.ndim == 1 else places
+        return Belief(t, points, mean, np.sqrt(variance))
+
+    def best(self, t: float | None = None) -> Best:
+        """The point of highest posterior mean at time t, by default the latest; changes nothing."""
+        t = max(self._latest, 0.0) if t is None else as_number(t, "t")
+        place = self._agent.best(t, self._generator(purpose=1))
+        mean, variance = self._agent.predict(t, place, count_open=False)
+        x, index = self._domain.at(place)[0], self._index(place)
+        return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file: versioned JSON and plain arrays, no pickle."""
+        arrays: codec.Arrays = {}
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "domain": codec.encode(self._domain, arrays),
+            "policy": codec.encode(self._policy, arrays),
+            "seed": self._seed,
+            "asked": self._asked,
+            "latest": codec.encode(float(self._latest), arrays),
+            "open": [[s.id, s.t] for s in self._open.values()],
+        }
+        arrays["open_x"] = np.array([s.x for s in self._open.values()])
+        arrays |= {f"history/{name}": array for name, array in self._history.state().items()}
+        arrays |= {f"agent/{name}": array for name, array in self._agent.state().items()}
+        archive.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Optimizer:
+        """Read a file of :meth:`save`; what it asks next is what the saved one would have."""
+        header, arrays = archive.read(path, _FORMAT, _VERSION)
+        try:
+            domain = codec.decode(header["domain"], arrays)
+            optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
+            optimizer._restore(header, arrays)
+        except (KeyError, IndexError, TypeError, AttributeError, InputError) as error:
+            raise FormatError(
+                "a saved optimizer", f"{path}, whose parts do not fit ({error!r})"
+            ) from error
+        return optimizer
+
+    def _restore(self, header: codec.Json, arrays: codec.Arrays) -> None:
+        self._asked, self._latest = header["asked"], codec.decode(header["latest"], arrays)
+        for (key, t), x in zip(header["open"], arrays["open_x"], strict=True):
+            place = self._domain.places(x[None, :])
+            self._open[key] = self._suggestion(key, t, place)
+        self._history = History.restored(_part(arrays, "history/"))
+        self._agent.restore(_part(arrays, "agent/"))
+
+    def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
+        """Let an agent see evaluations, told and open, in the order of their times."""
+        for event in sorted(events, key=lambda event: event.t):
+            place = self._domain.places(np.array([event.index]) if event.index is not None else event.x[None])
+            if isinstance(event, Suggestion):
+                agent.open(event.id, event.t, place)
+            else:
+                agent.open(_TOLD_AT_ONCE, event.t, place)
+                agent.tell(_TOLD_AT_ONCE, event.y)
+
+    def _generator(self, purpose: int = 0) -> np.random.Generator:
+        """One generator an ask, so that a replayed history gives the same suggestions."""
+        return np.random.default_rng([self._seed, self._asked, purpose])
+
+    def _checked_time(self, t: float) -> float:
+        t = as_number(t, "t")
+        if t < self._latest:
+            raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
+        return t
+
+    def _suggestion(self, key: int, t: float, place: Places) -> Suggestion:
+        x = np.array(self._domain.at(place)[0])
+        x.flags.writeable = False
+        return Suggestion(key, t, x, self._index(place))
+
+    def _index(self, place: Places) -> int | None:
+        return int(place[0]) if isinstance(self._domain, Finite) else None
+
+    def _lookup(self, suggestion: Suggestion | int) -> Suggestion:
+        key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise InputError("a Suggestion or its id", repr(suggestion))
+        known = self._open.get(int(key))
+        if known is None and 0 <= key < self._asked:
+            raise ClosedSuggestionError(
+                "an open suggestion", f"suggestion {key}, which was told or cancelled before"
+            )
+        if known is None or not _same(known, suggestion):
+            raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
+        return known
+
+    def _belief_places(self, X: ArrayLike | None) -> Places:
+        if X is not None:
+            return as_points(X, "X", self._domain.dimension)
+        if isinstance(self._domain, Finite):
+            return np.arange(len(self._domain))
+        raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
+
+
+def _same(known: Suggestion, given: Suggestion | int) -> bool:
+    """Whether a suggestion is the one of that id, and not another optimizer's."""
+    if not isinstance(given, Suggestion):
+        return True
+    return given.t == known.t and np.array_equal(given.x, known.x)
+
+
+def _part(arrays: codec.Arrays, prefix: str) -> codec.Arrays:
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,21 @@
+"""Policies: each a composition of prior, memory and acquisition, or one without a GP."""
+
+from heliotrope.policies.gp import GPPolicy, gp_ucb, r_gp_ucb, tv_gp_ucb
+from heliotrope.policies.memories import KeepAll, Memory, Restart
+from heliotrope.policies.protocol import Agent, Belief, Policy
+from heliotrope.policies.random import Uniform, uniform
+
+__all__ = [
+    "Agent",
+    "Belief",
+    "GPPolicy",
+    "KeepAll",
+    "Memory",
+    "Policy",
+    "Restart",
+    "Uniform",
+    "gp_ucb",
+    "r_gp_ucb",
+    "tv_gp_ucb",
+    "uniform",
+]

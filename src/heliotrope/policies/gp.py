@@ -1,0 +1,196 @@
+"""The GP policies: prior x memory x acquisition, and the named ones as short factories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.arrays import Array
+from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, argmax, climb
+from heliotrope.codec import register
+from heliotrope.domains import Box, Domain, Finite, Places
+from heliotrope.engines import (
+    Engine,
+    EngineOptions,
+    State,
+    Surfaced,
+    build,
+    engine_options,
+)
+from heliotrope.errors import InputError, KernelError, TimeError
+from heliotrope.policies.memories import KeepAll, Memory, Restart
+from heliotrope.policies.random import random_place
+from heliotrope.priors import Forgetting, Prior, Static
+
+First: TypeAlias = Literal["random"] | int | ArrayLike | None
+"""The first point: "random", an index, a point, or None for what the acquisition says."""
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class GPPolicy:
+    """Believe by ``prior``, remember by ``memory``, choose by ``acquisition``.
+
+    ``first`` is the very first point, if nothing has been told before; ``engine`` names an engine
+    ("finite", "box", "dense", "reference", or options) in place of the one that fits.
+    """
+
+    prior: Prior
+    acquisition: Acquisition
+    memory: Memory = KeepAll()
+    first: First = None
+    engine: str | EngineOptions | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prior, Prior):
+            raise InputError("a Prior as the first argument", repr(self.prior))
+        object.__setattr__(self, "engine", engine_options(self.engine))
+        if isinstance(self.first, str) and self.first != "random":
+            raise InputError("first to be 'random', an index or a point", repr(self.first))
+
+    def start(self, domain: Domain) -> GPAgent:
+        """Return a fresh agent over a domain."""
+        return GPAgent(self, domain)
+
+
+def gp_ucb(
+    prior: Prior,
+    beta: Beta | float = LogBeta(),
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """GP-UCB (Srinivas et al. 2012): the function is taken to stand still.
+
+    The prior's own time kernel is replaced by Static, so that one prior serves all policies.
+    """
+    return GPPolicy(replace(prior, time=Static()), UCB(beta), KeepAll(), first, engine)
+
+
+def r_gp_ucb(
+    prior: Prior,
+    every: float,
+    beta: Beta | float = LogBeta(),
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """R-GP-UCB (Algorithm alg:R): GP-UCB that begins anew every ``every`` units of time."""
+    return GPPolicy(replace(prior, time=Static()), UCB(beta), Restart(every), first, engine)
+
+
+def tv_gp_ucb(
+    prior: Prior,
+    beta: Beta | float = LogBeta(),
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """TV-GP-UCB (Algorithm alg:TV): what was seen long ago counts for less.
+
+    The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel.
+    """
+    return GPPolicy(prior, UCB(beta), KeepAll(), first, engine)
+
+
+class GPAgent:
+    """A GP policy at work: one engine, renewed when the memory begins a new epoch."""
+
+    def __init__(self, policy: GPPolicy, domain: Domain) -> None:
+        self._policy, self._domain = policy, domain
+        self._engine = self._fresh()
+        self._epoch: int | None = None
+        self._keys: set[int] = set()  # open in the present epoch
+        self._began = False
+        self._first = _first_place(policy.first, domain)
+        if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
+            raise KernelError("an engine for a Box", type(self._engine).__name__)
+
+    def choose(self, t: float, rng: np.random.Generator) -> Places:
+        """Return the place of highest acquisition at time t, or the first point."""
+        if not self._began and self._policy.first is not None:
+            return random_place(self._domain, rng) if self._first is None else self._first
+        return self._maximize(self._policy.acquisition, t, rng)
+
+    def best(self, t: float, rng: np.random.Generator) -> Places:
+        """Return the place of highest posterior mean at time t."""
+        return self._maximize(UCB(0.0), t, rng)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
+        epoch = self._policy.memory.epoch(t)
+        engine = self._engine if epoch == self._epoch else self._fresh()
+        engine.open(key, t, place)
+        if epoch != self._epoch:
+            self._epoch, self._engine, self._keys = epoch, engine, set()
+        self._keys.add(key)
+        self._began = True
+
+    def tell(self, key: int, y: float) -> None:
+        """Take a value; one of an epoch that is over no longer counts."""
+        if key in self._keys:
+            self._engine.tell(key, y)
+            self._keys.remove(key)
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        if key in self._keys:
+            self._engine.cancel(key)
+            self._keys.remove(key)
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Mean and variance of f_t by what counts at time t."""
+        return self._engine_at(t).predict(t, places, count_open=count_open)
+
+    def state(self) -> State:
+        """Everything the agent knows, as arrays."""
+        return {
+            "epoch": np.array([] if self._epoch is None else [self._epoch]),
+            "keys": np.array(sorted(self._keys), dtype=np.int64),
+            "began": np.array(self._began),
+        } | {f"engine_{name}": array for name, array in self._engine.state().items()}
+
+    def restore(self, state: State) -> None:
+        """Become the agent whose :meth:`state` this was."""
+        epoch = state["epoch"].tolist()
+        self._epoch = int(epoch[0]) if epoch else None
+        self._keys = set(state["keys"].tolist())
+        self._began = bool(state["began"])
+        prefix = "engine_"
+        self._engine.restore(
+            {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
+        )
+
+    def _fresh(self) -> Engine:
+        options = self._policy.engine
+        assert not isinstance(options, str)
+        return build(self._policy.prior, self._domain, options)
+
+    def _engine_at(self, t: float) -> Engine:
+        """The engine whose data count at time t: the present one, or one without any."""
+        epoch = self._policy.memory.epoch(t)
+        if self._epoch is None or epoch == self._epoch:
+            return self._engine
+        if epoch < self._epoch:
+            raise TimeError("a time since the latest restart", f"{t:g}, which is forgotten")
+        return self._fresh()
+
+    def _maximize(self, acquisition: Acquisition, t: float, rng: np.random.Generator) -> Places:
+        engine = self._engine_at(t)
+        if isinstance(self._domain, Box):
+            assert isinstance(engine, Surfaced)
+            return climb(engine.surface(t), acquisition, t, self._domain, rng)[None, :]
+        mean, variance = engine.predict(t, np.arange(len(self._domain)))
+        return np.array([argmax(acquisition.value(t, mean, np.sqrt(variance)), rng)])
+
+
+def _first_place(first: First, domain: Domain) -> Places | None:
+    """Return the place of a first point that was given; None where none was."""
+    if first is None or isinstance(first, str):
+        return None
+    if isinstance(domain, Finite) and isinstance(first, (int, np.integer)):
+        return domain.places(np.array([first]))
+    return domain.places(np.reshape(np.asarray(first, dtype=float), (1, -1)))

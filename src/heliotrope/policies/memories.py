@@ -1,0 +1,51 @@
+"""What is remembered: which past evaluations count at time t."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+from typing import Protocol, runtime_checkable
+
+from heliotrope.arrays import as_positive
+from heliotrope.codec import register
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """Time cut into epochs: at time t only evaluations of t's own epoch count."""
+
+    def epoch(self, t: float) -> int:
+        """Return the epoch of time t, never less than an earlier time's."""
+
+
+@register
+@dataclass(frozen=True)
+class KeepAll:
+    """Everything counts for ever."""
+
+    def epoch(self, t: float) -> int:  # noqa: ARG002
+        """Return the only epoch."""
+        return 0
+
+
+@register
+@dataclass(frozen=True)
+class Restart:
+    """Begin anew every so many units of time: before steps 1, N + 1, 2 N + 1, ...
+
+    Algorithm alg:R's "t mod N = 1" never holds for N = 1; this is what it means.
+
+    Examples
+    --------
+    >>> [Restart(2).epoch(t) for t in (1, 2, 3, 4, 5)]
+    [0, 0, 1, 1, 2]
+    """
+
+    every: float
+
+    def __post_init__(self) -> None:
+        as_positive(self.every, "every")
+
+    def epoch(self, t: float) -> int:
+        """Return the number of restarts before time t."""
+        return floor((t - 1.0) / self.every)

@@ -1,0 +1,62 @@
+"""What a policy is: a description that starts an agent, which chooses and learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Domain, Places
+from heliotrope.engines import State
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of f_t: posterior mean and deviation at points.
+
+    The deviation is of f itself, without measurement noise.
+    """
+
+    t: float
+    points: Array
+    mean: Array
+    std: Array
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """The state of a policy at work. Evaluations go by keys; places are the domain's."""
+
+    def choose(self, t: float, rng: np.random.Generator) -> Places:
+        """Return one place to evaluate at time t; changes nothing."""
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+
+    def tell(self, key: int, y: float) -> None:
+        """Take the value of an open evaluation."""
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Mean and variance of f_t; changes nothing."""
+
+    def best(self, t: float, rng: np.random.Generator) -> Places:
+        """Return the one place of highest posterior mean at time t; changes nothing."""
+
+    def state(self) -> State:
+        """Everything the agent knows, as arrays."""
+
+    def restore(self, state: State) -> None:
+        """Become the agent whose :meth:`state` this was."""
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """An immutable description of how to choose."""
+
+    def start(self, domain: Domain) -> Agent:
+        """Return a fresh agent over a domain, having checked that policy and domain fit."""

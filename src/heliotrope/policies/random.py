@@ -1,0 +1,77 @@
+"""Choosing at random: what every other policy must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.codec import register
+from heliotrope.domains import Domain, Finite, Places
+from heliotrope.engines import State
+from heliotrope.errors import NoBeliefError
+
+
+@register
+@dataclass(frozen=True)
+class Uniform:
+    """Every point is as likely as any other, at all times."""
+
+    def start(self, domain: Domain) -> UniformAgent:
+        """Return an agent over a domain."""
+        return UniformAgent(domain)
+
+
+def uniform() -> Uniform:
+    """Return the policy that chooses at random."""
+    return Uniform()
+
+
+class UniformAgent:
+    """An agent that learns nothing."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def choose(self, t: float, rng: np.random.Generator) -> Places:  # noqa: ARG002
+        """Return a random place."""
+        return random_place(self._domain, rng)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+
+    def tell(self, key: int, y: float) -> None:
+        """Take the value of an open evaluation."""
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Refuse: there is no belief."""
+        _refuse()
+
+    def best(self, t: float, rng: np.random.Generator) -> Places:
+        """Refuse: there is no belief."""
+        _refuse()
+
+    def state(self) -> State:
+        """Return nothing."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Take over nothing."""
+
+
+def random_place(domain: Domain, rng: np.random.Generator) -> Places:
+    """Draw one place of a domain."""
+    if isinstance(domain, Finite):
+        return np.array([rng.integers(len(domain))])
+    return domain.scaled(rng.random((1, domain.dimension)))
+
+
+def _refuse() -> NoReturn:
+    raise NoBeliefError(
+        "a policy with a model of f", "the uniform policy", "Use tv_gp_ucb for a belief."
+    )
