@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,6 +15,8 @@ Indices = NDArray[np.intp]
 
 def as_number(value: object, name: str) -> float:
     """Return a finite real number, or say what came instead."""
+    if type(value) is float and isfinite(value):
+        return value
     if isinstance(value, (str, bytes, complex, np.complexfloating)):
         raise InputError(f"{name} to be a real number", repr(value))
     try:

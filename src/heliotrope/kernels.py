@@ -29,6 +29,7 @@ from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
 from heliotrope.linalg import jittered_cholesky
 
+_ROW_CACHE = 2**24  # bytes
 _PROBES = 64  # points at which a kernel is tried out before it is trusted
 
 
@@ -65,6 +66,7 @@ class Space:
         self.kernel = kernel
         self.domain = domain
         self._nugget = _nugget(kernel, domain)
+        self._rows: dict[int, Array] = {}
         if isinstance(kernel, Tabulated):
             _check_table(kernel, domain)
         else:
@@ -78,6 +80,19 @@ class Space:
         if self._nugget is not None and are_indices(a) and are_indices(b):
             block += np.where(a[:, None] == b[None, :], self._nugget[a][:, None], 0.0)
         return block
+
+    def row(self, i: int) -> Array:
+        """Covariance of point i with every point of a Finite domain, (M,); not to be changed.
+
+        A bandit returns to few points, so the latest rows are kept.
+        """
+        row = self._rows.pop(i, None)
+        if row is None:
+            row = self._row(i)
+            if len(self._rows) * row.nbytes >= _ROW_CACHE:
+                del self._rows[next(iter(self._rows))]
+        self._rows[i] = row  # at the end: the least recently used stands first
+        return row
 
     def diagonal(self, a: Places) -> Array:
         """Prior variances of places a."""
@@ -97,6 +112,15 @@ class Space:
         if self.kernel.is_stationary():
             return np.zeros_like(X)
         return _differences(lambda points: self.kernel.diag(points), X)
+
+    def _row(self, i: int) -> Array:
+        if isinstance(self.kernel, Tabulated):
+            return self.kernel.K[i]
+        points = self.domain.points
+        row: Array = self.kernel(points[i : i + 1], points)[0]
+        if self._nugget is not None:
+            row[i] += self._nugget[i]
+        return row
 
     def _points(self, places: Places) -> Array:
         return self.domain.at(places) if are_indices(places) else places

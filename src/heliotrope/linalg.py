@@ -45,16 +45,29 @@ def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:
     return pivots[:rank] - 1, np.tril(factor[:rank, :rank])
 
 
-def leading_rows(R: Array, tolerance: float) -> Array:
-    """Fewest rows S such that R^T R - S^T S is positive and at most ``tolerance`` anywhere.
+def low_rank_root(K: Array, tolerance: float) -> Array:
+    """F (n, r) with F F^T = K up to ``tolerance`` on the diagonal, for drawing from N(0, K)."""
+    factor, pivots, rank, _ = lapack.dpstrf(K, tol=tolerance, lower=1)
+    root = np.empty((len(K), rank))
+    root[pivots - 1] = np.tril(factor)[:, :rank]
+    return root
 
-    R^T R = sum_k l_k v_k v_k^T over the eigenpairs (l_k, v_k); the rows of S are sqrt(l_k) v_k.
-    Eigenpairs come from the small (n, n) matrix R R^T. A dropped direction lowers the explained
-    variance at a point by l_k v_k^2 <= l_k.
+
+def leading_rows(R: Array, tolerance: float) -> Array:
+    """Few rows S such that R^T R - S^T S is positive, and nowhere on its diagonal above tolerance.
+
+    R^T R = sum_k l_k v_k v_k^T over orthonormal v_k, and the rows of S are sqrt(l_k) v_k; they
+    come from the eigenvectors of the small (n, n) matrix R R^T. Without the directions of
+    l_k <= l the diagonal loses sum_k l_k v_k^2 <= l, which is the first cut; the second adds up
+    what is lost exactly, up to l_k / N beyond which a row alone loses more than the tolerance.
     """
-    values, vectors = np.linalg.eigh(R @ R.T)
-    kept = values > tolerance
-    return vectors[:, kept].T @ R
+    values, vectors = np.linalg.eigh(R @ R.T)  # rising
+    first = int(np.searchsorted(values, 0.5 * tolerance))
+    S: Array = vectors[:, first:].T @ R
+    doubtful = S[: int(np.searchsorted(values, tolerance * R.shape[1])) - first]
+    lost = np.einsum("nm,nm->m", R, R) - np.einsum("nm,nm->m", S, S)
+    lost_up_to = lost + np.cumsum(doubtful**2, axis=0)
+    return S[int(np.count_nonzero(lost_up_to.max(axis=1, initial=0.0) <= tolerance)) :]
 
 
 def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope import archive, codec
-from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
+from heliotrope.arrays import Array, as_array, as_number, as_points
 from heliotrope.domains import Box, Domain, Finite, Places
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -21,6 +21,7 @@ from heliotrope.errors import (
 )
 from heliotrope.history import History, Observation
 from heliotrope.policies import Agent, Belief, Policy
+from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
 _TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
@@ -69,7 +70,7 @@ class Optimizer:
         if not isinstance(policy, Policy):
             raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
         self._domain, self._policy = domain, policy
-        self._seed = as_whole(seed, "seed", least=0)
+        self._stream = Stream(seed)
         self._agent = policy.start(domain)
         self._history = History(domain.dimension)
         self._open: dict[int, Suggestion] = {}
@@ -103,7 +104,7 @@ class Optimizer:
         the next suggestion lies elsewhere. Times may repeat but never run backwards.
         """
         t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
-        place = self._agent.choose(t, self._generator())
+        place = self._agent.choose(t, self._stream.at(self._asked))
         suggestion = self._suggestion(self._asked, t, place)
         self._agent.open(suggestion.id, t, place)
         self._open[suggestion.id] = suggestion
@@ -172,7 +173,7 @@ class Optimizer:
     def best(self, t: float | None = None) -> Best:
         """The point of highest posterior mean at time t, by default the latest; changes nothing."""
         t = max(self._latest, 0.0) if t is None else as_number(t, "t")
-        place = self._agent.best(t, self._generator(purpose=1))
+        place = self._agent.best(t, self._stream.at(self._asked, purpose=1))
         mean, variance = self._agent.predict(t, place, count_open=False)
         x, index = self._domain.at(place)[0], self._index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
@@ -185,7 +186,7 @@ class Optimizer:
             "version": _VERSION,
             "domain": codec.encode(self._domain, arrays),
             "policy": codec.encode(self._policy, arrays),
-            "seed": self._seed,
+            "seed": self._stream.seed,
             "asked": self._asked,
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t] for s in self._open.values()],
@@ -226,10 +227,6 @@ class Optimizer:
             else:
                 agent.open(_TOLD_AT_ONCE, event.t, place)
                 agent.tell(_TOLD_AT_ONCE, event.y)
-
-    def _generator(self, purpose: int = 0) -> np.random.Generator:
-        """One generator an ask, so that a replayed history gives the same suggestions."""
-        return np.random.default_rng([self._seed, self._asked, purpose])
 
     def _checked_time(self, t: float) -> float:
         t = as_number(t, "t")

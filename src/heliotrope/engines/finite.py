@@ -46,14 +46,14 @@ class FiniteEngine:
         self._explained = np.zeros(len(domain))
         self._visited = np.zeros(len(domain), dtype=bool)
         self._pending = Pending(len(domain))
-        self._take_rows(np.empty((0, len(domain))))
+        self._V, self._w = np.empty((0, len(domain))), np.empty(0)
+        self._take_rows(self._V)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation: its covariance with every point is kept until it is told."""
         decay, i = self._decay(t), int(place[0])
-        w2 = (self._w * decay) ** 2
-        V = self._V[: len(self._w)]
-        c = self._space.block(place, self._all)[0] - (w2 * V[:, i]) @ V
+        V, w = self.rows(), self._w[: self._n] * decay
+        c = self._space.row(i) - (w**2 * V[:, i]) @ V
         variance = checked_variance(float(c[i]), float(self._k0[i]))
         self._advance(t, decay)
         mean = float(self._m0[i] + self._mean[i])
@@ -66,10 +66,9 @@ class FiniteEngine:
         self._mean += row * z
         self._explained += row**2
         self.log_likelihood += density
-        n = len(self._w)
-        self._V[n] = row
-        self._w = np.append(self._w, 1.0)
-        if n + 1 == len(self._V):
+        self._V[self._n], self._w[self._n] = row, 1.0
+        self._n += 1
+        if self._n == self._capacity:
             self._compress()
 
     def cancel(self, key: int) -> None:
@@ -100,7 +99,7 @@ class FiniteEngine:
 
     def rows(self) -> Array:
         """Return the stored matrix V (n, M): one product with it is what a step must cost."""
-        return self._V[: len(self._w)]
+        return self._V[: self._n]
 
     def _decay(self, t: float) -> float:
         check_not_before(t, self._now)
@@ -115,22 +114,26 @@ class FiniteEngine:
             self._pending.C *= decay
 
     def _scaled_rows(self) -> Array:
-        return self.rows() * self._w[:, None]
+        return self.rows() * self._w[: self._n, None]
 
     def _compress(self) -> None:
         """Keep the leading directions; the variances are recomputed so that rounding cannot drift.
 
         Dropped directions raise the variance by at most the tolerance and never lower it.
         """
-        rows = leading_rows(self._scaled_rows(), self._tolerance)
+        self._V[: self._n] *= self._w[: self._n, None]
+        rows = leading_rows(self.rows(), self._tolerance)
         self._take_rows(rows)
         self._explained = np.einsum("nm,nm->m", rows, rows)
 
     def _take_rows(self, rows: Array) -> None:
-        n, m = rows.shape
-        self._V = np.empty((max(2 * n, _FEWEST_ROWS), m))
-        self._V[:n] = rows
-        self._w = np.ones(n)
+        """Hold these rows, with room for as many again before the next compression."""
+        self._n = len(rows)
+        self._capacity = max(2 * self._n, _FEWEST_ROWS)
+        if len(self._V) < self._capacity:
+            self._V = np.empty((self._capacity, rows.shape[1]))
+            self._w = np.empty(self._capacity)
+        self._V[: self._n], self._w[: self._n] = rows, 1.0
 
     def _predict_off_domain(
         self, t: float, points: Places, count_open: bool
@@ -170,8 +173,8 @@ class FiniteEngine:
             "explained": self._explained,
             "visited": self._visited,
             "rows": self.rows(),
-            "weights": self._w,
-            "capacity": np.array(len(self._V)),
+            "weights": self._w[: self._n],
+            "capacity": np.array(self._capacity),
             **self._pending.state(),
         }
 
@@ -179,7 +182,8 @@ class FiniteEngine:
         """Become the engine whose :meth:`state` this was."""
         self._now, self.log_likelihood = state["clock"].tolist()
         self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
-        self._visited, self._w = state["visited"].copy(), state["weights"].copy()
-        self._V = np.empty((int(state["capacity"]), len(self._all)))
-        self._V[: len(self._w)] = state["rows"]
+        self._visited = state["visited"].copy()
+        self._take_rows(state["rows"])
+        self._w[: self._n] = state["weights"]
+        self._capacity = int(state["capacity"])
         self._pending.restore(state)

@@ -14,7 +14,10 @@ m  (o,) posterior mean of g
 
 from __future__ import annotations
 
+from math import log, pi, sqrt
+
 import numpy as np
+from numpy.typing import NDArray
 
 from heliotrope.arrays import Array
 from heliotrope.engines.protocol import State
@@ -35,10 +38,13 @@ class Pending:
 
     def add(self, key: int, c: Array, mean: float, variance: float, with_others: Array) -> None:
         """Open g with its covariance c (N,) with the state and with_others (o,) with the rest."""
-        self._keys.append(key)
-        self.C = np.vstack([self.C, c])
-        self._G = np.block([[self._G, with_others[:, None]], [with_others, np.array([variance])]])
+        o = len(self)
+        G = np.empty((o + 1, o + 1))
+        G[:o, :o], G[o, :o], G[:o, o], G[o, o] = self._G, with_others, with_others, variance
+        self._G = G
+        self.C = np.concatenate([self.C, c[None, :]])
         self._m = np.append(self._m, mean)
+        self._keys.append(key)
 
     def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
         """Observe g + noise = y; return the state's gain row u, the surprise z, the log density.
@@ -47,22 +53,22 @@ class Pending:
         covariance loses u u^T, and the other open evaluations are conditioned alike.
         """
         j = self._keys.index(key)
-        s = float(np.sqrt(self._G[j, j] + noise))
-        u, others, z = self.C[j] / s, self._G[j] / s, (y - self._m[j]) / s
-        self.remove(key)
-        others = np.delete(others, j)
-        self._m += others * z
-        self._G -= np.outer(others, others)
-        self.C -= np.outer(others, u)
-        return u, float(z), float(-0.5 * (z**2 + np.log(2.0 * np.pi)) - np.log(s))
+        s = sqrt(self._G[j, j] + noise)
+        u, others, z = self.C[j] / s, self._G[j] / s, float(self._m[j] - y) / -s
+        kept = self.remove(key)
+        if len(self):
+            others = others[kept]
+            self._m += others * z
+            self._G -= np.outer(others, others)
+            self.C -= np.outer(others, u)
+        return u, z, -0.5 * (z**2 + log(2.0 * pi)) - log(s)
 
-    def remove(self, key: int) -> None:
-        """Drop g without its value."""
-        j = self._keys.index(key)
-        del self._keys[j]
-        self.C = np.delete(self.C, j, axis=0)
-        self._G = np.delete(np.delete(self._G, j, axis=0), j, axis=1)
-        self._m = np.delete(self._m, j)
+    def remove(self, key: int) -> NDArray[np.bool_]:
+        """Drop g without its value; return which of the open evaluations stay."""
+        kept = np.array([other != key for other in self._keys])
+        self._keys.remove(key)
+        self.C, self._m, self._G = self.C[kept], self._m[kept], self._G[kept][:, kept]
+        return kept
 
     def as_if_told(self, noise: float) -> Array:
         """Rows H (o, N): H^T H is what all open evaluations would explain of the state."""
