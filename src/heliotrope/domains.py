@@ -6,6 +6,7 @@ A *place* is how engines name a point: its index in a Finite domain, its coordin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,11 @@ class Finite:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @cached_property
+    def indices(self) -> Indices:
+        """All places, (M,)."""
+        return np.arange(len(self.points))
 
     @property
     def dimension(self) -> int:

@@ -235,9 +235,12 @@ class Optimizer:
         return t
 
     def _suggestion(self, key: int, t: float, place: Places) -> Suggestion:
-        x = np.array(self._domain.at(place)[0])
+        if isinstance(self._domain, Finite):
+            index = int(place[0])
+            return Suggestion(key, t, self._domain.points[index], index)
+        x = np.array(place[0])
         x.flags.writeable = False
-        return Suggestion(key, t, x, self._index(place))
+        return Suggestion(key, t, x)
 
     def _index(self, place: Places) -> int | None:
         return int(place[0]) if isinstance(self._domain, Finite) else None
@@ -259,13 +262,13 @@ class Optimizer:
         if X is not None:
             return as_points(X, "X", self._domain.dimension)
         if isinstance(self._domain, Finite):
-            return np.arange(len(self._domain))
+            return self._domain.indices
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
 
 
 def _same(known: Suggestion, given: Suggestion | int) -> bool:
     """Whether a suggestion is the one of that id, and not another optimizer's."""
-    if not isinstance(given, Suggestion):
+    if given is known or not isinstance(given, Suggestion):
         return True
     return given.t == known.t and np.array_equal(given.x, known.x)
 

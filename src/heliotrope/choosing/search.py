@@ -30,9 +30,9 @@ def argmax(values: Array, rng: np.random.Generator) -> int:
     >>> argmax(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0))
     1
     """
-    top = values.max()
-    ties = np.flatnonzero(values >= top - _TIE * (1.0 + abs(top)))
-    return int(ties[0] if len(ties) == 1 else rng.choice(ties))
+    best = int(values.argmax())
+    tied = values >= values[best] - _TIE * (1.0 + abs(values[best]))
+    return best if np.count_nonzero(tied) == 1 else int(rng.choice(np.flatnonzero(tied)))
 
 
 def climb(

@@ -46,7 +46,7 @@ class BoxEngine:
         self._now, self.log_likelihood = -np.inf, 0.0
         self._B = np.empty((0, domain.dimension))
         self._L, self._A, self._m = np.empty((0, 0)), np.empty((0, 0)), np.empty(0)
-        self._pending = Pending(0)
+        self._pending = Pending()
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; its point joins the dictionary if it is new to it."""
@@ -62,7 +62,7 @@ class BoxEngine:
         c = phi - self._A @ phi
         mean = float(self._model.prior.mean_at(place)[0] + phi @ self._m)
         variance = max(float(phi @ c), 0.0) + residual
-        self._pending.add(key, c, mean, variance, self._pending.C @ phi)
+        self._pending.add(key, c, mean, variance, self._pending.covariances(phi))
 
     def tell(self, key: int, y: float) -> None:
         """One rank-one Kalman update."""
@@ -137,7 +137,7 @@ class BoxEngine:
         if decay != 1.0:
             self._m *= decay
             self._A *= decay**2
-            self._pending.C *= decay
+            self._pending.scale(decay)
 
     def _join(self, place: Places, phi: Array, residual: float) -> None:
         """Add a point: one more row of L and one more coordinate that nothing has explained."""
@@ -147,16 +147,15 @@ class BoxEngine:
         L[n, :n], L[n, n] = phi, np.sqrt(residual)
         self._L, self._A, self._m = L, A, np.append(self._m, 0.0)
         self._B = np.vstack([self._B, place])
-        self._pending.C = np.hstack([self._pending.C, np.zeros((len(self._pending), 1))])
+        self._pending.transform(lambda c: np.append(c, 0.0))
 
     def _prune(self) -> None:
         """Drop the points that the posterior misses least, and whiten over the rest anew."""
         kept = least_missed(self._L, self._A, self._m, int(_SLACK * self._budget))
-        mean, C = self._L @ self._m, self._L @ self._pending.C.T
-        explained = self._L @ self._A @ self._L.T
+        old, mean, explained = self._L, self._L @ self._m, self._L @ self._A @ self._L.T
         self._B = self._B[kept]
         self._L = cholesky(self._model.space.block(self._B, self._B), lower=True)
         self._m = solve_lower(self._L, mean[kept])
-        self._pending.C = solve_lower(self._L, C[kept]).T
         half = solve_lower(self._L, explained[np.ix_(kept, kept)])
         self._A = solve_lower(self._L, half.T)
+        self._pending.transform(lambda c: solve_lower(self._L, (old @ c)[kept]))

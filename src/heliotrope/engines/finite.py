@@ -23,7 +23,7 @@ from heliotrope.errors import InputError
 from heliotrope.linalg import leading_rows, pivoted_cholesky, solve_lower
 from heliotrope.priors import Forgetting, Prior, Static
 
-_FEWEST_ROWS = 64
+_LEAST_ROOM = 320  # rows between compressions, where fewer would cost more than they save
 _OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
 
 
@@ -38,14 +38,14 @@ class FiniteEngine:
             raise InputError("a Static or Forgetting time for the finite engine", str(prior.time))
         self._prior, self._rho = prior, prior.time.rho
         self._space = prior.over(domain)
-        self._all = np.arange(len(domain))
+        self._all = domain.indices
         self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
-        self._tolerance = tolerance or min(1e-8 * float(self._k0.max()), 1e-6 * prior.noise)
+        self._tolerance = tolerance or min(1e-9 * float(self._k0.max()), 1e-7 * prior.noise)
         self._now, self.log_likelihood = -np.inf, 0.0
         self._mean = np.zeros(len(domain))
         self._explained = np.zeros(len(domain))
         self._visited = np.zeros(len(domain), dtype=bool)
-        self._pending = Pending(len(domain))
+        self._pending = Pending()
         self._V, self._w = np.empty((0, len(domain))), np.empty(0)
         self._take_rows(self._V)
 
@@ -57,7 +57,7 @@ class FiniteEngine:
         variance = checked_variance(float(c[i]), float(self._k0[i]))
         self._advance(t, decay)
         mean = float(self._m0[i] + self._mean[i])
-        self._pending.add(key, c, mean, variance, self._pending.C[:, i])
+        self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
         self._visited[i] = True
 
     def tell(self, key: int, y: float) -> None:
@@ -87,7 +87,8 @@ class FiniteEngine:
             told = self._pending.as_if_told(self._prior.noise)
             explained = explained + np.einsum("om,om->m", told, told)
         variance = np.maximum(self._k0 - decay**2 * explained, 0.0)
-        return (self._m0 + decay * self._mean)[places], variance[places]
+        mean = self._m0 + decay * self._mean
+        return (mean, variance) if places is self._all else (mean[places], variance[places])
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t, K - V^T V."""
@@ -110,8 +111,8 @@ class FiniteEngine:
         if decay != 1.0:
             self._mean *= decay
             self._explained *= decay**2
-            self._w *= decay
-            self._pending.C *= decay
+            self._w[: self._n] *= decay
+            self._pending.scale(decay)
 
     def _scaled_rows(self) -> Array:
         return self.rows() * self._w[: self._n, None]
@@ -128,10 +129,10 @@ class FiniteEngine:
 
     def _take_rows(self, rows: Array) -> None:
         """Hold these rows, with room for as many again before the next compression."""
-        self._n = len(rows)
-        self._capacity = max(2 * self._n, _FEWEST_ROWS)
+        self._n, M = rows.shape
+        self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * M))
         if len(self._V) < self._capacity:
-            self._V = np.empty((self._capacity, rows.shape[1]))
+            self._V = np.empty((self._capacity, M))
             self._w = np.empty(self._capacity)
         self._V[: self._n], self._w[: self._n] = rows, 1.0
 
@@ -156,7 +157,7 @@ class FiniteEngine:
         chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
         B, decay = visited[chosen], self._decay(t)
         rows = self._scaled_rows()
-        if count_open:
+        if count_open and len(self._pending):
             rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
         R = decay * solve_lower(L, rows[:, B].T)
         return (

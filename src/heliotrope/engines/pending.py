@@ -8,33 +8,42 @@ evaluation a step and no replay.
 Symbols
 -------
 o  open evaluations        N  length of the engine's state u_t
-C  (o, N) posterior covariance of g with the state      G  (o, o) of g with itself
-m  (o,) posterior mean of g
+c  (N,) posterior covariance of one g with the state
+G  (o, o) posterior covariance of all g with each other
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import log, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heliotrope.arrays import Array
 from heliotrope.engines.protocol import State
 from heliotrope.linalg import jittered_cholesky, solve_lower
 
 
+_NONE = np.empty((0, 0))
+
+
+@dataclass
+class _Open:
+    key: int
+    c: Array
+    mean: float
+
+
 class Pending:
     """The open evaluations and how they co-vary with an engine's state."""
 
-    def __init__(self, length: int) -> None:
-        self._keys: list[int] = []
-        self.C = np.empty((0, length))
-        self._G = np.empty((0, 0))
-        self._m = np.empty(0)
+    def __init__(self) -> None:
+        self._open: list[_Open] = []
+        self._G = _NONE
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._open)
 
     def add(self, key: int, c: Array, mean: float, variance: float, with_others: Array) -> None:
         """Open g with its covariance c (N,) with the state and with_others (o,) with the rest."""
@@ -42,48 +51,71 @@ class Pending:
         G = np.empty((o + 1, o + 1))
         G[:o, :o], G[o, :o], G[:o, o], G[o, o] = self._G, with_others, with_others, variance
         self._G = G
-        self.C = np.concatenate([self.C, c[None, :]])
-        self._m = np.append(self._m, mean)
-        self._keys.append(key)
+        self._open.append(_Open(key, c, mean))
+
+    def covariances(self, weights: Array) -> Array:
+        """Covariance (o,) of each g with the combination weights . u_t of the state."""
+        return np.array([g.c @ weights for g in self._open])
+
+    def covariances_at(self, i: int) -> Array:
+        """Covariance (o,) of each g with coordinate i of the state."""
+        return np.array([g.c[i] for g in self._open])
+
+    def scale(self, decay: float) -> None:
+        """Let time pass: the state's covariance with the past shrinks."""
+        for g in self._open:
+            g.c *= decay
+
+    def transform(self, change: Callable[[Array], Array]) -> None:
+        """Follow a linear change of the state's coordinates."""
+        for g in self._open:
+            g.c = change(g.c)
 
     def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
         """Observe g + noise = y; return the state's gain row u, the surprise z, the log density.
 
-        s^2 = G_jj + sigma^2;  u = C_j / s;  z = (y - m_j) / s. The state's mean gains u z, its
+        s^2 = G_jj + sigma^2;  u = c_j / s;  z = (y - m_j) / s. The state's mean gains u z, its
         covariance loses u u^T, and the other open evaluations are conditioned alike.
         """
-        j = self._keys.index(key)
-        s = sqrt(self._G[j, j] + noise)
-        u, others, z = self.C[j] / s, self._G[j] / s, float(self._m[j] - y) / -s
-        kept = self.remove(key)
-        if len(self):
-            others = others[kept]
-            self._m += others * z
-            self._G -= np.outer(others, others)
-            self.C -= np.outer(others, u)
+        j = self._find(key)
+        g, s = self._open[j], sqrt(self._G[j, j] + noise)
+        u, z = g.c / s, (y - g.mean) / s
+        if len(self) > 1:
+            shares = self._G[j] / s
+            self._G -= np.outer(shares, shares)
+            for other, share in zip(self._open, shares.tolist(), strict=True):
+                other.mean += share * z
+                other.c -= share * u
+        self._delete(j)
         return u, z, -0.5 * (z**2 + log(2.0 * pi)) - log(s)
 
-    def remove(self, key: int) -> NDArray[np.bool_]:
-        """Drop g without its value; return which of the open evaluations stay."""
-        kept = np.array([other != key for other in self._keys])
-        self._keys.remove(key)
-        self.C, self._m, self._G = self.C[kept], self._m[kept], self._G[kept][:, kept]
-        return kept
+    def remove(self, key: int) -> None:
+        """Drop g without its value."""
+        self._delete(self._find(key))
 
     def as_if_told(self, noise: float) -> Array:
         """Rows H (o, N): H^T H is what all open evaluations would explain of the state."""
-        if not self._keys:
-            return self.C
         root = jittered_cholesky(self._G + noise * np.eye(len(self)), jitter=0.0)
-        return solve_lower(root, self.C)
+        return solve_lower(root, np.array([g.c for g in self._open]))
 
     def state(self) -> State:
         """Return the arrays."""
-        keys = np.array(self._keys, dtype=np.int64)
-        return {"open_keys": keys, "open_C": self.C, "open_G": self._G, "open_m": self._m}
+        return {
+            "open_keys": np.array([g.key for g in self._open], dtype=np.int64),
+            "open_c": np.array([g.c for g in self._open]),
+            "open_mean": np.array([g.mean for g in self._open]),
+            "open_G": self._G,
+        }
 
     def restore(self, state: State) -> None:
         """Take over the arrays of :meth:`state`."""
-        self._keys = state["open_keys"].tolist()
-        self.C, self._G = state["open_C"].copy(), state["open_G"].copy()
-        self._m = state["open_m"].copy()
+        columns = state["open_keys"].tolist(), state["open_c"], state["open_mean"].tolist()
+        self._open = [_Open(key, c.copy(), mean) for key, c, mean in zip(*columns, strict=True)]
+        self._G = state["open_G"].copy()
+
+    def _find(self, key: int) -> int:
+        return next(j for j, g in enumerate(self._open) if g.key == key)
+
+    def _delete(self, j: int) -> None:
+        del self._open[j]
+        self._G = np.delete(np.delete(self._G, j, axis=0), j, axis=1) if self._open else _NONE

@@ -122,10 +122,11 @@ class GPAgent:
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
         epoch = self._policy.memory.epoch(t)
-        engine = self._engine if epoch == self._epoch else self._fresh()
+        engine = self._engine if self._epoch in (None, epoch) else self._fresh()
         engine.open(key, t, place)
-        if epoch != self._epoch:
-            self._epoch, self._engine, self._keys = epoch, engine, set()
+        if engine is not self._engine:
+            self._engine, self._keys = engine, set()
+        self._epoch = epoch
         self._keys.add(key)
         self._began = True
 
@@ -183,7 +184,7 @@ class GPAgent:
         if isinstance(self._domain, Box):
             assert isinstance(engine, Surfaced)
             return climb(engine.surface(t), acquisition, t, self._domain, rng)[None, :]
-        mean, variance = engine.predict(t, np.arange(len(self._domain)))
+        mean, variance = engine.predict(t, self._domain.indices)
         return np.array([argmax(acquisition.value(t, mean, np.sqrt(variance)), rng)])
 
 
