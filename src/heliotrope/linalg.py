@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, cholesky, lapack, solve_triangular
+from scipy.linalg import blas, cho_solve, cholesky, lapack, solve_triangular
 
 from heliotrope.arrays import Array
 from heliotrope.errors import KernelError
@@ -131,24 +131,38 @@ class PackedCholesky:
         return solution
 
 
-def least_missed(L: Array, A: Array, m: Array, count: int) -> NDArray[np.intp]:
-    """Choose ``count`` of n dictionary points such that dropping the others loses least.
+def least_missed(K: Array, alpha: Array, Q: Array, count: int) -> NDArray[np.intp]:
+    """Choose ``count`` of n points so that functions over them change least without the others.
 
-    With K = L L^T, alpha = L^{-T} m and Q = L^{-T} A L^{-1}, dropping point j changes the mean at
-    that point by alpha_j / (K^{-1})_jj and what is explained there by Q_jj / (K^{-1})_jj^2. The
-    point of least (alpha_j^2 + Q_jj) / (K^{-1})_jj^2 goes, and the three are brought up to date:
-    with e = K^{-1}[:, j] / (K^{-1})_jj, each is projected by I - e e_j^T.
+    The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Without point j, k(b_j, .) is replaced
+    by its projection e on the others, whose distance to it is r_j, 1 / r_j = (K^{-1})_jj. So the
+    point of least (alpha_j^2 + Q_jj) r_j goes, and alpha, Q and K^{-1} follow: e is minus the
+    column j of K^{-1} over its diagonal, and I + e e_j^T projects all three.
     """
-    inverse = solve_lower(L, np.eye(len(L)))
-    P, Q, alpha = inverse.T @ inverse, inverse.T @ A @ inverse, inverse.T @ m
-    kept = np.ones(len(L), dtype=bool)
-    for _ in range(len(L) - count):
-        diagonal = np.where(kept, P.diagonal(), 1.0)
-        loss = np.where(kept, (alpha**2 + Q.diagonal()) / diagonal**2, np.inf)
+    P = inverse(K)
+    alpha, Q = alpha.copy(), Q.copy()
+    kept = np.ones(len(K), dtype=bool)
+    for _ in range(len(K) - count):
+        loss = np.where(kept, (alpha**2 + Q.diagonal()) / P.diagonal(), np.inf)
         j = int(loss.argmin())
-        e = P[:, j] / P[j, j]
-        alpha = alpha - e * alpha[j]
-        Q = Q - np.outer(e, Q[j]) - np.outer(Q[j], e) + Q[j, j] * np.outer(e, e)
-        P = P - np.outer(e, P[j])
+        e, Q_j = -P[:, j] / P[j, j], Q[:, j].copy()
+        alpha += e * alpha[j]
+        Q += np.outer(e, Q_j + 0.5 * Q_j[j] * e)
+        Q += np.outer(Q_j + 0.5 * Q_j[j] * e, e)
+        P += np.outer(e, P[j])
+        P[j, j] = 1.0  # the point is gone; keep the division above harmless
         kept[j] = False
     return np.flatnonzero(kept)
+
+
+def inverse(K: Array) -> Array:
+    """Inverse of a kernel matrix, jitter on its diagonal."""
+    root = solve_lower(jittered_cholesky(K), np.eye(len(K)))
+    return root.T @ root
+
+
+def projection(K: Array, kept: NDArray[np.intp]) -> Array:
+    """T (r, n) that turns weights of n points into those of the kept ones, nearest in the RKHS."""
+    T: Array = cho_solve((jittered_cholesky(K[np.ix_(kept, kept)]), True), K[kept])
+    T[:, kept] = np.eye(len(kept))
+    return T

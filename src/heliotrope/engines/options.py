@@ -39,18 +39,16 @@ class FiniteOptions:
 class BoxOptions:
     """The dictionary tracker over a Box; see :class:`~heliotrope.engines.BoxEngine`."""
 
-    tolerance: float = 1e-10
     budget: int = 400
 
     def __post_init__(self) -> None:
-        as_positive(self.tolerance, "tolerance")
         as_whole(self.budget, "budget", least=2)
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         """Make the engine."""
         if not isinstance(domain, Box):
             raise InputError("a Box for the box engine", "a Finite domain")
-        return BoxEngine(prior, domain, self.tolerance, self.budget)
+        return BoxEngine(prior, domain, self.budget)
 
 
 @register
