@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import overload
 
@@ -25,8 +25,8 @@ class Observation:
     id: int | None = None
 
 
-class History(Sequence[Observation]):
-    """The told observations, in the order in which they were told.
+class History:
+    """The told observations, in the order of telling: len, indexing, slices and iteration.
 
     ``t``, ``x``, ``y`` and ``index`` are whole columns (copies; index is -1 in a Box).
     """

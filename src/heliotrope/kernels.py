@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +57,7 @@ class Tabulated:
         object.__setattr__(self, "K", matrix)
 
 
-SpaceKernel = Kernel | Tabulated
+SpaceKernel: TypeAlias = "Kernel | Tabulated"
 
 
 class Space:
@@ -67,6 +68,7 @@ class Space:
         self.domain = domain
         self._nugget = _nugget(kernel, domain)
         self._rows: dict[int, Array] = {}
+        self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
         if isinstance(kernel, Tabulated):
             _check_table(kernel, domain)
         else:
@@ -75,7 +77,8 @@ class Space:
     def block(self, a: Places, b: Places) -> Array:
         """Covariance matrix between places a (n,) and b (q,)."""
         if isinstance(self.kernel, Tabulated):
-            return self.kernel.K[np.ix_(self._indices(a), self._indices(b))]
+            table: Array = self.kernel.K[np.ix_(self._indices(a), self._indices(b))]
+            return table
         block: Array = self.kernel(self._points(a), self._points(b))
         if self._nugget is not None and are_indices(a) and are_indices(b):
             block += np.where(a[:, None] == b[None, :], self._nugget[a][:, None], 0.0)
@@ -111,12 +114,13 @@ class Space:
         assert isinstance(self.kernel, Kernel)
         if self.kernel.is_stationary():
             return np.zeros_like(X)
-        return _differences(lambda points: self.kernel.diag(points), X)
+        return _differences(self.kernel.diag, X)
 
     def _row(self, i: int) -> Array:
         if isinstance(self.kernel, Tabulated):
-            return self.kernel.K[i]
-        points = self.domain.points
+            table: Array = self.kernel.K[i]
+            return table
+        points = self._everywhere
         row: Array = self.kernel(points[i : i + 1], points)[0]
         if self._nugget is not None:
             row[i] += self._nugget[i]
@@ -138,7 +142,8 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
         return kernel_gradient(kernel.k1, X, B) + kernel_gradient(kernel.k2, X, B)
     if isinstance(kernel, Product):
         left, right = kernel.k1(X, B)[:, :, None], kernel.k2(X, B)[:, :, None]
-        return kernel_gradient(kernel.k1, X, B) * right + left * kernel_gradient(kernel.k2, X, B)
+        product: Array = kernel_gradient(kernel.k1, X, B) * right
+        return product + left * kernel_gradient(kernel.k2, X, B)
     if isinstance(kernel, ConstantKernel):
         return np.zeros((len(X), *B.shape))
     slope = _slope(kernel)
@@ -151,7 +156,7 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
 
 
 def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
-    """For k = h(r), r = |(x - b) / l|, return s(r) = -h'(r) / r, so that grad = -s (x - b) / l^2."""
+    """For k = h(r), r = |(x - b) / l|, return s = -h'(r) / r, so that grad = -s (x - b) / l^2."""
     if type(kernel) is RBF or (type(kernel) is Matern and kernel.nu == np.inf):
         return lambda r: np.exp(-0.5 * r**2)
     if type(kernel) is Matern and kernel.nu == 1.5:

@@ -131,20 +131,23 @@ class PackedCholesky:
         return solution
 
 
-def least_missed(K: Array, alpha: Array, Q: Array, count: int) -> NDArray[np.intp]:
-    """Choose ``count`` of n points so that functions over them change least without the others.
+def least_missed(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> NDArray[np.intp]:
+    """Choose at most ``most`` of n points, so that functions over them change least without others.
 
     The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Without point j, k(b_j, .) is replaced
     by its projection e on the others, whose distance to it is r_j, 1 / r_j = (K^{-1})_jj. So the
     point of least (alpha_j^2 + Q_jj) r_j goes, and alpha, Q and K^{-1} follow: e is minus the
-    column j of K^{-1} over its diagonal, and I + e e_j^T projects all three.
+    column j of K^{-1} over its diagonal, and I + e e_j^T projects all three. Points whose loss is
+    below ``tolerance`` go in any case.
     """
     P = inverse(K)
     alpha, Q = alpha.copy(), Q.copy()
     kept = np.ones(len(K), dtype=bool)
-    for _ in range(len(K) - count):
+    for left in range(len(K), 1, -1):
         loss = np.where(kept, (alpha**2 + Q.diagonal()) / P.diagonal(), np.inf)
         j = int(loss.argmin())
+        if left <= most and loss[j] > tolerance:
+            break
         e, Q_j = -P[:, j] / P[j, j], Q[:, j].copy()
         alpha += e * alpha[j]
         Q += np.outer(e, Q_j + 0.5 * Q_j[j] * e)

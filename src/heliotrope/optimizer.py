@@ -29,7 +29,7 @@ _TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
-    """Evaluate f at point ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
+    """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
 
     id: int
     t: float
@@ -141,7 +141,9 @@ class Optimizer:
             )
         points = self._domain.at(places)
         added = [
-            Observation(float(times[i]), points[i], float(values[i]), self._index(places[i : i + 1]))
+            Observation(
+                float(times[i]), points[i], float(values[i]), self._index(places[i : i + 1])
+            )
             for i in np.argsort(times, kind="stable")
         ]
         if added and added[0].t >= self._latest:
@@ -221,7 +223,9 @@ class Optimizer:
     def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
         """Let an agent see evaluations, told and open, in the order of their times."""
         for event in sorted(events, key=lambda event: event.t):
-            place = self._domain.places(np.array([event.index]) if event.index is not None else event.x[None])
+            place = self._domain.places(
+                np.array([event.index]) if event.index is not None else event.x[None]
+            )
             if isinstance(event, Suggestion):
                 agent.open(event.id, event.t, place)
             else:

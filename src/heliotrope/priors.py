@@ -7,6 +7,7 @@ c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Kernel
@@ -54,8 +55,7 @@ class Forgetting:
         return float(np.sqrt(1.0 - self.epsilon))
 
 
-Markov = Static | Forgetting
-TimeKernel = Markov | Kernel
+TimeKernel: TypeAlias = "Static | Forgetting | Kernel"
 
 
 @register
@@ -138,7 +138,9 @@ def _check_time(time: TimeKernel) -> None:
     if isinstance(time, (Static, Forgetting)):
         return
     if not isinstance(time, Kernel):
-        raise KernelError("Static(), Forgetting(epsilon) or a scikit-learn kernel as time", repr(time))
+        raise KernelError(
+            "Static(), Forgetting(epsilon) or a scikit-learn kernel as time", repr(time)
+        )
     if not time.is_stationary():
         raise KernelError("a stationary kernel over time", str(time))
     if has_white_noise(time):

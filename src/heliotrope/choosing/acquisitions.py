@@ -37,8 +37,8 @@ class UCB:
 
     beta: Beta
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", as_beta(self.beta))
+    def __init__(self, beta: Beta | float) -> None:
+        object.__setattr__(self, "beta", as_beta(beta))
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
         """Score of points with these means and deviations at time t."""

@@ -34,7 +34,7 @@ class ConstantBeta:
         if as_number(self.value, "beta") < 0.0:
             raise InputError("beta of at least 0", repr(self.value))
 
-    def __call__(self, t: float) -> float:  # noqa: ARG002
+    def __call__(self, t: float) -> float:
         """Return beta_t."""
         return self.value
 

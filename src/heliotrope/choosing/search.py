@@ -7,17 +7,21 @@ from functools import cache
 import numpy as np
 from scipy.optimize import minimize
 from scipy.stats.qmc import Sobol
+from threadpoolctl import ThreadpoolController
 
 from heliotrope.arrays import Array
 from heliotrope.choosing.acquisitions import Acquisition
 from heliotrope.domains import Box
 from heliotrope.engines import Surface
 
+# Many small products alternate between numpy's and scipy's own BLAS, whose waiting threads would
+# take the cores from each other.
+_BLAS = ThreadpoolController()
 _TIE = 1e-12  # values this close, relative to the largest, are equal
 _CANDIDATES = 512
-_ANCHORS = 8  # visited points of highest mean
+_ANCHORS = 8  # points visited last, which lie near the maximum that is tracked
 _NEIGHBOURS = 8  # candidates around each of them
-_STARTS = 4
+_STARTS = 6
 _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
 
@@ -40,9 +44,16 @@ def climb(
 ) -> Array:
     """Point of the box with the highest acquisition found, (d,).
 
-    Sobol candidates and the best visited points with some neighbours are scored; the best few
+    Sobol candidates and the points visited last with some neighbours are scored; the best few
     that lie apart are climbed together by L-BFGS-B, in coordinates of the unit cube.
     """
+    with _BLAS.limit(limits=1):
+        return _climb(surface, acquisition, t, box, rng)
+
+
+def _climb(
+    surface: Surface, acquisition: Acquisition, t: float, box: Box, rng: np.random.Generator
+) -> Array:
 
     def score(unit: Array) -> Array:
         mean, variance = surface.value(box.scaled(unit))
@@ -59,7 +70,7 @@ def climb(
         value = -float(acquisition.value(t, mean, std).sum())
         return value, -(slope * (box.upper - box.lower)).ravel()
 
-    candidates = _candidates(box, rng, box.unit(surface.best_points(_ANCHORS)))
+    candidates = _candidates(box, rng, box.unit(surface.newest_points(_ANCHORS)))
     starts = _apart(candidates, score(candidates))
     bounds = [(0.0, 1.0)] * starts.size
     found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")

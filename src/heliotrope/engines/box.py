@@ -27,6 +27,7 @@ from heliotrope.errors import InputError
 from heliotrope.linalg import least_missed, projection
 from heliotrope.priors import Forgetting, Prior, Static
 
+_NEGLIGIBLE = 1e-8
 _SLACK = 0.9  # share of the budget that a pruning leaves, so that prunings are rare
 
 
@@ -41,7 +42,7 @@ class BoxEngine:
         if not isinstance(prior.time, (Static, Forgetting)):
             raise InputError("a Static or Forgetting time for the box engine", str(prior.time))
         self._model, self._rho = SpaceTime(prior, domain), prior.time.rho
-        self._budget = budget
+        self._budget = self._limit = budget
         self._now, self.log_likelihood = -np.inf, 0.0
         self._B = np.empty((0, domain.dimension))
         self._alpha, self._Q = np.empty(0), np.empty((0, 0))
@@ -71,7 +72,7 @@ class BoxEngine:
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
-        if len(self._B) > self._budget:
+        if len(self._B) > self._limit:
             self._prune()
 
     def cancel(self, key: int) -> None:
@@ -130,7 +131,7 @@ class BoxEngine:
             self._pending.scale(decay)
 
     def _find(self, place: Places) -> int | None:
-        same = np.flatnonzero((self._B == place).all(axis=1))
+        same = np.flatnonzero((place == self._B).all(axis=1))
         return int(same[0]) if len(same) else None
 
     def _join(self, place: Places) -> int:
@@ -146,7 +147,9 @@ class BoxEngine:
     def _prune(self) -> None:
         """Project the points that the posterior misses least onto the others."""
         K = self._model.space.block(self._B, self._B)
-        kept = least_missed(K, self._alpha, self._Q, int(_SLACK * self._budget))
+        most = int(_SLACK * self._budget)
+        kept = least_missed(K, self._alpha, self._Q, most, _NEGLIGIBLE)
+        self._limit = min(self._budget, 2 * len(kept))
         T = projection(K, kept)
         self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T
         self._pending.transform(lambda gamma: T @ gamma)

@@ -60,9 +60,7 @@ class DenseEngine:
         """Forget an open evaluation."""
         self._records.close(key)
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True
-    ) -> tuple[Array, Array]:
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Mean and variance of f_t at places."""
         W = self._whitened(t, places)
         explained = np.einsum("nq,nq->q", W, W)

@@ -75,9 +75,7 @@ class FiniteEngine:
         """Forget an open evaluation."""
         self._pending.remove(key)
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True
-    ) -> tuple[Array, Array]:
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Mean and variance of f_t at places of the domain, or at points off it."""
         if not are_indices(places):
             return self._predict_off_domain(t, places, count_open)

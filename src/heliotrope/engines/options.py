@@ -104,4 +104,3 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
         else:
             options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
     return options.build(prior, domain)
-

@@ -24,7 +24,6 @@ from heliotrope.arrays import Array
 from heliotrope.engines.protocol import State
 from heliotrope.linalg import jittered_cholesky, solve_lower
 
-
 _NONE = np.empty((0, 0))
 
 

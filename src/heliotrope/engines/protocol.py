@@ -27,7 +27,9 @@ _ROUNDING = 1e-6  # a variance this share below zero is no rounding error
 class Engine(Protocol):
     """The posterior of a time-varying GP, given what has been told."""
 
-    log_likelihood: float  # log density of what was told: the sum of one-step predictive ones
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of what was told: the sum of the one-step predictive ones."""
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation at one place, (1,) indices or (1, d) points."""
@@ -38,9 +40,7 @@ class Engine(Protocol):
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True
-    ) -> tuple[Array, Array]:
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Mean and variance of f_t at places, without noise; open evaluations counted or not."""
 
     def covariance(self, t: float, places: Places) -> Array:
@@ -78,10 +78,9 @@ class Surface:
         variance = np.maximum(self._model.variance(X) - explained, 0.0)
         return self._model.prior.mean_at(X) + k @ self._alpha, variance
 
-    def best_points(self, count: int) -> Array:
-        """The points behind the posterior where its mean is highest, at most ``count``."""
-        mean, _ = self.value(self._B)
-        return self._B[np.argsort(-mean, kind="stable")[:count]]
+    def newest_points(self, count: int) -> Array:
+        """At most ``count`` of the points behind the posterior, those visited last."""
+        return self._B[-count:]
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Derivatives of mean and of variance by x, each (q, d)."""

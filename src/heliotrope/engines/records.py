@@ -43,7 +43,9 @@ class Records:
     def open_ones(self) -> tuple[Array, Places]:
         """Times and places of the open evaluations."""
         times = np.array([t for t, _ in self._open.values()])
-        return times, np.concatenate([self.places[:0], *(place for _, place in self._open.values())])
+        return times, np.concatenate(
+            [self.places[:0], *(place for _, place in self._open.values())]
+        )
 
     def state(self) -> State:
         """Return the arrays."""

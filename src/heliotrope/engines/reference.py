@@ -38,9 +38,7 @@ class ReferenceEngine:
         """Forget an open evaluation."""
         self._records.close(key)
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True
-    ) -> tuple[Array, Array]:
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
         k = self._model.block(self._records.t, self._records.places, t, places)
         mean = self._model.prior.mean_at(places) + k.T @ self._weights()
@@ -85,8 +83,7 @@ class ReferenceEngine:
         """(K~ + sigma^2 I)^{-1} (y - m), the told values' weights in the mean."""
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
-        weights: Array = np.linalg.solve(self._model.noisy(data.t, data.places), residual)
-        return weights
+        return np.asarray(np.linalg.solve(self._model.noisy(data.t, data.places), residual))
 
     def _evaluations(self, count_open: bool) -> tuple[Array, Places]:
         data = self._records

@@ -23,7 +23,7 @@ from heliotrope.engines import (
 from heliotrope.errors import InputError, KernelError, TimeError
 from heliotrope.policies.memories import KeepAll, Memory, Restart
 from heliotrope.policies.random import random_place
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Prior, Static
 
 First: TypeAlias = Literal["random"] | int | ArrayLike | None
 """The first point: "random", an index, a point, or None for what the acquisition says."""

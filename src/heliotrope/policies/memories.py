@@ -23,7 +23,7 @@ class Memory(Protocol):
 class KeepAll:
     """Everything counts for ever."""
 
-    def epoch(self, t: float) -> int:  # noqa: ARG002
+    def epoch(self, t: float) -> int:
         """Return the only epoch."""
         return 0
 

@@ -35,7 +35,7 @@ class UniformAgent:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
-    def choose(self, t: float, rng: np.random.Generator) -> Places:  # noqa: ARG002
+    def choose(self, t: float, rng: np.random.Generator) -> Places:
         """Return a random place."""
         return random_place(self._domain, rng)
 
