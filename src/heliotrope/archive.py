@@ -38,7 +38,9 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> tuple[Json, A
     header, arrays = _open(Path(path), kind)
     if not isinstance(header, dict) or header.get("format") != kind:
         raise FormatError(f"a {kind} file", f"something else in {path}")
-    if header.get("version", 0) > version:
+    if not isinstance(header.get("version"), int):
+        raise FormatError("a whole number as version", repr(header.get("version")))
+    if header["version"] > version:
         raise FormatError(
             f"a {kind} file of version {version} or older",
             f"version {header['version']}",

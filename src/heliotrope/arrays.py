@@ -15,14 +15,11 @@ Indices = NDArray[np.intp]
 
 def as_number(value: object, name: str) -> float:
     """Return a finite real number, or say what came instead."""
-    if type(value) is float and isfinite(value):
-        return value
-    if isinstance(value, (str, bytes, complex, np.complexfloating)):
-        raise InputError(f"{name} to be a real number", repr(value))
-    try:
-        number = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} to be a real number", repr(value)) from None
+    if isinstance(value, float) and isfinite(value):
+        return float(value)
+    number = _reals(value)
+    if number is None:
+        raise InputError(f"{name} to be a real number", _short(value))
     if number.ndim:
         raise InputError(
             f"{name} to be one number",
@@ -47,7 +44,7 @@ def as_whole(value: object, name: str, least: int) -> int:
     number = as_number(value, name)
     if number != int(number) or number < least:
         raise InputError(f"{name} to be a whole number of at least {least}", repr(value))
-    return int(number)
+    return int(value if isinstance(value, (int, np.integer)) else number)  # exact beyond 2**53
 
 
 def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
@@ -80,12 +77,39 @@ def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Arr
     return points
 
 
-def _floats(values: ArrayLike, name: str) -> Array:
+def as_indices(values: ArrayLike) -> Indices | None:
+    """Return whole numbers (n,) as they are; None for anything else."""
     try:
-        if np.iscomplexobj(values):
-            raise TypeError
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        text = repr(values)
-        text = text if len(text) <= 60 else text[:57] + "..."
-        raise InputError(f"{name} to be an array of real numbers", text) from None
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return None
+    whole = given.ndim == 1 and np.issubdtype(given.dtype, np.integer)
+    return given if whole else None
+
+
+def _floats(values: ArrayLike, name: str) -> Array:
+    array = _reals(values)
+    if array is None:
+        raise InputError(f"{name} to be an array of real numbers", _short(values))
+    return array
+
+
+def _reals(values: object) -> Array | None:
+    """Return a new float array, or None where something is no real number.
+
+    numpy alone would take texts, dates, None, masked values and half of a complex number.
+    """
+    try:
+        given = np.asarray(values)
+        real = given.dtype.kind in "biuf" or (
+            given.dtype.kind == "O"
+            and not any(item is None or isinstance(item, (str, bytes)) for item in given.flat)
+        )
+        return np.array(given, dtype=float) if real and not np.ma.is_masked(values) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heliotrope.arrays import Array, Indices, as_points, as_vector, as_whole
+from heliotrope.arrays import Array, Indices, as_indices, as_points, as_vector, as_whole
 from heliotrope.codec import register
 from heliotrope.errors import InputError
 
@@ -34,11 +34,11 @@ class Finite:
 
     points: Array
 
-    def __post_init__(self) -> None:
-        points = as_points(self.points, "points")
-        if points.size == 0:
-            raise InputError("a domain of at least one point", f"shape {points.shape}")
-        object.__setattr__(self, "points", points)
+    def __init__(self, points: ArrayLike) -> None:
+        array = as_points(points, "points")
+        if array.size == 0:
+            raise InputError("a domain of at least one point", f"shape {array.shape}")
+        object.__setattr__(self, "points", array)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -55,9 +55,9 @@ class Finite:
 
     def places(self, x: ArrayLike) -> Indices:
         """Return the indices of the given points; whole numbers (n,) are indices already."""
-        given = np.asarray(x)
-        if given.ndim == 1 and np.issubdtype(given.dtype, np.integer):
-            return self._checked(given)
+        indices = as_indices(x)
+        if indices is not None:
+            return self._checked(indices)
         points = as_points(x, "x", self.dimension)
         return np.array([self._find(point) for point in points], dtype=np.intp)
 
@@ -99,9 +99,9 @@ class Box:
     lower: Array
     upper: Array
 
-    def __post_init__(self) -> None:
-        for side in ("lower", "upper"):
-            object.__setattr__(self, side, as_vector(getattr(self, side), side))
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        object.__setattr__(self, "lower", as_vector(lower, "lower"))
+        object.__setattr__(self, "upper", as_vector(upper, "upper"))
         if self.lower.shape != self.upper.shape or self.lower.size == 0:
             raise InputError(
                 "lower and upper of one length",
@@ -134,7 +134,7 @@ class Box:
 
     def scaled(self, unit: Array) -> Array:
         """Map points of the unit cube into the box."""
-        return self.lower + unit * (self.upper - self.lower)
+        return np.minimum(self.lower + unit * (self.upper - self.lower), self.upper)
 
     def unit(self, points: Array) -> Array:
         """Map points of the box into the unit cube."""

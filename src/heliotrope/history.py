@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 
 from heliotrope.arrays import Array, Indices
+from heliotrope.errors import FormatError
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,8 @@ class History:
     @classmethod
     def restored(cls, state: dict[str, Array | Indices]) -> History:
         """Rebuild a history from :meth:`state`."""
+        if len(state["numbers"]) != len(state["labels"]):
+            raise FormatError("as many labels as observations", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
         if len(state["numbers"]):
             history._length = len(state["numbers"])

@@ -142,8 +142,9 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
         return kernel_gradient(kernel.k1, X, B) + kernel_gradient(kernel.k2, X, B)
     if isinstance(kernel, Product):
         left, right = kernel.k1(X, B)[:, :, None], kernel.k2(X, B)[:, :, None]
-        product: Array = kernel_gradient(kernel.k1, X, B) * right
-        return product + left * kernel_gradient(kernel.k2, X, B)
+        gradient: Array = kernel_gradient(kernel.k1, X, B) * right
+        gradient += left * kernel_gradient(kernel.k2, X, B)
+        return gradient
     if isinstance(kernel, ConstantKernel):
         return np.zeros((len(X), *B.shape))
     slope = _slope(kernel)
@@ -151,8 +152,8 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
         return _differences(lambda points: kernel(points, B), X)
     scaled = (X[:, None, :] - B[None, :, :]) / kernel.length_scale
     r = np.sqrt(np.einsum("qnd,qnd->qn", scaled, scaled))
-    gradient: Array = -slope(r)[:, :, None] * scaled / kernel.length_scale
-    return gradient
+    slopes: Array = -slope(r)[:, :, None] * scaled / kernel.length_scale
+    return slopes
 
 
 def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope import archive, codec
-from heliotrope.arrays import Array, as_array, as_number, as_points
+from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
 from heliotrope.domains import Box, Domain, Finite, Places
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -139,6 +139,8 @@ class Optimizer:
                 "as many times as points and values",
                 f"{len(times)} times, {len(places)} points, {len(values)} values",
             )
+        if not len(times):
+            return
         points = self._domain.at(places)
         added = [
             Observation(
@@ -146,7 +148,7 @@ class Optimizer:
             )
             for i in np.argsort(times, kind="stable")
         ]
-        if added and added[0].t >= self._latest:
+        if added[0].t >= self._latest:
             agent = self._policy.start(self._domain)
             agent.restore(self._agent.state())
             self._feed(agent, added)
@@ -154,7 +156,7 @@ class Optimizer:
             agent = self._policy.start(self._domain)
             self._feed(agent, [*self._history, *added, *self._open.values()])
         self._agent = agent
-        self._latest = max(self._latest, *(observation.t for observation in added), -np.inf)
+        self._latest = max(self._latest, added[-1].t)
         for observation in added:
             self._history.append(observation)
 
@@ -193,7 +195,9 @@ class Optimizer:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t] for s in self._open.values()],
         }
-        arrays["open_x"] = np.array([s.x for s in self._open.values()])
+        arrays["open_places"] = np.array(
+            [s.x if s.index is None else s.index for s in self._open.values()]
+        )
         arrays |= {f"history/{name}": array for name, array in self._history.state().items()}
         arrays |= {f"agent/{name}": array for name, array in self._agent.state().items()}
         archive.write(path, header, arrays)
@@ -206,17 +210,20 @@ class Optimizer:
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
             optimizer._restore(header, arrays)
-        except (KeyError, IndexError, TypeError, AttributeError, InputError) as error:
+        except FormatError:
+            raise
+        except Exception as error:  # parts that do not fit can fail in any way
             raise FormatError(
                 "a saved optimizer", f"{path}, whose parts do not fit ({error!r})"
             ) from error
         return optimizer
 
     def _restore(self, header: codec.Json, arrays: codec.Arrays) -> None:
-        self._asked, self._latest = header["asked"], codec.decode(header["latest"], arrays)
-        for (key, t), x in zip(header["open"], arrays["open_x"], strict=True):
-            place = self._domain.places(x[None, :])
-            self._open[key] = self._suggestion(key, t, place)
+        self._asked = as_whole(header["asked"], "asked", least=0)
+        self._latest = float(codec.decode(header["latest"], arrays))
+        for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
+            key, t = as_whole(id, "id", least=0), as_number(t, "t")
+            self._open[key] = self._suggestion(key, t, self._domain.places(place[None]))
         self._history = History.restored(_part(arrays, "history/"))
         self._agent.restore(_part(arrays, "agent/"))
 

@@ -18,7 +18,8 @@ from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, TimeKernel, correlation
 
-_FORGOTTEN = 1e-12  # correlation below which an observation no longer counts
+_FORGOTTEN = 1e-12  # correlation below which an observation no longer counts by itself
+_LINKS = 3  # but it counts through younger ones: so many such spans away it really is nothing
 _FEWEST = 64
 
 
@@ -32,7 +33,7 @@ class DenseEngine:
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
         self._model = SpaceTime(prior, domain)
         self._records = Records(self._model.no_places)
-        self._reach, self._window = _reach(prior.time), window
+        self._reach, self._window = _LINKS * _reach(prior.time), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood = 0.0
 

@@ -1,0 +1,102 @@
+"""The structured linear algebra against plain numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF, Matern
+
+from heliotrope.errors import KernelError
+from heliotrope.linalg import (
+    PackedCholesky,
+    jittered_cholesky,
+    leading_rows,
+    least_missed,
+    low_rank_root,
+    pivoted_cholesky,
+    projection,
+)
+
+SEEDS = st.integers(0, 10_000)
+
+
+@given(SEEDS, st.integers(1, 40), st.integers(1, 30), st.sampled_from([1e-12, 1e-6, 1e-2, 10.0]))
+def test_leading_rows_lose_at_most_the_tolerance(
+    seed: int, n: int, N: int, tolerance: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(n, N)) * np.geomspace(1.0, 1e-6, n)[:, None]
+    S = leading_rows(R, tolerance)
+    lost = R.T @ R - S.T @ S
+    assert lost.diagonal().max() <= tolerance + 1e-12
+    assert np.linalg.eigvalsh(lost).min() > -1e-12
+    assert len(S) <= min(n, N)
+
+
+@given(SEEDS, st.integers(0, 25))
+def test_packed_cholesky_grows_like_the_whole_factor(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n + 2))
+    A = root @ root.T + 0.1 * np.eye(n)
+    factor = PackedCholesky()
+    for i in range(n):
+        row = factor.solve(A[:i, i])
+        factor.append(row, float(np.sqrt(A[i, i] - row @ row)))
+    L = np.linalg.cholesky(A) if n else A
+    b = rng.normal(size=n)
+    assert len(factor) == n
+    np.testing.assert_allclose(factor.full(), L, atol=1e-8)
+    np.testing.assert_allclose(factor.solve(b), np.linalg.solve(L, b), atol=1e-7)
+    np.testing.assert_allclose(factor.solve_transposed(b), np.linalg.solve(L.T, b), atol=1e-7)
+    np.testing.assert_allclose(PackedCholesky.of(A).full(), L, atol=1e-8)
+
+
+def test_low_rank_root_gives_the_kernel_back() -> None:
+    x = np.linspace(0, 1, 60)[:, None]
+    smooth, rough = RBF(0.3)(x), Matern(0.3, nu=0.5)(x)
+    F = low_rank_root(smooth, 1e-10)
+    assert F.shape[1] < 20
+    np.testing.assert_allclose(F @ F.T, smooth, atol=1e-9)
+    F = low_rank_root(rough, 1e-10)
+    np.testing.assert_allclose(F @ F.T, rough, atol=1e-9)
+
+
+def test_pivoted_cholesky_leaves_little_of_the_others() -> None:
+    x = np.random.default_rng(0).random((50, 2))
+    K = RBF(0.5)(x)
+    chosen, L = pivoted_cholesky(K, 1e-8)
+    np.testing.assert_allclose(L @ L.T, K[np.ix_(chosen, chosen)], atol=1e-12)
+    features = np.linalg.solve(L, K[chosen])
+    assert (K.diagonal() - (features**2).sum(axis=0)).max() <= 1e-8
+
+
+def test_jittered_cholesky_names_the_negative_eigenvalue() -> None:
+    with pytest.raises(KernelError, match="eigenvalue -1"):
+        jittered_cholesky(np.array([[0.0, 1.0], [1.0, 0.0]]))
+
+
+@given(SEEDS)
+def test_least_missed_drops_the_point_of_least_loss(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 6
+    K = RBF(0.3)(rng.random((n, 1))) + 1e-3 * np.eye(n)
+    alpha, root = rng.normal(size=n), rng.normal(size=(n, 2))
+    Q = root @ root.T
+    residual = 1.0 / np.diag(np.linalg.inv(K))
+    expected = int(np.argmin((alpha**2 + Q.diagonal()) * residual))
+    kept = least_missed(K, alpha, Q, most=n - 1, tolerance=0.0)
+    assert sorted({*range(n)} - {*kept.tolist()}) == [expected]
+    T = projection(K, kept)
+    best = np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ alpha)
+    np.testing.assert_allclose(T @ alpha, best, rtol=1e-5, atol=1e-6)
+
+
+def test_least_missed_drops_twins_and_points_without_weight() -> None:
+    x = np.array([[0.0], [0.5], [0.5], [1.0]])
+    alpha, Q = np.array([1.0, 1.0, 1.0, 0.0]), np.zeros((4, 4))
+    kept = least_missed(RBF(0.3)(x), alpha, Q, most=4, tolerance=1e-6)
+    assert len(kept) == 2
+    assert 0 in kept
+    assert 3 not in kept
