@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,10 +10,12 @@ from heliotrope.errors import InputError
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+LARGEST = 1e100  # squares of what comes in must not overflow
+
 
 def as_number(value: object, name: str) -> float:
     """Return a finite real number, or say what came instead."""
-    if isinstance(value, float) and isfinite(value):
+    if isinstance(value, float) and -LARGEST <= value <= LARGEST:
         return float(value)
     number = _reals(value)
     if number is None:
@@ -28,6 +28,8 @@ def as_number(value: object, name: str) -> float:
         )
     if not np.isfinite(number):
         raise InputError(f"{name} to be finite", str(number), "Drop or cancel failed measurements.")
+    if abs(number) > LARGEST:
+        raise InputError(f"{name} to be of a size below {LARGEST:g}", str(number))
     return float(number)
 
 
@@ -54,6 +56,8 @@ def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
         raise InputError(f"{name} to have {ndim} dimension(s)", f"shape {array.shape}")
     if not np.all(np.isfinite(array)):
         raise InputError(f"{name} to be finite", "NaN or infinity among the values")
+    if np.abs(array).max(initial=0.0) > LARGEST:
+        raise InputError(f"{name} to be of a size below {LARGEST:g}", f"{np.abs(array).max():g}")
     array.flags.writeable = False
     return array
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import KDTree
 
 from heliotrope.arrays import Array, Indices, as_indices, as_points, as_vector, as_whole
 from heliotrope.codec import register
@@ -59,7 +60,20 @@ class Finite:
         if indices is not None:
             return self._checked(indices)
         points = as_points(x, "x", self.dimension)
-        return np.array([self._find(point) for point in points], dtype=np.intp)
+        found, gaps = self._nearest(points)
+        if gaps.max(initial=0.0) > _SAME:
+            worst = int(gaps.argmax())
+            raise InputError(
+                "a point of the domain",
+                f"{points[worst].tolist()}",
+                f"The nearest is {self.points[found[worst]].tolist()}, index {found[worst]}.",
+            )
+        return found
+
+    def find(self, points: Array) -> Indices | None:
+        """Return the indices of points (n, d); None if one is not in the domain."""
+        found, gaps = self._nearest(points)
+        return found if gaps.max(initial=0.0) <= _SAME else None
 
     def at(self, places: Places) -> Array:
         """Return the coordinates of the given places."""
@@ -73,16 +87,19 @@ class Finite:
             )
         return indices.astype(np.intp)
 
-    def _find(self, point: Array) -> int:
-        gaps = np.abs(self.points - point).max(axis=1)
-        nearest = int(gaps.argmin())
-        if gaps[nearest] > _SAME * (np.ptp(self.points, axis=0).max() or 1.0):
-            raise InputError(
-                "a point of the domain",
-                f"{point.tolist()}",
-                f"The nearest is {self.points[nearest].tolist()}, index {nearest}.",
-            )
-        return nearest
+    @cached_property
+    def _widths(self) -> Array:
+        widths: Array = np.ptp(self.points, axis=0)
+        return np.where(widths > 0.0, widths, 1.0)
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.points / self._widths)
+
+    def _nearest(self, points: Array) -> tuple[Indices, Array]:
+        """Index of the nearest point to each, and how far it is as a share of the widths."""
+        gaps, found = self._tree.query(points / self._widths, p=np.inf)
+        return found, gaps
 
 
 @register

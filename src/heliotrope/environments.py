@@ -61,9 +61,9 @@ class GPDrift:
         self._root = low_rank_root(K, _ROOT_TOLERANCE * float(K.diagonal().max()))
 
     def episode(self, horizon: int, seed: int) -> Episode:
-        """Draw one world of that many steps."""
+        """Draw one world of that many steps; another horizon is another world."""
         horizon = as_whole(horizon, "horizon", least=1)
-        rng = np.random.default_rng([seed, horizon])
+        rng = np.random.default_rng([as_whole(seed, "seed", least=0), horizon])
         values = rng.standard_normal((horizon, self._root.shape[1])) @ self._root.T
         for t in range(1, horizon):
             values[t] *= np.sqrt(1.0 - self._rho**2)

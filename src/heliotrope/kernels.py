@@ -8,6 +8,7 @@ X      (q, d) points          B   (n, d) points
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -66,13 +67,13 @@ class Space:
     def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
         self.kernel = kernel
         self.domain = domain
-        self._nugget = _nugget(kernel, domain)
-        self._rows: dict[int, Array] = {}
-        self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
         if isinstance(kernel, Tabulated):
             _check_table(kernel, domain)
         else:
-            _check_kernel(kernel, domain)
+            try_out(kernel, _probes(domain))
+        self._nugget = _nugget(kernel, domain)
+        self._rows: dict[int, Array] = {}
+        self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
 
     def block(self, a: Places, b: Places) -> Array:
         """Covariance matrix between places a (n,) and b (q,)."""
@@ -211,23 +212,31 @@ def _check_table(kernel: Tabulated, domain: Domain) -> None:
         )
 
 
-def _check_kernel(kernel: Kernel, domain: Domain) -> None:
-    """Try the kernel at some points of the domain: shapes, finite values, positive definite."""
+def _probes(domain: Domain) -> Array:
+    """Some points of the domain at which to try a kernel out."""
     rng = np.random.default_rng(0)
     if isinstance(domain, Box):
-        points = domain.scaled(rng.random((_PROBES, domain.dimension)))
-    else:
-        points = domain.points[rng.permutation(len(domain))[:_PROBES]]
+        return domain.scaled(rng.random((_PROBES, domain.dimension)))
+    return domain.points[rng.permutation(len(domain))[:_PROBES]]
+
+
+def try_out(kernel: Kernel, points: Array) -> None:
+    """Refuse a kernel that fails at some points, or is not positive definite there."""
+    name = type(kernel).__name__
     try:
-        matrix = kernel(points)
-    except ValueError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            matrix, parameters = np.asarray(kernel(points)), np.asarray(kernel.theta)
+    except Exception as error:  # a kernel is the user's code and may fail in any way
         raise KernelError(
-            f"a kernel over points of {domain.dimension} coordinate(s)",
-            f"{kernel}, which fails there ({error})",
+            f"a kernel over points of {points.shape[1]} coordinate(s)",
+            f"a {name} that fails there ({error})",
             "An anisotropic kernel needs one length scale a coordinate.",
         ) from error
-    if not np.all(np.isfinite(matrix)):
-        raise KernelError("finite kernel values", f"NaN or infinity from {kernel}")
+    if matrix.shape != (len(points), len(points)):
+        raise KernelError("one kernel value a pair of points", f"shape {matrix.shape} from {name}")
+    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(parameters))):
+        raise KernelError("finite kernel values and positive parameters", f"others from {name}")
     if not np.allclose(matrix, matrix.T):
-        raise KernelError("a symmetric kernel", str(kernel))
+        raise KernelError("a symmetric kernel", f"a {name} that is not")
     jittered_cholesky(matrix)

@@ -23,7 +23,7 @@ def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
 
     Raises KernelError when the matrix has a negative eigenvalue larger than the jitter.
     """
-    scale = float(np.mean(np.diag(K))) if len(K) else 1.0
+    scale = (float(np.mean(np.diag(K))) if len(K) else 0.0) or 1.0
     try:
         lower: Array = cholesky(K + jitter * scale * np.eye(len(K)), lower=True, check_finite=False)
     except np.linalg.LinAlgError:

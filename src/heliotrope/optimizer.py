@@ -67,7 +67,7 @@ class Optimizer:
     def __init__(self, domain: Domain, policy: Policy, seed: int = 0) -> None:
         if not isinstance(domain, (Finite, Box)):
             raise InputError("a Finite domain or a Box", repr(domain))
-        if not isinstance(policy, Policy):
+        if isinstance(policy, type) or not isinstance(policy, Policy):
             raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
         self._domain, self._policy = domain, policy
         self._stream = Stream(seed)
@@ -271,7 +271,9 @@ class Optimizer:
 
     def _belief_places(self, X: ArrayLike | None) -> Places:
         if X is not None:
-            return as_points(X, "X", self._domain.dimension)
+            points = as_points(X, "X", self._domain.dimension)
+            known = self._domain.find(points) if isinstance(self._domain, Finite) else None
+            return points if known is None else known
         if isinstance(self._domain, Finite):
             return self._domain.indices
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")

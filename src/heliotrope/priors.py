@@ -16,7 +16,7 @@ from heliotrope.arrays import Array, as_array, as_number
 from heliotrope.codec import register
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise
+from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise, try_out
 
 
 @register
@@ -145,6 +145,7 @@ def _check_time(time: TimeKernel) -> None:
         raise KernelError("a stationary kernel over time", str(time))
     if has_white_noise(time):
         raise KernelError("a time kernel without a WhiteKernel", str(time), "Say it as noise.")
+    try_out(time, np.geomspace(0.01, 1000.0, 40)[:, None])
 
 
 def _size(domain: Domain) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from heliotrope.arrays import Array
 from heliotrope.choosing.schedules import Beta, as_beta
 from heliotrope.codec import register
+from heliotrope.errors import InputError
 
 
 @runtime_checkable
@@ -42,8 +43,14 @@ class UCB:
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
         """Score of points with these means and deviations at time t."""
-        return mean + sqrt(self.beta(t)) * std
+        return mean + self._width(t) * std
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""
-        return np.ones_like(mean), np.full_like(std, sqrt(self.beta(t)))
+        return np.ones_like(mean), np.full_like(std, self._width(t))
+
+    def _width(self, t: float) -> float:
+        beta = self.beta(t)
+        if not beta >= 0.0:
+            raise InputError("a schedule with beta_t of at least 0", f"{beta} at t = {t:g}")
+        return sqrt(beta)

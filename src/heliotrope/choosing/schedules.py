@@ -7,7 +7,7 @@ through the restarts of R-GP-UCB.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, pi, sqrt
+from math import log, pi
 from typing import Protocol, runtime_checkable
 
 from heliotrope.arrays import as_number, as_positive, as_whole
@@ -90,7 +90,7 @@ class TVBeta:
 
     def __call__(self, t: float) -> float:
         """Return beta_t."""
-        rounds = pi**2 * t**2 / (2.0 * self.delta)  # 3 pi_t / delta
+        rounds = pi**2 / (2.0 * self.delta)  # 3 pi_t / delta, over t^2
         return _theorem(rounds, t, self.dimension, self.r * self.b, self.a)
 
 
@@ -110,7 +110,7 @@ class RBeta:
 
     def __call__(self, t: float) -> float:
         """Return beta_t."""
-        rounds = 2.0 * pi**2 * t**2 / (3.0 * self.delta)  # 4 pi_t / delta
+        rounds = 2.0 * pi**2 / (3.0 * self.delta)  # 4 pi_t / delta, over t^2
         return _theorem(rounds, t, self.dimension, self.r * self.b, self.a)
 
 
@@ -122,15 +122,17 @@ def as_beta(beta: Beta | float) -> Beta:
 
 
 def _theorem(rounds: float, t: float, d: int, rb: float, a: float) -> float:
-    """2 log(rounds) + 2 d log(tau_t), tau_t = r d b t^2 sqrt(log(d a rounds)).
+    """2 log(rounds t^2) + 2 d log(tau_t), tau_t = r d b t^2 sqrt(log(d a rounds t^2)).
 
     tau_t is the number of discretization points a coordinate, so it is at least 1, and before
-    the first step there is nothing to bound.
+    the first step there is nothing to bound. All in logarithms, which cannot overflow.
     """
     if t <= 0.0:
         return 0.0
-    tau = rb * d * t**2 * sqrt(max(log(d * a * rounds), 0.0))
-    return max(2.0 * log(rounds) + 2.0 * d * log(max(tau, 1.0)), 0.0)
+    log_rounds = log(rounds) + 2.0 * log(t)
+    deviation = log(d * a) + log_rounds
+    log_tau = log(rb * d) + 2.0 * log(t) + 0.5 * log(deviation) if deviation > 0.0 else 0.0
+    return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)
 
 
 def _check_constants(delta: float, dimension: int, r: float, a: float, b: float) -> None:

@@ -179,6 +179,8 @@ class FiniteEngine:
 
     def restore(self, state: State) -> None:
         """Become the engine whose :meth:`state` this was."""
+        if state["rows"].shape[1:] != self._mean.shape:
+            raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
         self._now, self.log_likelihood = state["clock"].tolist()
         self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
         self._visited = state["visited"].copy()

@@ -89,10 +89,10 @@ _BY_NAME: dict[str, EngineOptions] = {
 
 def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
     """Return the options that a user named, by object or by name."""
-    if not isinstance(engine, str):
+    if engine is None or isinstance(engine, EngineOptions):
         return engine
-    if engine not in _BY_NAME:
-        raise InputError(f"one of the engines {', '.join(_BY_NAME)}", repr(engine))
+    if not isinstance(engine, str) or engine not in _BY_NAME:
+        raise InputError(f"one of the engines {', '.join(_BY_NAME)}, or options", repr(engine))
     return _BY_NAME[engine]
 
 

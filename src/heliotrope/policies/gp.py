@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array
+from heliotrope.arrays import Array, as_vector
 from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, argmax, climb
 from heliotrope.codec import register
 from heliotrope.domains import Box, Domain, Finite, Places
@@ -45,8 +45,13 @@ class GPPolicy:
     engine: str | EngineOptions | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.prior, Prior):
-            raise InputError("a Prior as the first argument", repr(self.prior))
+        for part, kind in (
+            (self.prior, Prior),
+            (self.acquisition, Acquisition),
+            (self.memory, Memory),
+        ):
+            if isinstance(part, type) or not isinstance(part, kind):
+                raise InputError(f"a {kind.__name__.lower()}", repr(part))
         object.__setattr__(self, "engine", engine_options(self.engine))
         if isinstance(self.first, str) and self.first != "random":
             raise InputError("first to be 'random', an index or a point", repr(self.first))
@@ -67,7 +72,7 @@ def gp_ucb(
 
     The prior's own time kernel is replaced by Static, so that one prior serves all policies.
     """
-    return GPPolicy(replace(prior, time=Static()), UCB(beta), KeepAll(), first, engine)
+    return GPPolicy(_standing_still(prior), UCB(beta), KeepAll(), first, engine)
 
 
 def r_gp_ucb(
@@ -79,7 +84,7 @@ def r_gp_ucb(
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
     """R-GP-UCB (Algorithm alg:R): GP-UCB that begins anew every ``every`` units of time."""
-    return GPPolicy(replace(prior, time=Static()), UCB(beta), Restart(every), first, engine)
+    return GPPolicy(_standing_still(prior), UCB(beta), Restart(every), first, engine)
 
 
 def tv_gp_ucb(
@@ -96,22 +101,28 @@ def tv_gp_ucb(
     return GPPolicy(prior, UCB(beta), KeepAll(), first, engine)
 
 
+def _standing_still(prior: Prior) -> Prior:
+    if not isinstance(prior, Prior):
+        raise InputError("a prior", repr(prior))
+    return replace(prior, time=Static())
+
+
 class GPAgent:
     """A GP policy at work: one engine, renewed when the memory begins a new epoch."""
 
     def __init__(self, policy: GPPolicy, domain: Domain) -> None:
         self._policy, self._domain = policy, domain
         self._engine = self._fresh()
-        self._epoch: int | None = None
+        self._epoch: float | None = None
         self._keys: set[int] = set()  # open in the present epoch
-        self._began = False
+        self._told = False
         self._first = _first_place(policy.first, domain)
         if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
     def choose(self, t: float, rng: np.random.Generator) -> Places:
         """Return the place of highest acquisition at time t, or the first point."""
-        if not self._began and self._policy.first is not None:
+        if self._policy.first is not None and not (self._told or self._keys):
             return random_place(self._domain, rng) if self._first is None else self._first
         return self._maximize(self._policy.acquisition, t, rng)
 
@@ -128,10 +139,10 @@ class GPAgent:
             self._engine, self._keys = engine, set()
         self._epoch = epoch
         self._keys.add(key)
-        self._began = True
 
     def tell(self, key: int, y: float) -> None:
         """Take a value; one of an epoch that is over no longer counts."""
+        self._told = True
         if key in self._keys:
             self._engine.tell(key, y)
             self._keys.remove(key)
@@ -151,15 +162,15 @@ class GPAgent:
         return {
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(sorted(self._keys), dtype=np.int64),
-            "began": np.array(self._began),
+            "told": np.array(self._told),
         } | {f"engine_{name}": array for name, array in self._engine.state().items()}
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""
         epoch = state["epoch"].tolist()
-        self._epoch = int(epoch[0]) if epoch else None
+        self._epoch = epoch[0] if epoch else None
         self._keys = set(state["keys"].tolist())
-        self._began = bool(state["began"])
+        self._told = bool(state["told"])
         prefix = "engine_"
         self._engine.restore(
             {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
@@ -194,4 +205,4 @@ def _first_place(first: First, domain: Domain) -> Places | None:
         return None
     if isinstance(domain, Finite) and isinstance(first, (int, np.integer)):
         return domain.places(np.array([first]))
-    return domain.places(np.reshape(np.asarray(first, dtype=float), (1, -1)))
+    return domain.places(as_vector(first, "first")[None, :])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor
 from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from heliotrope.arrays import as_positive
 from heliotrope.codec import register
@@ -14,7 +15,7 @@ from heliotrope.codec import register
 class Memory(Protocol):
     """Time cut into epochs: at time t only evaluations of t's own epoch count."""
 
-    def epoch(self, t: float) -> int:
+    def epoch(self, t: float) -> float:
         """Return the epoch of time t, never less than an earlier time's."""
 
 
@@ -23,9 +24,9 @@ class Memory(Protocol):
 class KeepAll:
     """Everything counts for ever."""
 
-    def epoch(self, t: float) -> int:
+    def epoch(self, t: float) -> float:
         """Return the only epoch."""
-        return 0
+        return 0.0
 
 
 @register
@@ -38,7 +39,7 @@ class Restart:
     Examples
     --------
     >>> [Restart(2).epoch(t) for t in (1, 2, 3, 4, 5)]
-    [0, 0, 1, 1, 2]
+    [0.0, 0.0, 1.0, 1.0, 2.0]
     """
 
     every: float
@@ -46,6 +47,6 @@ class Restart:
     def __post_init__(self) -> None:
         as_positive(self.every, "every")
 
-    def epoch(self, t: float) -> int:
+    def epoch(self, t: float) -> float:
         """Return the number of restarts before time t."""
-        return floor((t - 1.0) / self.every)
+        return float(np.floor((t - 1.0) / self.every))
