@@ -1,0 +1,27 @@
+# Everything runs in .venv, which these targets create themselves.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/installed
+	$(RUN)/heliotrope demo --out out/demo
+
+test: $(VENV)/installed
+	$(RUN)/ruff format --check
+	$(RUN)/ruff check
+	$(RUN)/mypy
+	$(RUN)/lint-imports --no-logo
+	$(RUN)/pytest -n 2
+
+bench: $(VENV)/installed
+	$(RUN)/python -m benchmarks
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out

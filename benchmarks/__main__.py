@@ -1,0 +1,31 @@
+"""Print the table: ``python -m benchmarks``, or some of it: ``python -m benchmarks speed``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
+
+NAMES = ("exactness", "speed", "flatness", "tracking")
+
+
+def main(names: list[str]) -> int:
+    console, holds = Console(), True
+    table = Table("benchmark", "claim", "measured", "holds", title="Heliotrope, measured now")
+    for name in names or NAMES:
+        started = perf_counter()
+        with console.status(f"{name} ..."):
+            findings = list(import_module(f"benchmarks.{name}").findings())
+        console.print(f"{name}: {perf_counter() - started:.0f} s")
+        for finding in findings:
+            table.add_row(name, finding.claim, finding.measured, "yes" if finding.holds else "NO")
+            holds &= finding.holds
+    console.print(table)
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
