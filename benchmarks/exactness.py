@@ -18,7 +18,7 @@ from heliotrope.domains import Domain
 from heliotrope.engines import DenseEngine, ReferenceEngine, finite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from scenario import play  # noqa: E402 - the tests' stream of evaluations
+from scenario import play
 
 STEPS = 300
 GRID, BOX = ht.grid(7, 7), ht.Box([0.0, 0.0], [1.0, 1.0])

@@ -89,14 +89,14 @@ def test_the_uniform_policy_fills_a_box() -> None:
 @fixed(40)
 def test_a_stream_depends_on_seed_and_counter_alone(seed: int, counter: int, drawn: int) -> None:
     used = Stream(seed)
-    used.at(counter + 1).standard_normal(drawn)
-    used.at(counter).integers(7, size=drawn)
-    expected = Stream(seed).at(counter).random(4)
-    np.testing.assert_array_equal(used.at(counter).random(4), expected)
+    used.at(counter + 1)().standard_normal(drawn)
+    used.at(counter)().integers(7, size=drawn)
+    expected = Stream(seed).at(counter)().random(4)
+    np.testing.assert_array_equal(used.at(counter)().random(4), expected)
     for other in (
-        Stream(seed).at(counter + 1),
-        Stream(seed).at(counter, purpose=1),
-        Stream((seed + 1) % 2**63).at(counter),
+        Stream(seed).at(counter + 1)(),
+        Stream(seed).at(counter, purpose=1)(),
+        Stream((seed + 1) % 2**63).at(counter)(),
     ):
         assert not np.any(other.random(4) == expected)
 
@@ -104,7 +104,7 @@ def test_a_stream_depends_on_seed_and_counter_alone(seed: int, counter: int, dra
 def test_counters_of_one_seed_are_uncorrelated() -> None:
     """First draws of 2000 counters: mean and lag-one correlation within 5 standard errors."""
     stream = Stream(0)
-    draws = np.array([stream.at(i).standard_normal() for i in range(2000)])
+    draws = np.array([stream.at(i)().standard_normal() for i in range(2000)])
     assert abs(draws.mean()) < 5 / np.sqrt(2000)
     assert abs(np.mean(draws[1:] * draws[:-1])) < 5 / np.sqrt(2000)
 

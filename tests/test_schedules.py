@@ -100,7 +100,7 @@ def test_the_largest_of_near_ties_is_drawn_evenly() -> None:
     """Counts of 3000 draws among three, within 5 standard errors."""
     rng = np.random.default_rng(0)
     values = np.array([1.0, 0.5, 1.0 - 1e-13, 1.0, 1.0 - 1e-9])
-    counts = np.bincount([argmax(values, rng) for _ in range(3000)], minlength=5)
+    counts = np.bincount([argmax(values, lambda: rng) for _ in range(3000)], minlength=5)
     assert counts[1] == counts[4] == 0
     error = np.sqrt(3000 * (1 / 3) * (2 / 3))
     assert np.all(np.abs(counts[[0, 2, 3]] - 1000) < 5 * error)

@@ -31,7 +31,7 @@ from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
 from heliotrope.linalg import jittered_cholesky
 
-_ROW_CACHE = 2**24  # bytes
+_ROW_CACHE = 2**22  # bytes
 _PROBES = 64  # points at which a kernel is tried out before it is trusted
 
 

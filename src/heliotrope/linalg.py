@@ -66,7 +66,9 @@ def leading_rows(R: Array, tolerance: float) -> Array:
     S: Array = vectors[:, first:].T @ R
     doubtful = S[: int(np.searchsorted(values, tolerance * R.shape[1])) - first]
     lost = np.einsum("nm,nm->m", R, R) - np.einsum("nm,nm->m", S, S)
-    lost_up_to = lost + np.cumsum(doubtful**2, axis=0)
+    lost_up_to = np.square(doubtful)
+    np.cumsum(lost_up_to, axis=0, out=lost_up_to)
+    lost_up_to += lost
     return S[int(np.count_nonzero(lost_up_to.max(axis=1, initial=0.0) <= tolerance)) :]
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 import numpy as np
 
 from heliotrope.arrays import as_whole
 from heliotrope.errors import InputError
+
+Draw: TypeAlias = Callable[[], np.random.Generator]
 
 _ZEROS = np.zeros(4, dtype=np.uint64)
 
@@ -13,14 +19,15 @@ _ZEROS = np.zeros(4, dtype=np.uint64)
 class Stream:
     """For each counter one generator, a function of the seed and the counter alone.
 
-    The counter-based Philox is re-keyed in place, which is many times cheaper than seeding a new
-    generator at every ask; so use one generator up before asking for the next.
+    Most asks need none, so what is handed out makes the generator when called. The counter-based
+    Philox is re-keyed in place, which is many times cheaper than seeding a new generator; so use
+    one generator up before calling for the next.
 
     Examples
     --------
     >>> stream = Stream(seed=7)
-    >>> first = stream.at(1).random()
-    >>> bool(stream.at(2).random() != first), bool(stream.at(1).random() == first)
+    >>> first = stream.at(1)().random()
+    >>> bool(stream.at(2)().random() != first), bool(stream.at(1)().random() == first)
     (True, True)
     """
 
@@ -31,8 +38,11 @@ class Stream:
         self._bits = np.random.Philox(key=[0, 0])
         self._generator = np.random.Generator(self._bits)
 
-    def at(self, counter: int, purpose: int = 0) -> np.random.Generator:
-        """Return the generator of a counter, and of one of several purposes there."""
+    def at(self, counter: int, purpose: int = 0) -> Draw:
+        """Return what gives the generator of a counter, and of one of several purposes there."""
+        return partial(self._generator_at, counter, purpose)
+
+    def _generator_at(self, counter: int, purpose: int) -> np.random.Generator:
         self._bits.state = {
             "bit_generator": "Philox",
             "state": {

@@ -43,7 +43,9 @@ class UCB:
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
         """Score of points with these means and deviations at time t."""
-        return mean + self._width(t) * std
+        value = std * self._width(t)
+        value += mean
+        return value
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""

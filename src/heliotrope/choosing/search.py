@@ -13,6 +13,7 @@ from heliotrope.arrays import Array
 from heliotrope.choosing.acquisitions import Acquisition
 from heliotrope.domains import Box
 from heliotrope.engines import Surface
+from heliotrope.streams import Draw
 
 # Many small products alternate between numpy's and scipy's own BLAS, whose waiting threads would
 # take the cores from each other.
@@ -26,29 +27,27 @@ _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
 
 
-def argmax(values: Array, rng: np.random.Generator) -> int:
+def argmax(values: Array, draw: Draw) -> int:
     """Index of the largest value; ties are broken by the generator.
 
     Examples
     --------
-    >>> argmax(np.array([0.0, 2.0, 1.0]), np.random.default_rng(0))
+    >>> argmax(np.array([0.0, 2.0, 1.0]), np.random.default_rng)
     1
     """
     best = int(values.argmax())
     tied = values >= values[best] - _TIE * (1.0 + abs(values[best]))
-    return best if np.count_nonzero(tied) == 1 else int(rng.choice(np.flatnonzero(tied)))
+    return best if np.count_nonzero(tied) == 1 else int(draw().choice(np.flatnonzero(tied)))
 
 
-def climb(
-    surface: Surface, acquisition: Acquisition, t: float, box: Box, rng: np.random.Generator
-) -> Array:
+def climb(surface: Surface, acquisition: Acquisition, t: float, box: Box, draw: Draw) -> Array:
     """Point of the box with the highest acquisition found, (d,).
 
     Sobol candidates and the points visited last with some neighbours are scored; the best few
     that lie apart are climbed together by L-BFGS-B, in coordinates of the unit cube.
     """
     with _BLAS.limit(limits=1):
-        return _climb(surface, acquisition, t, box, rng)
+        return _climb(surface, acquisition, t, box, draw())
 
 
 def _climb(
@@ -75,7 +74,7 @@ def _climb(
     bounds = [(0.0, 1.0)] * starts.size
     found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
     finalists = np.vstack([starts, found.x.reshape(starts.shape)])
-    return box.scaled(finalists[argmax(score(finalists), rng)])
+    return box.scaled(finalists[argmax(score(finalists), lambda: rng)])
 
 
 def _candidates(box: Box, rng: np.random.Generator, anchors: Array) -> Array:

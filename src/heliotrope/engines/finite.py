@@ -84,8 +84,11 @@ class FiniteEngine:
         if count_open and len(self._pending):
             told = self._pending.as_if_told(self._prior.noise)
             explained = explained + np.einsum("om,om->m", told, told)
-        variance = np.maximum(self._k0 - decay**2 * explained, 0.0)
-        mean = self._m0 + decay * self._mean
+        variance = explained * -(decay**2)
+        variance += self._k0
+        np.maximum(variance, 0.0, out=variance)
+        mean = self._mean * decay
+        mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
     def covariance(self, t: float, places: Places) -> Array:
@@ -130,8 +133,8 @@ class FiniteEngine:
         self._n, M = rows.shape
         self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * M))
         if len(self._V) < self._capacity:
-            self._V = np.empty((self._capacity, M))
-            self._w = np.empty(self._capacity)
+            room = self._capacity * 5 // 4  # ranks fluctuate: do not allocate anew for each
+            self._V, self._w = np.empty((room, M)), np.empty(room)
         self._V[: self._n], self._w[: self._n] = rows, 1.0
 
     def _predict_off_domain(

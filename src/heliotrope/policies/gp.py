@@ -24,6 +24,7 @@ from heliotrope.errors import InputError, KernelError, TimeError
 from heliotrope.policies.memories import KeepAll, Memory, Restart
 from heliotrope.policies.random import random_place
 from heliotrope.priors import Prior, Static
+from heliotrope.streams import Draw
 
 First: TypeAlias = Literal["random"] | int | ArrayLike | None
 """The first point: "random", an index, a point, or None for what the acquisition says."""
@@ -120,15 +121,15 @@ class GPAgent:
         if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
-    def choose(self, t: float, rng: np.random.Generator) -> Places:
+    def choose(self, t: float, draw: Draw) -> Places:
         """Return the place of highest acquisition at time t, or the first point."""
         if self._policy.first is not None and not (self._told or self._keys):
-            return random_place(self._domain, rng) if self._first is None else self._first
-        return self._maximize(self._policy.acquisition, t, rng)
+            return random_place(self._domain, draw()) if self._first is None else self._first
+        return self._maximize(self._policy.acquisition, t, draw)
 
-    def best(self, t: float, rng: np.random.Generator) -> Places:
+    def best(self, t: float, draw: Draw) -> Places:
         """Return the place of highest posterior mean at time t."""
-        return self._maximize(UCB(0.0), t, rng)
+        return self._maximize(UCB(0.0), t, draw)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
@@ -190,13 +191,13 @@ class GPAgent:
             raise TimeError("a time since the latest restart", f"{t:g}, which is forgotten")
         return self._fresh()
 
-    def _maximize(self, acquisition: Acquisition, t: float, rng: np.random.Generator) -> Places:
+    def _maximize(self, acquisition: Acquisition, t: float, draw: Draw) -> Places:
         engine = self._engine_at(t)
         if isinstance(self._domain, Box):
             assert isinstance(engine, Surfaced)
-            return climb(engine.surface(t), acquisition, t, self._domain, rng)[None, :]
+            return climb(engine.surface(t), acquisition, t, self._domain, draw)[None, :]
         mean, variance = engine.predict(t, self._domain.indices)
-        return np.array([argmax(acquisition.value(t, mean, np.sqrt(variance)), rng)])
+        return np.array([argmax(acquisition.value(t, mean, np.sqrt(variance)), draw)])
 
 
 def _first_place(first: First, domain: Domain) -> Places | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
 from heliotrope.engines import State
+from heliotrope.streams import Draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Belief:
 class Agent(Protocol):
     """The state of a policy at work. Evaluations go by keys; places are the domain's."""
 
-    def choose(self, t: float, rng: np.random.Generator) -> Places:
+    def choose(self, t: float, draw: Draw) -> Places:
         """Return one place to evaluate at time t; changes nothing."""
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -44,7 +43,7 @@ class Agent(Protocol):
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         """Mean and variance of f_t; changes nothing."""
 
-    def best(self, t: float, rng: np.random.Generator) -> Places:
+    def best(self, t: float, draw: Draw) -> Places:
         """Return the one place of highest posterior mean at time t; changes nothing."""
 
     def state(self) -> State:

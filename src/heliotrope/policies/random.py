@@ -12,6 +12,7 @@ from heliotrope.codec import register
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.engines import State
 from heliotrope.errors import NoBeliefError
+from heliotrope.streams import Draw
 
 
 @register
@@ -35,9 +36,9 @@ class UniformAgent:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
-    def choose(self, t: float, rng: np.random.Generator) -> Places:
+    def choose(self, t: float, draw: Draw) -> Places:
         """Return a random place."""
-        return random_place(self._domain, rng)
+        return random_place(self._domain, draw())
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
@@ -52,7 +53,7 @@ class UniformAgent:
         """Refuse: there is no belief."""
         _refuse()
 
-    def best(self, t: float, rng: np.random.Generator) -> Places:
+    def best(self, t: float, draw: Draw) -> Places:
         """Refuse: there is no belief."""
         _refuse()
 

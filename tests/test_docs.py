@@ -1,0 +1,56 @@
+"""README, docs and examples hold only what runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), namespace)
+    assert bool(blocks) == (page.name in {"README.md", "guide.md"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+?)\)", page.read_text())
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def load_example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_tested() -> None:
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert names == {"tune_a_controller", "which_sensor", "parallel_workers"}
+
+
+def test_the_controller_stays_tuned() -> None:
+    assert load_example("tune_a_controller").main() < 0.5  # untuned gains lose 3 on average
+
+
+def test_the_sensors_are_tracked() -> None:
+    assert load_example("which_sensor").main() < 0.2  # of the regret of choosing at random
+
+
+def test_parallel_workers_get_different_points() -> None:
+    assert load_example("parallel_workers").main() > 3.5  # of four; a sure best may repeat
