@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heliotrope.domains import Box as Box
     from heliotrope.domains import Finite as Finite
     from heliotrope.domains import grid as grid
+    from heliotrope.engines import Learn as Learn
     from heliotrope.errors import HeliotropeError as HeliotropeError
     from heliotrope.kernels import Tabulated as Tabulated
     from heliotrope.optimizer import Optimizer as Optimizer
@@ -37,6 +38,7 @@ _HOME = {
     "Finite": "domains",
     "Forgetting": "priors",
     "HeliotropeError": "errors",
+    "Learn": "engines",
     "LogBeta": "choosing",
     "Optimizer": "optimizer",
     "Prior": "priors",
@@ -52,7 +54,7 @@ _HOME = {
     "tv_gp_ucb": "policies",
     "uniform": "policies",
 }
-_SUBMODULES = {"choosing", "domains", "engines", "environments", "errors", "policies", "priors"}
+_SUBMODULES = {"domains", "engines", "environments", "errors", "learning", "policies", "theory"}
 
 __all__ = [*_HOME, "__version__"]
 

@@ -12,15 +12,19 @@ from numpy.typing import ArrayLike
 from heliotrope import archive, codec
 from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
 from heliotrope.domains import Box, Domain, Finite, Places
+from heliotrope.engines import Learned
+from heliotrope.engines.protocol import part
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
     InputError,
+    NoBeliefError,
     TimeError,
     UnknownSuggestionError,
 )
 from heliotrope.history import History, Observation
 from heliotrope.policies import Agent, Belief, Policy
+from heliotrope.policies.gp import GPAgent
 from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
@@ -182,6 +186,12 @@ class Optimizer:
         x, index = self._domain.at(place)[0], self._index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
 
+    def learned(self) -> Learned:
+        """What a policy with ``learn=...`` has found out about the drift; changes nothing."""
+        if not isinstance(self._agent, GPAgent):
+            raise NoBeliefError("a GP policy", type(self._policy).__name__)
+        return self._agent.learned()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: versioned JSON and plain arrays, no pickle."""
         arrays: codec.Arrays = {}
@@ -224,8 +234,8 @@ class Optimizer:
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
             self._open[key] = self._suggestion(key, t, self._domain.places(place[None]))
-        self._history = History.restored(_part(arrays, "history/"))
-        self._agent.restore(_part(arrays, "agent/"))
+        self._history = History.restored(part(arrays, "history/"))
+        self._agent.restore(part(arrays, "agent/"))
 
     def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
         """Let an agent see evaluations, told and open, in the order of their times."""
@@ -284,7 +294,3 @@ def _same(known: Suggestion, given: Suggestion | int) -> bool:
     if given is known or not isinstance(given, Suggestion):
         return True
     return given.t == known.t and np.array_equal(given.x, known.x)
-
-
-def _part(arrays: codec.Arrays, prefix: str) -> codec.Arrays:
-    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}

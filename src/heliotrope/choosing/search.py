@@ -51,7 +51,11 @@ def climb(surface: Surface, acquisition: Acquisition, t: float, box: Box, draw: 
 
 
 def _climb(
-    surface: Surface, acquisition: Acquisition, t: float, box: Box, rng: np.random.Generator
+    surface: Surface,
+    acquisition: Acquisition,
+    t: float,
+    box: Box,
+    rng: np.random.Generator,
 ) -> Array:
 
     def score(unit: Array) -> Array:

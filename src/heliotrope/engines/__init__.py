@@ -1,5 +1,6 @@
 """Engines: the posterior of the time-varying GP, kept up at every told value."""
 
+from heliotrope.engines.bank import BankEngine, Learn, Learned
 from heliotrope.engines.box import BoxEngine
 from heliotrope.engines.dense import DenseEngine
 from heliotrope.engines.finite import FiniteEngine
@@ -16,6 +17,7 @@ from heliotrope.engines.protocol import Engine, State, Surface, Surfaced, sample
 from heliotrope.engines.reference import ReferenceEngine
 
 __all__ = [
+    "BankEngine",
     "BoxEngine",
     "BoxOptions",
     "DenseEngine",
@@ -24,6 +26,8 @@ __all__ = [
     "EngineOptions",
     "FiniteEngine",
     "FiniteOptions",
+    "Learn",
+    "Learned",
     "ReferenceEngine",
     "ReferenceOptions",
     "State",

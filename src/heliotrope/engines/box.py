@@ -21,7 +21,13 @@ import numpy as np
 from heliotrope.arrays import Array
 from heliotrope.domains import Box, Places
 from heliotrope.engines.pending import Pending
-from heliotrope.engines.protocol import State, Surface, check_not_before, checked_variance
+from heliotrope.engines.protocol import (
+    Expansion,
+    State,
+    Surface,
+    check_not_before,
+    checked_variance,
+)
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import InputError
 from heliotrope.linalg import least_missed, projection
@@ -94,7 +100,7 @@ class BoxEngine:
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x, for climbing."""
         decay, Q = self._decay(t), self._explained(count_open=True)
-        return Surface(self._model, self._B, decay * self._alpha, decay**2 * Q)
+        return Expansion(self._model, self._B, decay * self._alpha, decay**2 * Q)
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""

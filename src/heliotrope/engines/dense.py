@@ -12,7 +12,7 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
-from heliotrope.engines.protocol import State, Surface, checked_variance
+from heliotrope.engines.protocol import Expansion, State, Surface, checked_variance
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
@@ -85,7 +85,7 @@ class DenseEngine:
         alpha = np.zeros(len(times))
         alpha[: len(data.t)] = self._factor.solve_transposed(self._z)
         inverse = np.linalg.inv(self._model.noisy(times, at))
-        return Surface(self._model, at, d * alpha, d[:, None] * inverse * d)
+        return Expansion(self._model, at, d * alpha, d[:, None] * inverse * d)
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""

@@ -61,8 +61,22 @@ class Surfaced(Protocol):
         """Return mean and variance of f_t as functions of x, open evaluations counted."""
 
 
-class Surface:
-    """Posterior mean and variance as functions over a Box.
+@runtime_checkable
+class Surface(Protocol):
+    """Posterior mean and variance as functions over a Box."""
+
+    def value(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance at X (q, d)."""
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Derivatives of mean and of variance by x, each (q, d)."""
+
+    def newest_points(self, count: int) -> Array:
+        """At most ``count`` of the points behind the posterior, those visited last."""
+
+
+class Expansion:
+    """A surface that is an expansion over points B.
 
     mean(x) = m0 + k(x, B) alpha;  var(x) = c(0) k(x, x) - k(x, B) Q k(B, x).
     """
@@ -101,6 +115,11 @@ def sample(
     root = jittered_cholesky(engine.covariance(t, places))
     draws: Array = mean + rng.standard_normal((size, len(places))) @ root.T
     return draws
+
+
+def part(state: State, prefix: str) -> State:
+    """The entries of a state whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
 
 
 def checked_variance(variance: float, prior_variance: float) -> float:

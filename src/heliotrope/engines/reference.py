@@ -13,7 +13,7 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
-from heliotrope.engines.protocol import State, Surface
+from heliotrope.engines.protocol import Expansion, State, Surface
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.priors import Prior
@@ -69,7 +69,7 @@ class ReferenceEngine:
         d, weights = self._model.decay(times, t), np.zeros(len(times))
         weights[: len(self._records.y)] = self._weights()
         Q = d[:, None] * np.linalg.inv(self._model.noisy(times, at)) * d
-        return Surface(self._model, at, d * weights, Q)
+        return Expansion(self._model, at, d * weights, Q)
 
     def state(self) -> State:
         """All evaluations."""

@@ -13,14 +13,18 @@ from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, argmax, climb
 from heliotrope.codec import register
 from heliotrope.domains import Box, Domain, Finite, Places
 from heliotrope.engines import (
+    BankEngine,
     Engine,
     EngineOptions,
+    Learn,
+    Learned,
     State,
     Surfaced,
     build,
     engine_options,
 )
-from heliotrope.errors import InputError, KernelError, TimeError
+from heliotrope.engines.protocol import part
+from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
 from heliotrope.policies.memories import KeepAll, Memory, Restart
 from heliotrope.policies.random import random_place
 from heliotrope.priors import Prior, Static
@@ -36,7 +40,8 @@ class GPPolicy:
     """Believe by ``prior``, remember by ``memory``, choose by ``acquisition``.
 
     ``first`` is the very first point, if nothing has been told before; ``engine`` names an engine
-    ("finite", "box", "dense", "reference", or options) in place of the one that fits.
+    ("finite", "box", "dense", "reference", or options) in place of the one that fits; ``learn``
+    makes the drift rate unknown, and learns it from what is told.
     """
 
     prior: Prior
@@ -44,6 +49,7 @@ class GPPolicy:
     memory: Memory = KeepAll()
     first: First = None
     engine: str | EngineOptions | None = None
+    learn: Learn | None = None
 
     def __post_init__(self) -> None:
         for part, kind in (
@@ -94,12 +100,14 @@ def tv_gp_ucb(
     *,
     first: First = None,
     engine: str | EngineOptions | None = None,
+    learn: Learn | None = None,
 ) -> GPPolicy:
     """TV-GP-UCB (Algorithm alg:TV): what was seen long ago counts for less.
 
-    The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel.
+    The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel. With
+    ``learn=Learn()`` the drift rate is unknown, and learned from what is told.
     """
-    return GPPolicy(prior, UCB(beta), KeepAll(), first, engine)
+    return GPPolicy(prior, UCB(beta), KeepAll(), first, engine, learn)
 
 
 def _standing_still(prior: Prior) -> Prior:
@@ -158,13 +166,23 @@ class GPAgent:
         """Mean and variance of f_t by what counts at time t."""
         return self._engine_at(t).predict(t, places, count_open=count_open)
 
+    def learned(self) -> Learned:
+        """What was learned of the drift."""
+        if not isinstance(self._engine, BankEngine):
+            raise NoBeliefError(
+                "a policy that learns the drift",
+                "one whose drift is given",
+                "Use tv_gp_ucb(prior, learn=Learn()).",
+            )
+        return self._engine.learned()
+
     def state(self) -> State:
         """Everything the agent knows, as arrays."""
         return {
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(sorted(self._keys), dtype=np.int64),
             "told": np.array(self._told),
-        } | {f"engine_{name}": array for name, array in self._engine.state().items()}
+        } | {f"engine/{name}": array for name, array in self._engine.state().items()}
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""
@@ -172,15 +190,18 @@ class GPAgent:
         self._epoch = epoch[0] if epoch else None
         self._keys = set(state["keys"].tolist())
         self._told = bool(state["told"])
-        prefix = "engine_"
-        self._engine.restore(
-            {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
-        )
+        self._engine.restore(part(state, "engine/"))
 
     def _fresh(self) -> Engine:
         options = self._policy.engine
         assert not isinstance(options, str)
-        return build(self._policy.prior, self._domain, options)
+        if self._policy.learn is None:
+            return build(self._policy.prior, self._domain, options)
+        return BankEngine(
+            self._policy.learn,
+            self._policy.prior,
+            lambda hypothesis: build(hypothesis, self._domain, options),
+        )
 
     def _engine_at(self, t: float) -> Engine:
         """The engine whose data count at time t: the present one, or one without any."""
