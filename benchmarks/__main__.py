@@ -9,7 +9,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-NAMES = ("exactness", "speed", "flatness", "tracking")
+NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
 
 def main(names: list[str]) -> int:

@@ -52,13 +52,13 @@ class GPPolicy:
     learn: Learn | None = None
 
     def __post_init__(self) -> None:
-        for part, kind in (
+        for value, kind in (
             (self.prior, Prior),
             (self.acquisition, Acquisition),
             (self.memory, Memory),
         ):
-            if isinstance(part, type) or not isinstance(part, kind):
-                raise InputError(f"a {kind.__name__.lower()}", repr(part))
+            if isinstance(value, type) or not isinstance(value, kind):
+                raise InputError(f"a {kind.__name__.lower()}", repr(value))
         object.__setattr__(self, "engine", engine_options(self.engine))
         if isinstance(self.first, str) and self.first != "random":
             raise InputError("first to be 'random', an index or a point", repr(self.first))

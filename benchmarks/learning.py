@@ -1,0 +1,133 @@
+"""How well the drift is learned: from panels, and by the bandit from its own data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF
+from threadpoolctl import threadpool_limits
+
+import heliotrope as ht
+from benchmarks.report import Finding
+from heliotrope.arrays import Array
+from heliotrope.environments import GPDrift, run
+from heliotrope.learning import Observations, Panel, fit, log_likelihood
+from heliotrope.policies import Policy
+
+REPETITIONS = 100
+TRIALS, HORIZON = 40, 300
+
+
+def findings() -> Iterator[Finding]:
+    yield from _panel_speed()
+    with threadpool_limits(1):
+        for epsilon in (0.003, 0.03, 0.3):
+            yield _coverage(epsilon)
+        for epsilon, limit in ((0.001, 1.20), (0.006, 1.05), (0.02, 1.05), (0.05, 1.05)):
+            yield from _regret(epsilon, limit)
+        yield _flat()
+
+
+def _panel(epsilon: float, points: int, steps: int, seed: int, noise: float) -> Panel:
+    domain = ht.Finite(np.random.default_rng(1).random((points, 2)))
+    world = GPDrift(domain, ht.Prior(RBF(0.4), ht.Forgetting(epsilon), noise))
+    values = world.episode(steps, seed).values
+    z = np.random.default_rng([seed, 7]).normal(scale=np.sqrt(noise), size=values.shape)
+    return Panel(np.arange(1.0, steps + 1.0), values + z, domain.points)
+
+
+def _panel_speed() -> Iterator[Finding]:
+    """46 sensors x 432 steps; the dense formula is timed at 2,000 values and grows as n^3."""
+    panel, prior = _panel(0.03, 46, 432, 0, 0.5), ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.5)
+    seconds = _best_of(5, lambda: log_likelihood(prior, panel))
+    few, rng = 2_000, np.random.default_rng(0)
+    data = Observations(np.repeat(np.arange(50.0), 40), rng.random((few, 2)), rng.normal(size=few))
+    dense = _best_of(3, lambda: log_likelihood(prior, data)) * (panel.values.size / few) ** 3
+    yield Finding(
+        "46 x 432 panel: a likelihood under 30 ms, 100 times faster than dense (extrapolated)",
+        f"{1e3 * seconds:.0f} ms against {dense:.0f} s: {dense / seconds:.0f} times",
+        seconds < 0.03 and dense / seconds > 100,
+    )
+    fitting = _best_of(3, lambda: fit(prior, panel, learn=("epsilon",)).value)
+    yield Finding("46 x 432 panel: epsilon and its interval in 2 s", f"{fitting:.2f} s", fitting < 2)
+
+
+def _coverage(epsilon: float) -> Finding:
+    prior, covered = ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05), 0
+    for seed in range(REPETITIONS):
+        found = fit(prior, _panel(epsilon, 30, 300, seed, 0.05), learn=("epsilon",))
+        assert found.interval is not None
+        covered += found.interval[0] <= epsilon <= found.interval[1]
+    return Finding(
+        f"30 x 300 panels, epsilon {epsilon}: 95 % interval covers the truth in 90 of 100",
+        f"{covered} of {REPETITIONS}",
+        covered >= 90,
+    )
+
+
+def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(epsilon), noise=0.01)
+    wrong = [value for value in (epsilon / 20, epsilon * 20) if value <= 1.0]
+    policies: dict[str, Policy] = {
+        "known": ht.tv_gp_ucb(prior),
+        "learned": ht.tv_gp_ucb(prior, learn=ht.Learn()),
+    } | {
+        f"fixed {value:g}": ht.tv_gp_ucb(ht.Prior(RBF(0.2), ht.Forgetting(value), 0.01))
+        for value in wrong
+    }
+    regrets = _average_regrets(prior, policies)
+    ratio = float(regrets["learned"].mean() / regrets["known"].mean())
+    yield Finding(
+        f"epsilon {epsilon} unknown: regret within {limit - 1:.0%} of knowing it",
+        f"{regrets['learned'].mean():.3f} against {regrets['known'].mean():.3f}: {ratio:.3f}",
+        ratio <= limit,
+    )
+    for value in wrong:
+        fixed = float(regrets[f"fixed {value:g}"].mean())
+        yield Finding(
+            f"epsilon {epsilon} unknown: regret below that of the fixed wrong {value:g}",
+            f"{regrets['learned'].mean():.3f} against {fixed:.3f}",
+            float(regrets["learned"].mean()) < fixed,
+        )
+
+
+def _average_regrets(prior: ht.Prior, policies: dict[str, Policy]) -> dict[str, Array]:
+    world = GPDrift(ht.grid(50, 50), prior)
+    regrets: dict[str, list[float]] = {name: [] for name in policies}
+    for trial in range(TRIALS):
+        episode = world.episode(HORIZON, seed=trial)
+        for name, policy in policies.items():
+            steps = run(policy, episode, seed=trial)
+            regrets[name].append(float(np.mean([step.regret for step in steps])))
+    return {name: np.array(values) for name, values in regrets.items()}
+
+
+def _flat() -> Finding:
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01)
+    domain, steps = ht.grid(25, 25), 5_000
+    episode = GPDrift(domain, prior).episode(steps, seed=0)
+    optimizer = ht.Optimizer(domain, ht.tv_gp_ucb(prior, learn=ht.Learn()), seed=0)
+    seconds = np.zeros(steps)
+    for t in range(1, steps + 1):
+        started = perf_counter()
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, episode.measure(t, suggestion.index or 0))
+        seconds[t - 1] = perf_counter() - started
+    early, late = float(seconds[500:1500].mean()), float(seconds[-1000:].mean())
+    return Finding(
+        "learning while tracking: a step in 4,000 to 5,000 costs what one in 500 to 1,500 does",
+        f"{1e3 * late:.2f} ms against {1e3 * early:.2f} ms: {late / early:.2f} times",
+        late / early <= 1.25,
+    )
+
+
+def _best_of(repeats: int, action: object) -> float:
+    assert callable(action)
+    seconds = []
+    for _ in range(repeats):
+        started = perf_counter()
+        action()
+        seconds.append(perf_counter() - started)
+    return min(seconds)

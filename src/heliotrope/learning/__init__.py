@@ -1,0 +1,22 @@
+"""Learning the prior from data: likelihoods, fits, the paper's recipe, R-GP-UCB's block length."""
+
+from heliotrope.learning.blocks import BlockLength, choose_block_length
+from heliotrope.learning.data import Data, Observations, Panel
+from heliotrope.learning.empirical import Empirical, empirical_prior
+from heliotrope.learning.fitting import Fit, fit
+from heliotrope.learning.likelihood import Gradient, gradient, log_likelihood
+
+__all__ = [
+    "BlockLength",
+    "Data",
+    "Empirical",
+    "Fit",
+    "Gradient",
+    "Observations",
+    "Panel",
+    "choose_block_length",
+    "empirical_prior",
+    "fit",
+    "gradient",
+    "log_likelihood",
+]

@@ -1,0 +1,104 @@
+"""Training data: single observations, or panels of every point at every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.arrays import Array, as_array, as_indices, as_points
+from heliotrope.domains import Finite, Places
+from heliotrope.errors import InputError
+from heliotrope.kernels import Tabulated
+from heliotrope.priors import Prior
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Values y (n,) measured at times t (n,) and points x (n, d), in any order.
+
+    Over a Tabulated kernel, or a prior with a mean vector, x (n,) are indices.
+    """
+
+    t: Array
+    x: Places
+    y: Array
+
+    def __init__(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
+        times, values, indices = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1), as_indices(x)
+        places = as_points(x, "x") if indices is None else indices
+        if not len(times) == len(places) == len(values):
+            raise InputError(
+                "as many times as points and values",
+                f"{len(times)} times, {len(places)} points, {len(values)} values",
+            )
+        if not len(times):
+            raise InputError("at least one observation", "none")
+        for name, column in (("t", times), ("x", places), ("y", values)):
+            object.__setattr__(self, name, column)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Values (T, M) of M points at T rising times; NaN is not measured.
+
+    ``points`` (M, d) are needed under a kernel over points, not under a Tabulated one.
+    """
+
+    times: Array
+    values: Array
+    points: Array | None
+
+    def __init__(
+        self, times: ArrayLike, values: ArrayLike, points: ArrayLike | None = None
+    ) -> None:
+        t = as_array(times, "times", ndim=1)
+        table = np.array(values, dtype=float)
+        if table.ndim != 2 or len(table) != len(t) or not table.size:
+            raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
+        if not np.all(np.diff(t) > 0.0):
+            raise InputError("times that rise", "some that repeat or fall")
+        if np.isinf(table).any() or np.isnan(table).all():
+            raise InputError("values that are finite or NaN, not all NaN", "others")
+        at = None if points is None else as_points(points, "points")
+        if at is not None and len(at) != table.shape[1]:
+            raise InputError(f"one point a column, {table.shape[1]}", f"{len(at)} points")
+        table.flags.writeable = False
+        for name, part in (("times", t), ("values", table), ("points", at)):
+            object.__setattr__(self, name, part)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point was measured at every time."""
+        return not bool(np.isnan(self.values).any())
+
+    def domain(self, prior: Prior) -> Finite:
+        """Return the points as a domain that fits the prior's kernel."""
+        if self.points is not None:
+            return Finite(self.points)
+        if not isinstance(prior.space, Tabulated):
+            raise InputError(
+                "Panel(times, values, points) under a kernel over points", "a panel without points"
+            )
+        return Finite(np.arange(float(self.values.shape[1])))
+
+    def observations(self) -> Observations:
+        """Return the measured values one by one, points by index."""
+        rows, columns = np.nonzero(~np.isnan(self.values))
+        return Observations(self.times[rows], columns, self.values[rows, columns])
+
+
+Data: TypeAlias = "Observations | Panel | Sequence[Observations | Panel]"
+"""One episode, or several independent ones, whose log likelihoods add."""
+
+
+def episodes(data: Data) -> list[Observations | Panel]:
+    """Return the independent episodes of data."""
+    parts = [data] if isinstance(data, (Observations, Panel)) else list(data)
+    wrong = [part for part in parts if not isinstance(part, (Observations, Panel))]
+    if wrong or not parts:
+        raise InputError("Observations, a Panel, or a list of them", repr(wrong[:1] or parts))
+    return parts
