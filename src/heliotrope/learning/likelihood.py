@@ -107,8 +107,8 @@ def _value(prior: Prior, episode: Observations | Panel) -> float:
 
 def _both(prior: Prior, episode: Observations | Panel) -> tuple[float, Gradient]:
     if isinstance(episode, Panel):
-        value, *slopes = panels.value_and_gradient(prior, episode)
-        return value, Gradient(*slopes)
+        value, by_epsilon, by_noise, by_theta = panels.value_and_gradient(prior, episode)
+        return value, Gradient(by_epsilon, by_noise, by_theta)
     model, L, residual, alpha, D = _solved(prior, episode)
     W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(len(alpha)))
     K = model.space.block(episode.x, episode.x)
