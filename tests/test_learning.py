@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern
@@ -321,6 +322,16 @@ def test_the_drift_is_learned_while_tracking(truth: float) -> None:
     assert learned.interval[0] <= truth <= learned.interval[1]
     assert len(learned.t) == len(learned.path) == 250
     assert learned.path[-1] == learned.epsilon
+
+
+def test_the_estimate_can_be_drawn() -> None:
+    optimizer = learner()
+    follow(optimizer, 0.02, 30)
+    axes = Figure().subplots()
+    optimizer.learned().draw(axes)
+    (line,) = axes.lines
+    np.testing.assert_array_equal(line.get_ydata(), optimizer.learned().path)
+    assert axes.get_yscale() == "log"
 
 
 def test_weights_are_those_of_the_likelihoods() -> None:

@@ -90,6 +90,13 @@ class Learned:
     t: Array
     path: Array
 
+    def draw(self, axes: Any) -> None:
+        """Draw the estimate over time on matplotlib axes."""
+        axes.plot(self.t, self.path, color="#0072b2", label="estimate")
+        axes.axhspan(*self.interval, color="#0072b2", alpha=0.15, label="95 % now")
+        axes.set(xlabel="time $t$", ylabel=r"drift rate $\epsilon$", yscale="log")
+        axes.legend()
+
 
 class BankEngine:
     """Engines over the same evaluations, one a hypothesis, acting as the likeliest or as all."""
