@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from heliotrope.errors import HeliotropeError
 
 if TYPE_CHECKING:
     from heliotrope.demo import Race
+    from heliotrope.theory.report import Measured, Setting, Theory
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -61,6 +63,48 @@ def demo(
         typer.echo(f"Wrote {picture}")
 
 
+class _Kernel(StrEnum):
+    se = "se"
+    matern = "matern"
+
+
+@app.command()
+def bounds(
+    kernel: Annotated[_Kernel, typer.Option(help="Squared exponential or Matern.")] = _Kernel.se,
+    nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel, above 1.")] = 2.5,
+    length: Annotated[float, typer.Option(help="Length scale in the unit cube.")] = 0.2,
+    dimension: Annotated[int, typer.Option(min=1, max=2, help="1 or 2.")] = 2,
+    epsilon: Annotated[float, typer.Option(help="Share that is new after a step.")] = 0.01,
+    horizon: Annotated[int, typer.Option(min=1, max=2000, help="Steps, T.")] = 300,
+    noise: Annotated[float, typer.Option(help="Variance of the noise.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="How often a bound may fail.")] = 0.1,
+    trials: Annotated[int, typer.Option(min=1, max=1000, help="Worlds to simulate.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
+    side: Annotated[
+        int | None, typer.Option(min=1, max=2000, help="Points a coordinate; 200, or 50 in 2-D.")
+    ] = None,
+    a0: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv0 ...")] = None,
+    b0: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
+    a1: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv1 ...")] = None,
+    b1: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
+) -> None:
+    """Compute the paper's regret bounds, and measure beside them how loose they are."""
+    given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
+    with _errors_as_messages():
+        from heliotrope.theory import Problem, report, tables  # scikit-learn is slow to load
+
+        space = report.named_kernel(kernel, length, nu)
+        constants = report.constants(space, dimension, given)
+        problem = Problem(horizon, epsilon, noise, constants, dimension, delta)
+        side = side or (200 if dimension == 1 else 50)
+        setting = report.Setting(space, problem, side, trials, seed)
+        numbers, measured = _bound_and_measure(setting)
+    console = Console()
+    console.print(tables.theory_table(setting, numbers))
+    console.print(tables.regret_table(setting, numbers, measured))
+    console.print(report.verdict(setting, numbers, measured), highlight=False)
+
+
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
     """Turn what a user can mend into one line on stderr and exit code 1."""
@@ -76,6 +120,21 @@ def _errors_as_messages() -> Iterator[None]:
         return
     typer.echo(f"heliotrope: {message}", err=True)
     raise typer.Exit(1)
+
+
+def _bound_and_measure(setting: Setting) -> tuple[Theory, list[Measured]]:
+    """Do the work of the bounds under a progress bar."""
+    from heliotrope.theory import report
+
+    columns = (TextColumn("{task.description:<8}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bounding = progress.add_task("bounding", total=1)
+        measuring = progress.add_task(
+            "playing", total=setting.trials * len(report.players(setting))
+        )
+        numbers = report.theory(setting)
+        progress.advance(bounding)
+        return numbers, report.simulate(setting, lambda: progress.advance(measuring))
 
 
 def _race_and_draw(out: Path, steps: int, seed: int, animation: bool) -> tuple[Race, list[Path]]:
