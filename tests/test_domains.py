@@ -62,7 +62,14 @@ def test_a_point_is_found_within_rounding() -> None:
 @pytest.mark.parametrize("indices", [[-1], [4], [0, 4], np.array([2**40])])
 def test_an_index_out_of_range(indices: Any) -> None:
     with pytest.raises(InputError, match="indices from 0 to 3"):
-        ht.grid(4).places(indices)
+        ht.grid(2, 2).places(indices)
+
+
+def test_whole_numbers_are_points_where_points_have_one_coordinate() -> None:
+    channels = ht.Finite([1, 6, 11])
+    assert channels.places([6, 1]).tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"got \[2.0\]"):
+        channels.places([2])
 
 
 corners = st.lists(

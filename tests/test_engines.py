@@ -188,6 +188,96 @@ def test_box_engine_beyond_its_budget_stays_close() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kernel", "epsilon"), [(Matern(0.3, nu=2.5), 0.03), (RBF(0.5), 0.0)], ids=["Matern", "SE"]
+)
+@pytest.mark.parametrize("workers", [8, 32])
+def test_box_engine_does_not_drop_points_that_wait_for_their_results(
+    kernel: Any, epsilon: float, workers: int
+) -> None:
+    prior = ht.Prior(kernel, ht.Forgetting(epsilon), 0.01)
+    engine, dense = BoxEngine(prior, BOX, budget=120), DenseEngine(prior, BOX)
+    rng, waiting = np.random.default_rng(0), list[int]()
+    for key in range(300):
+        place = BOX.scaled(rng.random((1, 2)))
+        for one in (engine, dense):
+            one.open(key, float(key), place)
+        waiting.append(key)
+        if len(waiting) > workers:
+            late = waiting.pop(int(rng.integers(workers)))
+            for one in (engine, dense):
+                one.tell(late, 1.0)
+    where = dense.state()["open_places"]
+    _, found = engine.predict(300.0, where)
+    _, exact = dense.predict(300.0, where)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=0.02)
+    engine.tell(waiting[0], 5.0)
+    dense.tell(waiting[0], 5.0)
+    np.testing.assert_allclose(
+        engine.predict(300.0, where[:1])[0], dense.predict(300.0, where[:1])[0], atol=0.05
+    )
+
+
+def test_box_engine_survives_next_to_no_noise() -> None:
+    with pytest.raises(InputError, match="at least 1e-05, for rounding's sake"):
+        ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(ht.Prior(RBF(0.2), noise=1e-6)))
+    prior = ht.Prior(RBF(0.2), noise=1e-5)
+    optimizer = ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(prior, beta=0.5), seed=0)
+    for _ in range(520):
+        s = optimizer.ask()
+        optimizer.tell(s, float(-10 * (s.x[0] - 0.37) ** 2))
+    assert optimizer.best().x[0] == pytest.approx(0.37, abs=0.01)
+
+
+def test_best_in_a_box_finds_the_one_good_point_that_was_told() -> None:
+    prior = ht.Prior(RBF(0.1), noise=1e-3)
+    optimizer = ht.Optimizer(ht.Box([0] * 6, [1] * 6), ht.tv_gp_ucb(prior, beta=3.0))
+    rng = np.random.default_rng(3)
+    X, y = rng.random((40, 6)), 0.1 * rng.normal(size=40)
+    y[0] = 5.0
+    optimizer.tell_many(np.arange(40.0), X, y)
+    assert optimizer.best().mean >= optimizer.belief(None, X).mean.max() - 1e-9
+
+
+def test_samples_where_much_is_known() -> None:
+    prior, domain = ht.Prior(RBF(0.2), noise=1e-4), ht.grid(20, 20)
+    optimizer, rng = ht.Optimizer(domain, ht.gp_ucb(prior)), np.random.default_rng(0)
+    told = rng.integers(400, size=300)
+    optimizer.tell_many(np.arange(300.0), told, np.sin(6 * domain.points[told]).sum(axis=1))
+    draws, belief = optimizer.sample(size=500, seed=1), optimizer.belief()
+    assert draws.shape == (500, 400)
+    error = np.maximum(belief.std, 1e-6) / np.sqrt(500)
+    assert np.abs((draws.mean(axis=0) - belief.mean) / error).max() < 6
+    assert np.isfinite(optimizer.log_likelihood)
+
+
+def test_dense_engine_refuses_a_past_that_it_has_dropped() -> None:
+    prior = ht.Prior(RBF(0.3), RBF(1.0), 0.01)
+    engine = DenseEngine(prior, GRID)
+    for _ in play([engine], GRID, prior, steps=300, irregular=False):
+        pass
+    with pytest.raises(TimeError, match="dropped"):
+        engine.predict(10.0, GRID.indices)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_the_choice_in_a_box_does_not_depend_on_units(offset: float, scale: float) -> None:
+    kernel = ConstantKernel(scale**2, constant_value_bounds="fixed") * RBF(0.2)
+    prior = ht.Prior(kernel, ht.Forgetting(0.01), 0.01 * scale**2, mean=offset * scale)
+    optimizer = ht.Optimizer(ht.Box([0, 0], [1, 1]), ht.tv_gp_ucb(prior, beta=2.0))
+    grid, shortfalls = ht.grid(60, 60).points, []
+    for t in range(1, 41):
+        around = optimizer.belief(t, grid)
+        s = optimizer.ask()
+        here = optimizer.belief(t, s.x[None], count_open=False)
+        best = np.max(around.mean - offset * scale + np.sqrt(2.0) * around.std)
+        value = (here.mean[0] - offset * scale) + np.sqrt(2.0) * here.std[0]
+        shortfalls.append((best - value) / scale)
+        optimizer.tell(s, scale * (offset + float(np.sin(6 * s.x).sum())))
+    assert np.mean(np.array(shortfalls) < 1e-6) >= 0.9
+
+
+@pytest.mark.parametrize(
     "time", [RBF(8.0), 2.0 * Matern(20.0, nu=1.5)], ids=["SE in time", "Matern in time"]
 )
 def test_dense_engine_with_other_time_kernels(time: Any) -> None:

@@ -142,7 +142,7 @@ def test_white_noise_of_the_space_is_learned_at_its_point_alone() -> None:
     kernel, noise = RBF(0.3) + WhiteKernel(0.7), 0.01
     prior = ht.Prior(kernel, noise=noise)
     optimizer = ht.Optimizer(ht.grid(5), ht.gp_ucb(prior))
-    optimizer.tell_many(np.ones(50), np.full(50, 2), np.full(50, 1.0))
+    optimizer.tell_many(np.ones(50), np.full(50, 0.5), np.full(50, 1.0))
     belief = optimizer.belief(1.0)
     k = kernel(ht.grid(5).points)[2]
     np.testing.assert_allclose(belief.mean, k / (k[2] + noise / 50), rtol=1e-9)
@@ -183,6 +183,6 @@ def test_the_gradient_of_the_variance(kernel: Kernel) -> None:
 def test_a_periodic_time_kernel_remembers_the_same_hour() -> None:
     prior = ht.Prior(RBF(0.3), ExpSineSquared(1.0, periodicity=24.0), noise=1e-4)
     optimizer = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(prior))
-    optimizer.tell_many([0.0], [2], [1.5])
+    optimizer.tell_many([0.0], [0.5], [1.5])
     assert optimizer.belief(24.0).mean[2] == pytest.approx(1.5, abs=1e-3)
     assert optimizer.belief(12.0).mean[2] < 0.5

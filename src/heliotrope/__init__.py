@@ -59,14 +59,16 @@ _SUBMODULES = {"domains", "engines", "environments", "errors", "learning", "poli
 __all__ = [*_HOME, "__version__"]
 
 
-def __getattr__(name: str) -> object:
-    if name in _SUBMODULES:
-        return import_module(f"heliotrope.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'heliotrope' has no attribute {name!r}")
-    value = getattr(import_module(f"heliotrope.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # or a misspelled name would pass a type check
+
+    def __getattr__(name: str) -> object:
+        if name in _SUBMODULES:
+            return import_module(f"heliotrope.{name}")
+        if name not in _HOME:
+            raise AttributeError(f"module 'heliotrope' has no attribute {name!r}")
+        value = getattr(import_module(f"heliotrope.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

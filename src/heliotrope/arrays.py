@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 LARGEST = 1e100  # squares of what comes in must not overflow
 
 
-def as_number(value: object, name: str) -> float:
+def as_number(value: object, name: str, advice: str = "") -> float:
     """Return a finite real number, or say what came instead."""
     if isinstance(value, float) and -LARGEST <= value <= LARGEST:
         return float(value)
@@ -27,7 +27,7 @@ def as_number(value: object, name: str) -> float:
             "Pass a scalar, for example value.item().",
         )
     if not np.isfinite(number):
-        raise InputError(f"{name} to be finite", str(number), "Drop or cancel failed measurements.")
+        raise InputError(f"{name} to be finite", str(number), advice)
     if abs(number) > LARGEST:
         raise InputError(f"{name} to be of a size below {LARGEST:g}", str(number))
     return float(number)

@@ -20,6 +20,7 @@ from heliotrope.errors import InputError
 Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
 
 _SAME = 1e-9  # coordinates closer than this share of the domain's width are the same point
+_NEAR = 1e-6  # and those are meant to be, having gone through single precision or a text file
 
 
 @register
@@ -55,13 +56,17 @@ class Finite:
         return int(self.points.shape[1])
 
     def places(self, x: ArrayLike) -> Indices:
-        """Return the indices of the given points; whole numbers (n,) are indices already."""
+        """Return the indices of the given points, (n, d).
+
+        Whole numbers (n,) are indices already, unless the points have one coordinate: there a
+        flat list is one of points.
+        """
         indices = as_indices(x)
-        if indices is not None:
-            return self._checked(indices)
+        if indices is not None and self.dimension > 1:
+            return self.check(indices)
         points = as_points(x, "x", self.dimension)
         found, gaps = self._nearest(points)
-        if gaps.max(initial=0.0) > _SAME:
+        if gaps.max(initial=0.0) > _NEAR:
             worst = int(gaps.argmax())
             raise InputError(
                 "a point of the domain",
@@ -80,7 +85,8 @@ class Finite:
         points: Array = self.points[places]
         return points
 
-    def _checked(self, indices: NDArray[Any]) -> Indices:
+    def check(self, indices: NDArray[Any]) -> Indices:
+        """Return indices (n,) that are in the domain, or complain."""
         if indices.size and not (indices.min() >= 0 and indices.max() < len(self)):
             raise InputError(
                 f"indices from 0 to {len(self) - 1}", f"{indices.min()} to {indices.max()}"
@@ -179,6 +185,8 @@ def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:
     if not shape:
         raise InputError("one number of points a dimension, as in grid(50, 50)", "none")
     counts = [as_whole(count, "a grid's number of points", least=1) for count in shape]
-    box = Box(as_vector(lower, "lower", len(counts)), as_vector(upper, "upper", len(counts)))
-    axes = [np.linspace(a, b, n) for a, b, n in zip(box.lower, box.upper, counts, strict=True)]
+    low, high = as_vector(lower, "lower", len(counts)), as_vector(upper, "upper", len(counts))
+    if not all(a < b or (a == b and n == 1) for a, b, n in zip(low, high, counts, strict=True)):
+        raise InputError("lower < upper in every coordinate", f"{low}, {high}")
+    axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True)]
     return Finite(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(counts)))

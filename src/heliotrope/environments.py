@@ -87,7 +87,8 @@ def run(policy: Policy, episode: Episode, seed: int = 0) -> Iterator[Step]:
     optimizer = Optimizer(episode.domain, policy, seed)
     for t in range(1, len(episode.values) + 1):
         suggestion = optimizer.ask(t)
-        index = int(suggestion.index or 0)
+        index = suggestion.index
+        assert index is not None  # the domain is Finite
         y = episode.measure(t, index)
         optimizer.tell(suggestion, y)
         yield Step(t, index, y, episode.regret(t, index))

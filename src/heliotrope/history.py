@@ -38,8 +38,8 @@ class History:
         self._numbers = np.empty((16, dimension + 2))  # t, y, x
         self._labels = np.empty((16, 2), dtype=np.intp)  # index, id
 
-    def append(self, observation: Observation) -> None:
-        """Add one observation at the end."""
+    def _append(self, observation: Observation) -> None:
+        """Add one observation at the end; the optimizer's business alone."""
         if self._length == len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
             self._labels = np.concatenate([self._labels, np.empty_like(self._labels)])

@@ -115,7 +115,7 @@ class Space:
         assert isinstance(self.kernel, Kernel)
         if self.kernel.is_stationary():
             return np.zeros_like(X)
-        return _differences(self.kernel.diag, X)
+        return _differences(self.kernel.diag, X, X)
 
     def _row(self, i: int) -> Array:
         if isinstance(self.kernel, Tabulated):
@@ -150,7 +150,7 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
         return np.zeros((len(X), *B.shape))
     slope = _slope(kernel)
     if slope is None:
-        return _differences(lambda points: kernel(points, B), X)
+        return _differences(lambda points: kernel(points, B), X, B)
     scaled = (X[:, None, :] - B[None, :, :]) / kernel.length_scale
     r = np.sqrt(np.einsum("qnd,qnd->qn", scaled, scaled))
     slopes: Array = -slope(r)[:, :, None] * scaled / kernel.length_scale
@@ -161,6 +161,8 @@ def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
     """For k = h(r), r = |(x - b) / l|, return s = -h'(r) / r, so that grad = -s (x - b) / l^2."""
     if type(kernel) is RBF or (type(kernel) is Matern and kernel.nu == np.inf):
         return lambda r: np.exp(-0.5 * r**2)
+    if type(kernel) is Matern and kernel.nu == 0.5:  # a cusp at r = 0, where no slope is best
+        return lambda r: np.exp(-r) / np.maximum(r, 1e-12)
     if type(kernel) is Matern and kernel.nu == 1.5:
         return lambda r: 3.0 * np.exp(-np.sqrt(3.0) * r)
     if type(kernel) is Matern and kernel.nu == 2.5:
@@ -168,9 +170,15 @@ def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
     return None
 
 
-def _differences(function: Callable[[Array], Array], X: Array) -> Array:
-    """Central differences of a function of points (q, d) -> (q, ...), as (q, ..., d)."""
-    step = 1e-6 * (1.0 + np.abs(X).max(axis=0))
+def _differences(function: Callable[[Array], Array], X: Array, B: Array) -> Array:
+    """Central differences of a function of points (q, d) -> (q, ...), as (q, ..., d).
+
+    The step is a share of the width of all points involved, large enough to be seen at all.
+    """
+    everything = np.concatenate([X, B])
+    width, size = np.ptp(everything, axis=0), np.abs(everything).max(axis=0)
+    step = np.maximum(1e-5 * width, 1e-8 * size)
+    step[step == 0.0] = 1e-8
     columns = [
         (function(X + shift) - function(X - shift)) / (2.0 * width)
         for shift, width in zip(np.diag(step), step, strict=True)

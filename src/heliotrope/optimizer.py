@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -116,23 +117,25 @@ class Optimizer:
         self._latest = t
         return suggestion
 
-    def tell(self, suggestion: Suggestion | int, y: float) -> None:
+    def tell(self, suggestion: Suggestion | int, y: SupportsFloat) -> None:
         """Take the measured value for a suggestion (or its id), late or in any order."""
-        suggestion, y = self._lookup(suggestion), as_number(y, "y")
-        self._agent.tell(suggestion.id, y)
+        suggestion = self._lookup(suggestion)
+        value = as_number(y, "y", "Cancel the suggestion if its measurement failed.")
+        self._agent.tell(suggestion.id, value)
         del self._open[suggestion.id]
         s = suggestion
-        self._history.append(Observation(s.t, s.x, y, s.index, s.id))
+        self._history._append(Observation(s.t, s.x, value, s.index, s.id))
 
     def cancel(self, suggestion: Suggestion | int) -> None:
-        """Give up an evaluation that failed: as if it had not been asked for."""
+        """Give up an evaluation that failed: the belief is as if it had not been asked for."""
         suggestion = self._lookup(suggestion)
         self._agent.cancel(suggestion.id)
         del self._open[suggestion.id]
 
     def tell_many(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
-        """Take values measured elsewhere: times (n,), points (n, d) or indices (n,), values (n,).
+        """Take values measured elsewhere: times (n,), points (n, d), values (n,).
 
+        In a Finite domain of more than one coordinate, points may be given as indices (n,).
         Use it to start from past data. Times before the latest one are inserted where they
         belong, by going through the whole history once more.
         """
@@ -162,7 +165,7 @@ class Optimizer:
         self._agent = agent
         self._latest = max(self._latest, added[-1].t)
         for observation in added:
-            self._history.append(observation)
+            self._history._append(observation)
 
     def belief(
         self, t: float | None = None, X: ArrayLike | None = None, *, count_open: bool = True
@@ -172,7 +175,7 @@ class Optimizer:
         By default t is the latest time. The deviation counts open suggestions as if they had been
         measured, as the next ask will; ``count_open=False`` counts only what was told.
         """
-        t = max(self._latest, 0.0) if t is None else as_number(t, "t")
+        t = self._now() if t is None else as_number(t, "t")
         places = self._belief_places(X)
         mean, variance = self._agent.predict(t, places, count_open=count_open)
         points = self._domain.at(places) if places.ndim == 1 else places
@@ -180,17 +183,29 @@ class Optimizer:
 
     def best(self, t: float | None = None) -> Best:
         """The point of highest posterior mean at time t, by default the latest; changes nothing."""
-        t = max(self._latest, 0.0) if t is None else as_number(t, "t")
+        t = self._now() if t is None else as_number(t, "t")
         place = self._agent.best(t, self._stream.at(self._asked, purpose=1))
         mean, variance = self._agent.predict(t, place, count_open=False)
         x, index = self._domain.at(place)[0], self._index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
 
+    def sample(
+        self, t: float | None = None, X: ArrayLike | None = None, *, size: int = 1, seed: int = 0
+    ) -> Array:
+        """Draw f_t jointly, (size, points), from the posterior of what was told."""
+        t = self._now() if t is None else as_number(t, "t")
+        rng = np.random.default_rng(as_whole(seed, "seed", least=0))
+        places, count = self._belief_places(X), as_whole(size, "size", least=1)
+        return self._gp_agent().sample(t, places, rng, count)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of what was told and counts: the sum of one-step predictive densities."""
+        return self._gp_agent().log_likelihood
+
     def learned(self) -> Learned:
         """What a policy with ``learn=...`` has found out about the drift; changes nothing."""
-        if not isinstance(self._agent, GPAgent):
-            raise NoBeliefError("a GP policy", type(self._policy).__name__)
-        return self._agent.learned()
+        return self._gp_agent().learned()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: versioned JSON and plain arrays, no pickle."""
@@ -233,21 +248,32 @@ class Optimizer:
         self._latest = float(codec.decode(header["latest"], arrays))
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self._open[key] = self._suggestion(key, t, self._domain.places(place[None]))
+            self._open[key] = self._suggestion(key, t, self._saved_place(place[None]))
         self._history = History.restored(part(arrays, "history/"))
         self._agent.restore(part(arrays, "agent/"))
+
+    def _saved_place(self, place: Places) -> Places:
+        if isinstance(self._domain, Finite):
+            return self._domain.check(place)
+        return self._domain.places(place)
 
     def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
         """Let an agent see evaluations, told and open, in the order of their times."""
         for event in sorted(events, key=lambda event: event.t):
-            place = self._domain.places(
-                np.array([event.index]) if event.index is not None else event.x[None]
-            )
+            place = event.x[None] if event.index is None else np.array([event.index])
             if isinstance(event, Suggestion):
                 agent.open(event.id, event.t, place)
             else:
                 agent.open(_TOLD_AT_ONCE, event.t, place)
                 agent.tell(_TOLD_AT_ONCE, event.y)
+
+    def _now(self) -> float:
+        return 0.0 if np.isinf(self._latest) else self._latest
+
+    def _gp_agent(self) -> GPAgent:
+        if not isinstance(self._agent, GPAgent):
+            raise NoBeliefError("a policy with a model of f", type(self._policy).__name__)
+        return self._agent
 
     def _checked_time(self, t: float) -> float:
         t = as_number(t, "t")

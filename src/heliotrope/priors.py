@@ -94,10 +94,12 @@ class Prior:
             raise InputError(
                 "a positive noise variance",
                 repr(self.noise),
-                "For exact measurements use a millionth of the function's variance.",
+                "For exact measurements use a ten-thousandth of the function's variance.",
             )
         object.__setattr__(self, "noise", noise)
-        flat = isinstance(self.mean, (int, float, np.number))
+        flat = isinstance(self.mean, (int, float, np.number)) or (
+            isinstance(self.mean, np.ndarray) and self.mean.ndim == 0
+        )
         mean = as_number(self.mean, "mean") if flat else as_array(self.mean, "mean", ndim=1)
         object.__setattr__(self, "mean", mean)
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from heliotrope.arrays import Array
+from heliotrope.arrays import Array, as_number
 from heliotrope.choosing.schedules import Beta, as_beta
 from heliotrope.codec import register
 from heliotrope.errors import InputError
@@ -52,7 +52,7 @@ class UCB:
         return np.ones_like(mean), np.full_like(std, self._width(t))
 
     def _width(self, t: float) -> float:
-        beta = self.beta(t)
-        if not beta >= 0.0:
+        beta = as_number(self.beta(t), "beta")
+        if beta < 0.0:
             raise InputError("a schedule with beta_t of at least 0", f"{beta} at t = {t:g}")
         return sqrt(beta)

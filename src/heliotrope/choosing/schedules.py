@@ -31,7 +31,8 @@ class ConstantBeta:
     value: float
 
     def __post_init__(self) -> None:
-        if as_number(self.value, "beta") < 0.0:
+        object.__setattr__(self, "value", as_number(self.value, "beta"))
+        if self.value < 0.0:
             raise InputError("beta of at least 0", repr(self.value))
 
     def __call__(self, t: float) -> float:
@@ -56,8 +57,8 @@ class LogBeta:
     c2: float = 4.0
 
     def __post_init__(self) -> None:
-        as_positive(self.c1, "c1")
-        as_positive(self.c2, "c2")
+        for name in ("c1", "c2"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def __call__(self, t: float) -> float:
         """Return beta_t."""
@@ -86,7 +87,7 @@ class TVBeta:
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_constants(self.delta, self.dimension, self.r, self.a, self.b)
+        _normalize_constants(self)
 
     def __call__(self, t: float) -> float:
         """Return beta_t."""
@@ -106,7 +107,7 @@ class RBeta:
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_constants(self.delta, self.dimension, self.r, self.a, self.b)
+        _normalize_constants(self)
 
     def __call__(self, t: float) -> float:
         """Return beta_t."""
@@ -135,9 +136,9 @@ def _theorem(rounds: float, t: float, d: int, rb: float, a: float) -> float:
     return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)
 
 
-def _check_constants(delta: float, dimension: int, r: float, a: float, b: float) -> None:
-    if not 0.0 < as_number(delta, "delta") < 1.0:
-        raise InputError("delta between 0 and 1", repr(delta))
-    as_whole(dimension, "dimension", least=1)
-    for name, value in (("r", r), ("a", a), ("b", b)):
-        as_positive(value, name)
+def _normalize_constants(schedule: TVBeta | RBeta) -> None:
+    if not 0.0 < as_number(schedule.delta, "delta") < 1.0:
+        raise InputError("delta between 0 and 1", repr(schedule.delta))
+    object.__setattr__(schedule, "dimension", as_whole(schedule.dimension, "dimension", least=1))
+    for name in ("delta", "r", "a", "b"):
+        object.__setattr__(schedule, name, as_positive(getattr(schedule, name), name))

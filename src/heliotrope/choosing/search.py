@@ -18,9 +18,10 @@ from heliotrope.streams import Draw
 # Many small products alternate between numpy's and scipy's own BLAS, whose waiting threads would
 # take the cores from each other.
 _BLAS = ThreadpoolController()
-_TIE = 1e-12  # values this close, relative to the largest, are equal
+_TIE = 1e-12  # values this close, relative to their spread, are equal
+_ULPS = 4.0 * float(np.finfo(float).eps)
 _CANDIDATES = 512
-_ANCHORS = 8  # points visited last, which lie near the maximum that is tracked
+_ANCHORS = 8  # visited points, half the best, half the newest, which lie near the maximum
 _NEIGHBOURS = 8  # candidates around each of them
 _STARTS = 6
 _APART = 0.1  # share of the box's width
@@ -36,14 +37,15 @@ def argmax(values: Array, draw: Draw) -> int:
     1
     """
     best = int(values.argmax())
-    tied = values >= values[best] - _TIE * (1.0 + abs(values[best]))
+    top = float(values[best])
+    tied = values >= top - _TIE * (top - float(values.min())) - _ULPS * abs(top)
     return best if np.count_nonzero(tied) == 1 else int(draw().choice(np.flatnonzero(tied)))
 
 
 def climb(surface: Surface, acquisition: Acquisition, t: float, box: Box, draw: Draw) -> Array:
     """Point of the box with the highest acquisition found, (d,).
 
-    Sobol candidates and the points visited last with some neighbours are scored; the best few
+    Sobol candidates and promising visited points with some neighbours are scored; the best few
     that lie apart are climbed together by L-BFGS-B, in coordinates of the unit cube.
     """
     with _BLAS.limit(limits=1):
@@ -62,19 +64,22 @@ def _climb(
         mean, variance = surface.value(box.scaled(unit))
         return acquisition.value(t, mean, np.sqrt(variance))
 
+    candidates = _candidates(box, rng, box.unit(surface.promising_points(_ANCHORS)))
+    values = score(candidates)
+    starts = _apart(candidates, values)
+    top, scale = float(values.max()), float(np.ptp(values)) or 1.0
+
     def descent(flat: Array) -> tuple[float, Array]:
-        """Return minus the sum of the starts' scores, and its gradient."""
+        """Return minus the sum of the starts' scores, and its gradient, in units of the spread."""
         points = box.scaled(flat.reshape(-1, box.dimension))
         mean, variance = surface.value(points)
-        std = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+        std = np.sqrt(np.maximum(variance, _LEAST_VARIANCE * scale**2))
         by_mean, by_std = acquisition.slopes(t, mean, std)
         d_mean, d_variance = surface.gradient(points)
         slope = by_mean[:, None] * d_mean + (by_std / (2.0 * std))[:, None] * d_variance
-        value = -float(acquisition.value(t, mean, std).sum())
-        return value, -(slope * (box.upper - box.lower)).ravel()
+        value = float((acquisition.value(t, mean, std) - top).sum())
+        return -value / scale, -(slope * (box.upper - box.lower)).ravel() / scale
 
-    candidates = _candidates(box, rng, box.unit(surface.newest_points(_ANCHORS)))
-    starts = _apart(candidates, score(candidates))
     bounds = [(0.0, 1.0)] * starts.size
     found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
     finalists = np.vstack([starts, found.x.reshape(starts.shape)])

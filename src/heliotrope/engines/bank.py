@@ -224,9 +224,9 @@ class MixtureSurface:
         d_variance = np.einsum("h,hqd->qd", w, d_variances)
         return d_mean, d_variance + 2.0 * np.einsum("h,hq,hqd->qd", w, apart, d_means)
 
-    def newest_points(self, count: int) -> Array:
-        """At most ``count`` of the points visited last."""
-        return self._surfaces[int(self._weights.argmax())].newest_points(count)
+    def promising_points(self, count: int) -> Array:
+        """Some of the points behind the likeliest hypothesis."""
+        return self._surfaces[int(self._weights.argmax())].promising_points(count)
 
 
 def _mixture(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:

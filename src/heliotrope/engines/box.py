@@ -33,7 +33,8 @@ from heliotrope.errors import InputError
 from heliotrope.linalg import least_missed, projection
 from heliotrope.priors import Forgetting, Prior, Static
 
-_NEGLIGIBLE = 1e-8
+_NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that nobody will notice
+_CANCELS = 1e-2  # k Q k may cancel to this share of the variance where the noise is next to none
 _SLACK = 0.9  # share of the budget that a pruning leaves, so that prunings are rare
 
 
@@ -62,7 +63,7 @@ class BoxEngine:
         decay, prior_variance = self._decay(t), float(self._model.variance(place)[0])
         k = self._model.space.block(self._B, place)[:, 0]
         gamma = -(decay**2) * (self._Q @ k)
-        variance = checked_variance(prior_variance + float(k @ gamma), prior_variance)
+        variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
         self._advance(t, decay)
         mean = float(self._model.prior.mean_at(place)[0] + k @ self._alpha)
         with_others = self._pending.covariances(k)
@@ -71,6 +72,8 @@ class BoxEngine:
             j, gamma = self._join(place), np.append(gamma, 0.0)
         gamma[j] += 1.0
         self._pending.add(key, gamma, mean, variance, with_others)
+        if len(self._B) > self._limit:
+            self._prune()
 
     def tell(self, key: int, y: float) -> None:
         """One rank-one update of the weights."""
@@ -78,8 +81,6 @@ class BoxEngine:
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
-        if len(self._B) > self._limit:
-            self._prune()
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
@@ -151,10 +152,13 @@ class BoxEngine:
         return n
 
     def _prune(self) -> None:
-        """Project the points that the posterior misses least onto the others."""
+        """Project the points that the posterior misses least onto the others.
+
+        Points that wait for their results count as if they were told, or they would go first.
+        """
         K = self._model.space.block(self._B, self._B)
         most = int(_SLACK * self._budget)
-        kept = least_missed(K, self._alpha, self._Q, most, _NEGLIGIBLE)
+        kept = least_missed(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
         T = projection(K, kept)
         self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T

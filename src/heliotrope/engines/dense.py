@@ -15,6 +15,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.engines.protocol import Expansion, State, Surface, checked_variance
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, TimeKernel, correlation
 
@@ -26,8 +27,8 @@ _FEWEST = 64
 class DenseEngine:
     """Exact for any time kernel and order of telling; the cost grows with what it must remember.
 
-    Observations so old that the time kernel has decayed to nothing are dropped. ``window`` drops
-    all but that many of the newest, exact or not, where the kernel never decays.
+    Observations so old that the time kernel has decayed to nothing are dropped. Where it never
+    decays, ``window`` keeps that many of the newest, and up to as many again before it drops them.
     """
 
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
@@ -35,7 +36,7 @@ class DenseEngine:
         self._records = Records(self._model.no_places)
         self._reach, self._window = _LINKS * _reach(prior.time), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
-        self.log_likelihood = 0.0
+        self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
@@ -52,7 +53,7 @@ class DenseEngine:
         z = (y - float(self._model.prior.mean_at(place)[0]) - float(row @ self._z)) / pivot
         self._factor.append(row, pivot)
         self._z = np.append(self._z, z)
-        self.log_likelihood -= 0.5 * (z**2 + np.log(2.0 * np.pi)) + np.log(pivot)
+        self.log_likelihood -= 0.5 * (z * z + np.log(2.0 * np.pi)) + np.log(pivot)
         self._records.close(key)
         self._records.append(t, place, y)
         self._forget()
@@ -78,30 +79,32 @@ class DenseEngine:
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x."""
-        data = self._records
-        open_t, open_places = data.open_ones()
-        times, at = np.append(data.t, open_t), np.concatenate([data.places, open_places])
+        self._check_remembered(t)
+        times, at = self._records.evaluations(count_open=True)
         d = self._model.decay(times, t)
         alpha = np.zeros(len(times))
-        alpha[: len(data.t)] = self._factor.solve_transposed(self._z)
+        alpha[: len(self._z)] = self._factor.solve_transposed(self._z)
         inverse = np.linalg.inv(self._model.noisy(times, at))
         return Expansion(self._model, at, d * alpha, d[:, None] * inverse * d)
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
-        likelihood = np.array(self.log_likelihood)
-        return {"log_likelihood": likelihood, "z": self._z, "factor": self._factor.packed} | (
-            self._records.state()
-        )
+        return {
+            "scalars": np.array([self.log_likelihood, self._forgotten]),
+            "z": self._z,
+            "factor": self._factor.packed,
+        } | self._records.state()
 
     def restore(self, state: State) -> None:
         """Become the engine whose :meth:`state` this was."""
         self._records.restore(state)
         self._factor = PackedCholesky(state["factor"])
-        self._z, self.log_likelihood = state["z"], float(state["log_likelihood"])
+        self._z = state["z"]
+        self.log_likelihood, self._forgotten = state["scalars"].tolist()
 
     def _whitened(self, t: float, places: Places) -> Array:
         """W = L^{-1} k~ (n, q)."""
+        self._check_remembered(t)
         data = self._records
         k = self._model.block(data.t, data.places, t, places)
         return solve_lower(self._factor.full(), k)
@@ -118,17 +121,25 @@ class DenseEngine:
 
     def _forget(self) -> None:
         """Drop what no longer counts, once that is half of what is kept."""
-        data = self._records
-        if len(data.t) < _FEWEST:
-            return
-        kept = data.t >= data.t.max() - self._reach
+        data, (waiting, _) = self._records, self._records.open_ones()
+        newest = min(float(data.t.max()), *waiting.tolist(), np.inf)
+        kept = data.t >= newest - self._reach
         if self._window is not None:
             kept[np.argsort(data.t, kind="stable")[: -self._window]] = False
+        elif len(data.t) < _FEWEST:
+            return
         if 2 * kept.sum() > len(data.t):
             return
+        self._forgotten = max(self._forgotten, float(data.t[~kept].max()))
         data.keep(kept)
         self._factor = PackedCholesky.of(self._model.noisy(data.t, data.places))
         self._z = self._factor.solve(data.y - self._model.prior.mean_at(data.places))
+
+    def _check_remembered(self, t: float) -> None:
+        if t <= self._forgotten:
+            raise TimeError(
+                f"a time after {self._forgotten:g}, up to which observations were dropped", f"{t:g}"
+            )
 
 
 def _reach(time: TimeKernel) -> float:

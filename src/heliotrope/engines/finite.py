@@ -40,7 +40,8 @@ class FiniteEngine:
         self._space = prior.over(domain)
         self._all = domain.indices
         self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
-        self._tolerance = tolerance or min(1e-9 * float(self._k0.max()), 1e-7 * prior.noise)
+        largest = float(self._k0.max()) or prior.noise
+        self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
         self._now, self.log_likelihood = -np.inf, 0.0
         self._mean = np.zeros(len(domain))
         self._explained = np.zeros(len(domain))

@@ -25,7 +25,7 @@ class FiniteOptions:
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
-            as_positive(self.tolerance, "tolerance")
+            object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         """Make the engine."""
@@ -42,7 +42,7 @@ class BoxOptions:
     budget: int = 400
 
     def __post_init__(self) -> None:
-        as_whole(self.budget, "budget", least=2)
+        object.__setattr__(self, "budget", as_whole(self.budget, "budget", least=2))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         """Make the engine."""
@@ -60,7 +60,7 @@ class DenseOptions:
 
     def __post_init__(self) -> None:
         if self.window is not None:
-            as_whole(self.window, "window", least=1)
+            object.__setattr__(self, "window", as_whole(self.window, "window", least=1))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         """Make the engine."""
@@ -78,6 +78,9 @@ class ReferenceOptions:
 
 
 EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
+
+_LEAST_NOISE = 1e-10  # share of the variance of f
+_LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must not feel it
 
 _BY_NAME: dict[str, EngineOptions] = {
     "finite": FiniteOptions(),
@@ -103,4 +106,17 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
             options = DenseOptions()
         else:
             options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
+    least = _LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else _LEAST_NOISE
+    _check_noise(prior, domain, least)
     return options.build(prior, domain)
+
+
+def _check_noise(prior: Prior, domain: Domain, share: float) -> None:
+    anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
+    least = share * float(prior.over(domain).diagonal(anywhere).max())
+    if prior.noise < least:
+        raise InputError(
+            f"a noise variance of at least {least:g}, for rounding's sake",
+            f"{prior.noise:g}",
+            "For exact measurements use a ten-thousandth of the function's variance.",
+        )

@@ -86,7 +86,7 @@ class Pending:
                 other.mean += share * z
                 other.c -= share * u
         self._delete(j)
-        return u, z, -0.5 * (z**2 + log(2.0 * pi)) - log(s)
+        return u, z, -0.5 * (z * z + log(2.0 * pi)) - log(s)
 
     def remove(self, key: int) -> None:
         """Drop g without its value."""

@@ -16,10 +16,11 @@ from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import KernelError, TimeError
-from heliotrope.linalg import jittered_cholesky
+from heliotrope.linalg import low_rank_root
 
 State = dict[str, NDArray[Any]]
 
+_ROOT = 1e-9  # share of the largest variance that a draw may leave out
 _ROUNDING = 1e-6  # a variance this share below zero is no rounding error
 
 
@@ -71,8 +72,8 @@ class Surface(Protocol):
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Derivatives of mean and of variance by x, each (q, d)."""
 
-    def newest_points(self, count: int) -> Array:
-        """At most ``count`` of the points behind the posterior, those visited last."""
+    def promising_points(self, count: int) -> Array:
+        """Some of the points behind the posterior: the best by its mean, and the newest."""
 
 
 class Expansion:
@@ -92,9 +93,11 @@ class Expansion:
         variance = np.maximum(self._model.variance(X) - explained, 0.0)
         return self._model.prior.mean_at(X) + k @ self._alpha, variance
 
-    def newest_points(self, count: int) -> Array:
-        """At most ``count`` of the points behind the posterior, those visited last."""
-        return self._B[-count:]
+    def promising_points(self, count: int) -> Array:
+        """Some of the points behind the posterior: the best by its mean, and the newest."""
+        mean = self._space.block(self._B, self._B) @ self._alpha
+        best = np.argsort(-mean, kind="stable")[: count // 2]
+        return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Derivatives of mean and of variance by x, each (q, d)."""
@@ -112,8 +115,9 @@ def sample(
 ) -> Array:
     """Draw f_t jointly at places from the posterior, (size, len(places))."""
     mean, _ = engine.predict(t, places, count_open=False)
-    root = jittered_cholesky(engine.covariance(t, places))
-    draws: Array = mean + rng.standard_normal((size, len(places))) @ root.T
+    covariance = engine.covariance(t, places)
+    root = low_rank_root(covariance, _ROOT * float(covariance.diagonal().max(initial=0.0)))
+    draws: Array = mean + rng.standard_normal((size, root.shape[1])) @ root.T
     return draws
 
 
@@ -122,9 +126,9 @@ def part(state: State, prefix: str) -> State:
     return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
 
 
-def checked_variance(variance: float, prior_variance: float) -> float:
+def checked_variance(variance: float, prior_variance: float, rounding: float = _ROUNDING) -> float:
     """Clip what rounding took below zero; a truly negative variance is the kernel's fault."""
-    if variance < -_ROUNDING * max(prior_variance, 1e-300):
+    if variance < -rounding * max(prior_variance, 1e-300):
         raise KernelError(
             "a positive definite kernel",
             f"a posterior variance of {variance:.3g} where the prior's is {prior_variance:.3g}",

@@ -47,6 +47,13 @@ class Records:
             [self.places[:0], *(place for _, place in self._open.values())]
         )
 
+    def evaluations(self, count_open: bool) -> tuple[Array, Places]:
+        """Times and places of the told evaluations, and of the open ones after them."""
+        if not count_open:
+            return self.t, self.places
+        times, places = self.open_ones()
+        return np.append(self.t, times), np.concatenate([self.places, places])
+
     def state(self) -> State:
         """Return the arrays."""
         times, places = self.open_ones()

@@ -42,14 +42,14 @@ class ReferenceEngine:
         """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
         k = self._model.block(self._records.t, self._records.places, t, places)
         mean = self._model.prior.mean_at(places) + k.T @ self._weights()
-        times, at = self._evaluations(count_open)
+        times, at = self._records.evaluations(count_open)
         k = self._model.block(times, at, t, places)
         explained = np.sum(k * np.linalg.solve(self._model.noisy(times, at), k), axis=0)
         return mean, np.maximum(self._model.variance(places) - explained, 0.0)
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at places."""
-        times, at = self._evaluations(count_open=False)
+        times, at = self._records.evaluations(count_open=False)
         k = self._model.block(times, at, t, places)
         explained = k.T @ np.linalg.solve(self._model.noisy(times, at), k)
         return self._model.same_time(places) - explained
@@ -65,7 +65,7 @@ class ReferenceEngine:
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x."""
-        times, at = self._evaluations(count_open=True)
+        times, at = self._records.evaluations(count_open=True)
         d, weights = self._model.decay(times, t), np.zeros(len(times))
         weights[: len(self._records.y)] = self._weights()
         Q = d[:, None] * np.linalg.inv(self._model.noisy(times, at)) * d
@@ -84,10 +84,3 @@ class ReferenceEngine:
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
         return np.asarray(np.linalg.solve(self._model.noisy(data.t, data.places), residual))
-
-    def _evaluations(self, count_open: bool) -> tuple[Array, Places]:
-        data = self._records
-        if not count_open:
-            return data.t, data.places
-        times, places = data.open_ones()
-        return np.append(data.t, times), np.concatenate([data.places, places])

@@ -5,6 +5,7 @@ from heliotrope.learning.data import Data, Observations, Panel
 from heliotrope.learning.empirical import Empirical, empirical_prior
 from heliotrope.learning.fitting import Fit, fit
 from heliotrope.learning.likelihood import Gradient, gradient, log_likelihood
+from heliotrope.theory.rates import block_length
 
 __all__ = [
     "BlockLength",
@@ -14,6 +15,7 @@ __all__ = [
     "Gradient",
     "Observations",
     "Panel",
+    "block_length",
     "choose_block_length",
     "empirical_prior",
     "fit",

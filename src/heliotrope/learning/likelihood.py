@@ -50,7 +50,7 @@ def log_likelihood(prior: Prior, data: Data) -> float:
     >>> import heliotrope as ht
     >>> data = Observations(t=[1, 2], x=[[0.0], [0.5]], y=[0.3, 0.1])
     >>> round(log_likelihood(ht.Prior(time=ht.Forgetting(0.1), noise=0.1), data), 6)
-    -1.973612
+    -1.976954
     """
     epsilon(prior)
     return float(sum(_value(prior, episode) for episode in episodes(data)))

@@ -22,6 +22,7 @@ from heliotrope.engines import (
     Surfaced,
     build,
     engine_options,
+    sample,
 )
 from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
@@ -151,10 +152,10 @@ class GPAgent:
 
     def tell(self, key: int, y: float) -> None:
         """Take a value; one of an epoch that is over no longer counts."""
-        self._told = True
         if key in self._keys:
             self._engine.tell(key, y)
             self._keys.remove(key)
+        self._told = True
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
@@ -165,6 +166,15 @@ class GPAgent:
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         """Mean and variance of f_t by what counts at time t."""
         return self._engine_at(t).predict(t, places, count_open=count_open)
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint draws of f_t by what was told and counts at time t."""
+        return sample(self._engine_at(t), t, places, rng, size)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of what was told and counts."""
+        return self._engine.log_likelihood
 
     def learned(self) -> Learned:
         """What was learned of the drift."""
@@ -226,5 +236,5 @@ def _first_place(first: First, domain: Domain) -> Places | None:
     if first is None or isinstance(first, str):
         return None
     if isinstance(domain, Finite) and isinstance(first, (int, np.integer)):
-        return domain.places(np.array([first]))
+        return domain.check(np.array([first]))
     return domain.places(as_vector(first, "first")[None, :])

@@ -10,6 +10,8 @@ import numpy as np
 from heliotrope.arrays import as_positive
 from heliotrope.codec import register
 
+_ROUNDING = 1e-9  # 1 + 3 * 0.1 is the beginning of a block, though floats put it just before
+
 
 @runtime_checkable
 class Memory(Protocol):
@@ -45,8 +47,8 @@ class Restart:
     every: float
 
     def __post_init__(self) -> None:
-        as_positive(self.every, "every")
+        object.__setattr__(self, "every", as_positive(self.every, "every"))
 
     def epoch(self, t: float) -> float:
         """Return the number of restarts before time t."""
-        return float(np.floor((t - 1.0) / self.every))
+        return float(np.floor((t - 1.0) / self.every + _ROUNDING))
