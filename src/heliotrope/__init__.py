@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from heliotrope.domains import grid as grid
     from heliotrope.engines import Learn as Learn
     from heliotrope.errors import HeliotropeError as HeliotropeError
+    from heliotrope.history import Suggestion as Suggestion
     from heliotrope.kernels import Tabulated as Tabulated
     from heliotrope.optimizer import Optimizer as Optimizer
-    from heliotrope.optimizer import Suggestion as Suggestion
     from heliotrope.policies import Belief as Belief
     from heliotrope.policies import gp_ucb as gp_ucb
     from heliotrope.policies import r_gp_ucb as r_gp_ucb
@@ -44,7 +44,7 @@ _HOME = {
     "Prior": "priors",
     "RBeta": "choosing",
     "Static": "priors",
-    "Suggestion": "optimizer",
+    "Suggestion": "history",
     "TVBeta": "choosing",
     "Tabulated": "kernels",
     "UCB": "choosing",

@@ -1,4 +1,4 @@
-"""What has been told so far: compact columns that read like a sequence of observations."""
+"""Evaluations asked for and told: compact columns that read like a sequence of observations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ import numpy as np
 
 from heliotrope.arrays import Array, Indices
 from heliotrope.errors import FormatError
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
+
+    id: int
+    t: float
+    x: Array
+    index: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import SupportsFloat
 
 import numpy as np
@@ -23,34 +22,13 @@ from heliotrope.errors import (
     TimeError,
     UnknownSuggestionError,
 )
-from heliotrope.history import History, Observation
-from heliotrope.policies import Agent, Belief, Policy
+from heliotrope.history import History, Observation, Suggestion
+from heliotrope.policies import Agent, Belief, Best, Policy
 from heliotrope.policies.gp import GPAgent
 from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
 _TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestion:
-    """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
-
-    id: int
-    t: float
-    x: Array
-    index: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Best:
-    """The point believed best at time ``t``: where, how high and how sure."""
-
-    t: float
-    x: Array
-    index: int | None
-    mean: float
-    std: float
 
 
 class Optimizer:

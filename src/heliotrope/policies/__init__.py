@@ -2,12 +2,13 @@
 
 from heliotrope.policies.gp import GPPolicy, gp_ucb, r_gp_ucb, tv_gp_ucb
 from heliotrope.policies.memories import KeepAll, Memory, Restart
-from heliotrope.policies.protocol import Agent, Belief, Policy
+from heliotrope.policies.protocol import Agent, Belief, Best, Policy
 from heliotrope.policies.random import Uniform, uniform
 
 __all__ = [
     "Agent",
     "Belief",
+    "Best",
     "GPPolicy",
     "KeepAll",
     "Memory",

@@ -24,6 +24,17 @@ class Belief:
     std: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The point believed best at time ``t``: where, how high and how sure."""
+
+    t: float
+    x: Array
+    index: int | None
+    mean: float
+    std: float
+
+
 @runtime_checkable
 class Agent(Protocol):
     """The state of a policy at work. Evaluations go by keys; places are the domain's."""
