@@ -11,13 +11,12 @@ from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
-from heliotrope.environments import GPDrift, run
+from benchmarks.tracking import average_regrets
+from heliotrope.environments import GPDrift
 from heliotrope.learning import Observations, Panel, fit, log_likelihood
 from heliotrope.policies import Policy
 
 REPETITIONS = 100
-TRIALS, HORIZON = 40, 300
 
 
 def findings() -> Iterator[Finding]:
@@ -79,7 +78,7 @@ def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
     for value in wrong:
         mistaken = ht.Prior(RBF(0.2), ht.Forgetting(value), noise=0.01)
         policies[f"fixed {value:g}"] = ht.tv_gp_ucb(mistaken)
-    regrets = _average_regrets(prior, policies)
+    regrets = average_regrets(prior, policies)
     ratio = float(regrets["learned"].mean() / regrets["known"].mean())
     yield Finding(
         f"epsilon {epsilon} unknown: regret within {limit - 1:.0%} of knowing it",
@@ -93,17 +92,6 @@ def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
             f"{regrets['learned'].mean():.3f} against {fixed:.3f}",
             float(regrets["learned"].mean()) < fixed,
         )
-
-
-def _average_regrets(prior: ht.Prior, policies: dict[str, Policy]) -> dict[str, Array]:
-    world = GPDrift(ht.grid(50, 50), prior)
-    regrets: dict[str, list[float]] = {name: [] for name in policies}
-    for trial in range(TRIALS):
-        episode = world.episode(HORIZON, seed=trial)
-        for name, policy in policies.items():
-            steps = run(policy, episode, seed=trial)
-            regrets[name].append(float(np.mean([step.regret for step in steps])))
-    return {name: np.array(values) for name, values in regrets.items()}
 
 
 def _flat() -> Finding:

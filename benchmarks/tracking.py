@@ -11,12 +11,19 @@ import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.arrays import Array
 from heliotrope.environments import GPDrift, run
+from heliotrope.policies import Policy
 
 TRIALS, HORIZON = 40, 300
 
 
 def findings() -> Iterator[Finding]:
-    regrets = average_regrets(TRIALS)
+    prior, beta = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01), ht.LogBeta(0.8, 4.0)
+    policies: dict[str, Policy] = {
+        "GP-UCB": ht.gp_ucb(prior, beta),
+        "R-GP-UCB": ht.r_gp_ucb(prior, every=38, beta=beta),
+        "TV-GP-UCB": ht.tv_gp_ucb(prior, beta),
+    }
+    regrets = average_regrets(prior, policies)
     for rival in ("GP-UCB", "R-GP-UCB"):
         difference = regrets[rival] - regrets["TV-GP-UCB"]
         error = difference.std(ddof=1) / np.sqrt(TRIALS)
@@ -28,19 +35,11 @@ def findings() -> Iterator[Finding]:
         )
 
 
-def average_regrets(trials: int) -> dict[str, Array]:
+def average_regrets(prior: ht.Prior, policies: dict[str, Policy]) -> dict[str, Array]:
     """R_T / T of each policy in each trial; a trial's policies face the same world."""
-    domain = ht.grid(50, 50)
-    prior = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01)
-    beta = ht.LogBeta(0.8, 4.0)
-    policies = {
-        "GP-UCB": ht.gp_ucb(prior, beta),
-        "R-GP-UCB": ht.r_gp_ucb(prior, every=38, beta=beta),
-        "TV-GP-UCB": ht.tv_gp_ucb(prior, beta),
-    }
-    world = GPDrift(domain, prior)
+    world = GPDrift(ht.grid(50, 50), prior)
     regrets: dict[str, list[float]] = {name: [] for name in policies}
-    for trial in range(trials):
+    for trial in range(TRIALS):
         episode = world.episode(HORIZON, seed=trial)
         for name, policy in policies.items():
             steps = run(policy, episode, seed=trial)

@@ -29,12 +29,6 @@ class Episode:
     values: Array
     noise: Array
 
-    @property
-    def optima(self) -> Array:
-        """The largest value at each time, (T,)."""
-        best: Array = self.values.max(axis=1)
-        return best
-
     def measure(self, t: int, index: int) -> float:
         """Return the noisy value at a point at time t, counted from 1."""
         return float(self.values[t - 1, index] + self.noise[t - 1])

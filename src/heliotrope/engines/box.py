@@ -20,18 +20,17 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Box, Places
+from heliotrope.engines.clock import Clock
 from heliotrope.engines.pending import Pending
 from heliotrope.engines.protocol import (
     Expansion,
     State,
     Surface,
-    check_not_before,
     checked_variance,
 )
 from heliotrope.engines.spacetime import SpaceTime
-from heliotrope.errors import InputError
 from heliotrope.linalg import least_missed, projection
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Prior
 
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that nobody will notice
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance where the noise is next to none
@@ -46,11 +45,9 @@ class BoxEngine:
     """
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
-        if not isinstance(prior.time, (Static, Forgetting)):
-            raise InputError("a Static or Forgetting time for the box engine", str(prior.time))
-        self._model, self._rho = SpaceTime(prior, domain), prior.time.rho
+        self._model = SpaceTime(prior, domain)
         self._budget = self._limit = budget
-        self._now, self.log_likelihood = -np.inf, 0.0
+        self._clock, self.log_likelihood = Clock(prior), 0.0
         self._B = np.empty((0, domain.dimension))
         self._alpha, self._Q = np.empty(0), np.empty((0, 0))
         self._pending = Pending()
@@ -60,7 +57,7 @@ class BoxEngine:
 
         Cov(f_t(x), f_t(b_j)) = k(x, b_j) - k(x, B) Q k(B, b_j), so gamma = e_j - Q k(B, b_j).
         """
-        decay, prior_variance = self._decay(t), float(self._model.variance(place)[0])
+        decay, prior_variance = self._clock.decay(t), float(self._model.variance(place)[0])
         k = self._model.space.block(self._B, place)[:, 0]
         gamma = -(decay**2) * (self._Q @ k)
         variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
@@ -88,25 +85,25 @@ class BoxEngine:
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Mean and variance of f_t at points."""
-        decay, k = self._decay(t), self._model.space.block(self._B, places)
+        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
         explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
         variance = np.maximum(self._model.variance(places) - explained, 0.0)
         return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at points."""
-        decay, k = self._decay(t), self._model.space.block(self._B, places)
+        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
         return self._model.same_time(places) - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x, for climbing."""
-        decay, Q = self._decay(t), self._explained(count_open=True)
+        decay, Q = self._clock.decay(t), self._explained(count_open=True)
         return Expansion(self._model, self._B, decay * self._alpha, decay**2 * Q)
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
         return {
-            "clock": np.array([self._now, self.log_likelihood]),
+            "clock": np.array([self._clock.now, self.log_likelihood]),
             "B": self._B,
             "alpha": self._alpha,
             "Q": self._Q,
@@ -115,7 +112,7 @@ class BoxEngine:
 
     def restore(self, state: State) -> None:
         """Become the engine whose :meth:`state` this was."""
-        self._now, self.log_likelihood = state["clock"].tolist()
+        self._clock.now, self.log_likelihood = state["clock"].tolist()
         self._B, self._alpha = state["B"].copy(), state["alpha"].copy()
         self._Q = state["Q"].copy()
         self._pending.restore(state)
@@ -126,12 +123,8 @@ class BoxEngine:
         told = self._pending.as_if_told(self._model.prior.noise)
         return self._Q + told.T @ told
 
-    def _decay(self, t: float) -> float:
-        check_not_before(t, self._now)
-        return 1.0 if np.isinf(self._now) else float(self._rho ** (t - self._now))
-
     def _advance(self, t: float, decay: float) -> None:
-        self._now = t
+        self._clock.now = t
         if decay != 1.0:
             self._alpha *= decay
             self._Q *= decay**2

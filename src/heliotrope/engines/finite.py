@@ -17,11 +17,12 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Finite, Places, are_indices
+from heliotrope.engines.clock import Clock
 from heliotrope.engines.pending import Pending
-from heliotrope.engines.protocol import State, check_not_before, checked_variance
+from heliotrope.engines.protocol import State, checked_variance
 from heliotrope.errors import InputError
 from heliotrope.linalg import leading_rows, pivoted_cholesky, solve_lower
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Prior
 
 _LEAST_ROOM = 320  # rows between compressions, where fewer would cost more than they save
 _OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
@@ -34,15 +35,13 @@ class FiniteEngine:
     """
 
     def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
-        if not isinstance(prior.time, (Static, Forgetting)):
-            raise InputError("a Static or Forgetting time for the finite engine", str(prior.time))
-        self._prior, self._rho = prior, prior.time.rho
+        self._prior = prior
         self._space = prior.over(domain)
         self._all = domain.indices
         self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
         largest = float(self._k0.max()) or prior.noise
         self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
-        self._now, self.log_likelihood = -np.inf, 0.0
+        self._clock, self.log_likelihood = Clock(prior), 0.0
         self._mean = np.zeros(len(domain))
         self._explained = np.zeros(len(domain))
         self._visited = np.zeros(len(domain), dtype=bool)
@@ -52,7 +51,7 @@ class FiniteEngine:
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation: its covariance with every point is kept until it is told."""
-        decay, i = self._decay(t), int(place[0])
+        decay, i = self._clock.decay(t), int(place[0])
         V, w = self.rows(), self._w[: self._n] * decay
         c = self._space.row(i) - (w**2 * V[:, i]) @ V
         variance = checked_variance(float(c[i]), float(self._k0[i]))
@@ -80,7 +79,7 @@ class FiniteEngine:
         """Mean and variance of f_t at places of the domain, or at points off it."""
         if not are_indices(places):
             return self._predict_off_domain(t, places, count_open)
-        decay = self._decay(t)
+        decay = self._clock.decay(t)
         explained = self._explained
         if count_open and len(self._pending):
             told = self._pending.as_if_told(self._prior.noise)
@@ -97,19 +96,15 @@ class FiniteEngine:
         if not are_indices(places):
             phi, A, _ = self._dictionary(t, places, count_open=False)
             return self._space.block(places, places) - phi.T @ A @ phi
-        V = self._decay(t) * self._scaled_rows()[:, places]
+        V = self._clock.decay(t) * self._scaled_rows()[:, places]
         return self._space.block(places, places) - V.T @ V
 
     def rows(self) -> Array:
         """Return the stored matrix V (n, M): one product with it is what a step must cost."""
         return self._V[: self._n]
 
-    def _decay(self, t: float) -> float:
-        check_not_before(t, self._now)
-        return 1.0 if np.isinf(self._now) else float(self._rho ** (t - self._now))
-
     def _advance(self, t: float, decay: float) -> None:
-        self._now = t
+        self._clock.now = t
         if decay != 1.0:
             self._mean *= decay
             self._explained *= decay**2
@@ -157,7 +152,7 @@ class FiniteEngine:
             return np.zeros((0, len(points))), np.zeros((0, 0)), np.zeros(0)
         K = self._space.block(visited, visited)
         chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
-        B, decay = visited[chosen], self._decay(t)
+        B, decay = visited[chosen], self._clock.decay(t)
         rows = self._scaled_rows()
         if count_open and len(self._pending):
             rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
@@ -171,7 +166,7 @@ class FiniteEngine:
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
         return {
-            "clock": np.array([self._now, self.log_likelihood]),
+            "clock": np.array([self._clock.now, self.log_likelihood]),
             "mean": self._mean,
             "explained": self._explained,
             "visited": self._visited,
@@ -185,7 +180,7 @@ class FiniteEngine:
         """Become the engine whose :meth:`state` this was."""
         if state["rows"].shape[1:] != self._mean.shape:
             raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
-        self._now, self.log_likelihood = state["clock"].tolist()
+        self._clock.now, self.log_likelihood = state["clock"].tolist()
         self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
         self._visited = state["visited"].copy()
         self._take_rows(state["rows"])

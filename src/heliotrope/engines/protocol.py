@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.spacetime import SpaceTime
-from heliotrope.errors import KernelError, TimeError
+from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
 
 State = dict[str, NDArray[Any]]
@@ -135,13 +135,3 @@ def checked_variance(variance: float, prior_variance: float, rounding: float = _
             "Check the kernel over the whole domain.",
         )
     return max(variance, 0.0)
-
-
-def check_not_before(t: float, now: float) -> None:
-    """Refuse a time before the engine's own."""
-    if t < now:
-        raise TimeError(
-            f"a time of at least {now:g}, the latest seen",
-            f"{t:g}",
-            "A belief about the past needs engine='dense'.",
-        )
