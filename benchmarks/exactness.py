@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
@@ -38,8 +39,8 @@ def findings() -> Iterator[Finding]:
         for name in ("SE", "Matern 5/2"):
             yield _as_it_comes(name)
         yield _worst("box", BOX)
-        finite._LEAST_ROOM = 16  # compress many times in 300 steps, not only after them
-        yield _worst("finite", GRID)
+        with patch.object(finite, "_LEAST_ROOM", 16):  # compress many times in 300 steps
+            yield _worst("finite", GRID)
 
 
 def _as_it_comes(name: str) -> Finding:
