@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
 
 import heliotrope as ht
 from heliotrope.arrays import Array
@@ -201,6 +201,27 @@ def test_fit_respects_bounds() -> None:
     assert 0.1 <= kernel_of(found.prior).length_scale <= 0.25 + 1e-12
 
 
+def test_fit_refuses_a_unit_of_time_that_is_far_too_long() -> None:
+    panel = drawn_panel(0.05, points=4, steps=20, seed=0)
+    scaled = Panel(panel.times / 365, panel.values, panel.points)
+    with pytest.raises(InputError, match="Divide the times"):
+        fit(ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05), scaled)
+
+
+@pytest.mark.parametrize("unit", [0.1, 600.0, 86400.0])
+def test_fit_does_not_depend_on_the_unit_of_time(unit: float) -> None:
+    panel = drawn_panel(0.05, points=10, steps=80, seed=0)
+    prior = ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05)
+    expected = fit(prior, panel, learn=("epsilon",))
+    scaled = Panel(unit * panel.times, panel.values, panel.points)
+    found = fit(replace(prior, time=ht.Static()), scaled, learn=("epsilon",))
+    assert found.value == pytest.approx(expected.value, abs=1e-3)
+    assert isinstance(expected.prior.time, ht.Forgetting)
+    assert isinstance(found.prior.time, ht.Forgetting)
+    a_step = 1.0 - (1.0 - found.prior.time.epsilon) ** unit
+    assert a_step == pytest.approx(expected.prior.time.epsilon, rel=0.02)
+
+
 def test_intervals_cover_the_truth() -> None:
     """At 95 % a count of 12 below 9 has probability 0.002; the benchmark runs 3 x 100."""
     covered = 0
@@ -285,6 +306,12 @@ def test_block_length_by_cross_validation() -> None:
         lambda: log_likelihood(ht.Prior(time=RBF(3.0)), some_observations()),
         lambda: fit(ht.Prior(), some_observations(), learn=("drift",)),
         lambda: fit(ht.Prior(), some_observations(), learn=()),
+        lambda: fit(ht.Prior(RBF(0.3) + WhiteKernel()), some_observations()),
+        lambda: fit(ht.Prior(RBF(0.3, "fixed")), some_observations(), learn=("space",)),
+        lambda: Panel([1, 2], [["a"], ["b"]]),
+        lambda: Observations([1, 2], [0, -1], [1.0, 2.0]),
+        lambda: ht.Learn(epsilons=()),
+        lambda: ht.tv_gp_ucb(ht.Prior(), learn="epsilon"),  # type: ignore[arg-type]
         lambda: empirical_prior([]),
         lambda: empirical_prior(Panel([1, 2], [[1.0, 3.0], [1.0, 3.0]])),
         lambda: empirical_prior(Panel([1, 2], [[1.0, np.nan], [2.0, np.nan]])),
@@ -332,6 +359,19 @@ def test_the_estimate_can_be_drawn() -> None:
     (line,) = axes.lines
     np.testing.assert_array_equal(line.get_ydata(), optimizer.learned().path)
     assert axes.get_yscale() == "log"
+
+
+@pytest.mark.parametrize("truth", [0.005, 0.09])
+def test_the_interval_covers_a_drift_that_is_no_candidate(truth: float) -> None:
+    optimizer = learner()
+    follow(optimizer, truth, 250)
+    low, high = optimizer.learned().interval
+    assert low <= truth <= high
+
+
+def test_masked_values_are_gaps() -> None:
+    panel = Panel([1, 2], np.ma.masked_greater([[1.0, 999.0], [2.0, 3.0]], 100))
+    assert np.isnan(panel.values[0, 1])
 
 
 def test_weights_are_those_of_the_likelihoods() -> None:

@@ -53,6 +53,8 @@ class Learn:
     def __post_init__(self) -> None:
         for name in ("epsilons", "noises", "scales"):
             values = as_vector(getattr(self, name), name).tolist()
+            if not values:
+                raise InputError(f"at least one of {name}", "none")
             for value in values:
                 if name == "epsilons":
                     Forgetting(value)
@@ -79,7 +81,8 @@ class Learn:
 class Learned:
     """How likely each hypothesis is: priors and weights (H,), and the drift rate they give.
 
-    ``epsilon`` is the geometric mean over the weights; ``interval`` holds 95 % of the weight.
+    ``epsilon`` is the geometric mean over the weights; ``interval`` holds 95 % of the weight, and
+    is never narrower than the candidates lie apart.
     ``t`` and ``path`` are the times told and the estimate after each.
     """
 
@@ -117,10 +120,7 @@ class BankEngine:
     def learned(self) -> Learned:
         """Return the weights and the estimate, with its history."""
         weights = self._weights()
-        order = np.argsort(self._epsilons, kind="stable")
-        mass = np.cumsum(weights[order])
-        ends = order[np.searchsorted(mass, [0.025, 0.975]).clip(max=len(order) - 1)]
-        interval = float(self._epsilons[ends[0]]), float(self._epsilons[ends[1]])
+        interval = _interval(self._epsilons, weights)
         t, path = np.array(self._t), np.array(self._path)
         return Learned(self._priors, weights, self._estimate(weights), interval, t, path)
 
@@ -229,6 +229,16 @@ class MixtureSurface:
         return self._surfaces[int(self._weights.argmax())].promising_points(count)
 
 
+def _interval(epsilons: Array, weights: Array) -> tuple[float, float]:
+    """What holds 95 % of the weight, each candidate standing for all up to halfway to the next."""
+    candidates, which = np.unique(epsilons, return_inverse=True)
+    mass = np.cumsum(np.bincount(which, weights))
+    halfway = np.sqrt(candidates[1:] * candidates[:-1])
+    edges = np.concatenate([candidates[:1], halfway, candidates[-1:]])
+    low, high = np.searchsorted(mass, [0.025, 0.975]).clip(max=len(candidates) - 1)
+    return float(edges[low]), float(edges[high + 1])
+
+
 def _mixture(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
     mean: Array = weights @ means
     variance: Array = weights @ (variances + (means - mean) ** 2)
@@ -247,7 +257,11 @@ def _rescaled(kernel: Any, scale: float) -> Any:
     if isinstance(kernel, Tabulated):
         raise InputError("a kernel with length scales", "Tabulated", "Leave Learn(scales=...) out.")
     params = kernel.get_params(deep=True)
-    lengths = {name: v * scale for name, v in params.items() if name.endswith("length_scale")}
+    lengths = {
+        name: np.multiply(value, scale)
+        for name, value in params.items()
+        if name.endswith("length_scale")
+    }
     if not lengths:
         raise InputError("a kernel with length scales", type(kernel).__name__)
     return kernel.clone_with_theta(kernel.theta).set_params(**lengths)

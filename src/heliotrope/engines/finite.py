@@ -24,7 +24,7 @@ from heliotrope.errors import InputError
 from heliotrope.linalg import leading_rows, pivoted_cholesky, solve_lower
 from heliotrope.priors import Prior
 
-_LEAST_ROOM = 320  # rows between compressions, where fewer would cost more than they save
+_LEAST_ROOM = 448  # rows between compressions, where fewer would cost more than they save
 _OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
 
 

@@ -12,7 +12,7 @@ from heliotrope.choosing import Beta, LogBeta
 from heliotrope.domains import Finite
 from heliotrope.environments import Episode, run
 from heliotrope.errors import InputError
-from heliotrope.learning.data import Panel
+from heliotrope.learning.data import Panel, spacing
 from heliotrope.learning.empirical import empirical_prior
 from heliotrope.policies import r_gp_ucb
 from heliotrope.priors import Prior, Static
@@ -20,9 +20,12 @@ from heliotrope.priors import Prior, Static
 
 @dataclass(frozen=True, eq=False)
 class BlockLength:
-    """The best N, and the average regret (with its standard error over folds) of each tried."""
+    """The best N, and the average regret (with its standard error over folds) of each tried.
 
-    every: int
+    ``tried`` are numbers of rows; ``every`` is in the unit of the panels' times, as r_gp_ucb's.
+    """
+
+    every: float
     tried: tuple[int, ...]
     regret: Array
     stderr: Array
@@ -45,7 +48,7 @@ def choose_block_length(
         raise InputError("two folds and a candidate no longer than one", f"{len(parts)}, {tried}")
     table = np.array([_regrets(parts, i, tried, beta, noise) for i in range(len(parts))])
     mean, stderr = table.mean(axis=0), table.std(axis=0, ddof=1) / np.sqrt(len(parts))
-    return BlockLength(tried[int(mean.argmin())], tried, mean, stderr)
+    return BlockLength(tried[int(mean.argmin())] * spacing(parts), tried, mean, stderr)
 
 
 def _folds(panels: Panel | Sequence[Panel], folds: int) -> list[Panel]:

@@ -20,7 +20,7 @@ from heliotrope.priors import Prior
 class Observations:
     """Values y (n,) measured at times t (n,) and points x (n, d), in any order.
 
-    Over a Tabulated kernel, or a prior with a mean vector, x (n,) are indices.
+    Over a Tabulated kernel x (n,) are indices.
     """
 
     t: Array
@@ -30,6 +30,8 @@ class Observations:
     def __init__(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
         times, values, indices = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1), as_indices(x)
         places = as_points(x, "x") if indices is None else indices
+        if indices is not None and indices.min(initial=0) < 0:
+            raise InputError("indices of at least 0", str(indices.min()))
         if not len(times) == len(places) == len(values):
             raise InputError(
                 "as many times as points and values",
@@ -56,7 +58,7 @@ class Panel:
         self, times: ArrayLike, values: ArrayLike, points: ArrayLike | None = None
     ) -> None:
         t = as_array(times, "times", ndim=1)
-        table = np.array(values, dtype=float)
+        table = _table(values)
         if table.ndim != 2 or len(table) != len(t) or not table.size:
             raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
         if not np.all(np.diff(t) > 0.0):
@@ -89,6 +91,22 @@ class Panel:
         """Return the measured values one by one, points by index."""
         rows, columns = np.nonzero(~np.isnan(self.values))
         return Observations(self.times[rows], columns, self.values[rows, columns])
+
+
+def _table(values: ArrayLike) -> Array:
+    """Return numbers with NaN where something is missing or masked."""
+    try:
+        table: Array = np.ma.filled(np.ma.array(values, dtype=float, copy=True), np.nan)
+        return table
+    except (TypeError, ValueError):
+        raise InputError("values to be a table of real numbers", type(values).__name__) from None
+
+
+def spacing(data: Data) -> float:
+    """The median step between the times of the data, 1 where there is only one time."""
+    parts = [part.times if isinstance(part, Panel) else part.t for part in episodes(data)]
+    steps = np.concatenate([np.diff(np.unique(times)) for times in parts])
+    return float(np.median(steps)) if len(steps) else 1.0
 
 
 Data: TypeAlias = "Observations | Panel | Sequence[Observations | Panel]"

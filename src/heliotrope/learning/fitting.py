@@ -1,7 +1,8 @@
 """Fitting a prior by maximum marginal likelihood, with an interval that says how sure it is.
 
-Parameters are moved on scales without ends: the logit of epsilon, the logarithm of the noise, and
-the space kernel's theta, which is logarithmic already.
+Parameters are moved on scales without ends: the logit of what is new after one step of the data
+(so that the unit of time does not matter), the logarithm of the noise, and the space kernel's
+theta, which is logarithmic already.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scipy.stats import chi2
 
 from heliotrope.arrays import Array
 from heliotrope.errors import InputError
-from heliotrope.learning.data import Data
+from heliotrope.learning.data import Data, spacing
 from heliotrope.learning.likelihood import (
     epsilon,
     log_likelihood,
@@ -31,6 +32,7 @@ LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
 _NOISE_SPAN = 1e6  # the noise is sought within this factor of the prior's, either way
 _STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
+_LEAST_SPACING = 0.05  # below it any drift makes 1 - epsilon vanish over a whole unit
 _CLIMBS = 3  # starts of the highest likelihood that are climbed from
 _DROP = 0.5 * float(chi2.ppf(0.95, df=1))  # of the log likelihood, at the ends of the interval
 
@@ -65,6 +67,8 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     if unknown or not names:
         raise InputError(f"learn to be some of {LEARNABLE}", repr(names))
     problem = _Problem(prior, data, names)
+    if not problem.size:
+        raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
     found = max((problem.climb(start) for start in problem.starts(restarts)), key=lambda x: x[1])
     best, value, converged = found
     interval = problem.interval(best, value) if "epsilon" in names else None
@@ -76,7 +80,14 @@ class _Problem:
 
     def __init__(self, prior: Prior, data: Data, learn: tuple[str, ...]) -> None:
         self._prior, self._data, self._learn = prior, data, learn
-        self._rate = min(max(epsilon(prior), 1e-5), 0.999)
+        self._spacing = spacing(data)
+        if "epsilon" in learn and self._spacing < _LEAST_SPACING:
+            raise InputError(
+                f"times at least {_LEAST_SPACING} apart, since epsilon is per unit of time",
+                f"a step of {self._spacing:g}",
+                "Divide the times by their step.",
+            )
+        self._rate = min(max(float(self._a_step(epsilon(prior))), 1e-5), 0.999)
         bounds = {
             "epsilon": [tuple(logit(_EPSILON_BOUNDS))],
             "noise": [tuple(np.log(prior.noise) + np.log(_NOISE_SPAN) * np.array([-1.0, 1.0]))],
@@ -84,11 +95,16 @@ class _Problem:
         }
         self._bounds = [pair for name in LEARNABLE if name in learn for pair in bounds[name]]
 
+    @property
+    def size(self) -> int:
+        """Number of free parameters."""
+        return len(self._bounds)
+
     def prior(self, u: Array) -> Prior:
         """The prior of a vector of free parameters."""
         prior, rest = self._prior, u.tolist()
         if "epsilon" in self._learn:
-            prior = replace(prior, time=Forgetting(float(expit(rest.pop(0)))))
+            prior = replace(prior, time=Forgetting(self.rate(rest.pop(0))))
         if "noise" in self._learn:
             prior = replace(prior, noise=float(np.exp(rest.pop(0))))
         if rest:
@@ -104,8 +120,19 @@ class _Problem:
         prior = self.prior(u)
         value, found = value_and_gradient(prior, self._data)
         rate = epsilon(prior)
-        slopes = found.epsilon * rate * (1.0 - rate), found.noise * prior.noise, found.space
-        return -value, -self._chosen(*slopes)
+        by_logit = self._a_step(rate) * (1.0 - rate) / self._spacing
+        return -value, -self._chosen(
+            found.epsilon * by_logit, found.noise * prior.noise, found.space
+        )
+
+    def rate(self, logit_a_step: float) -> float:
+        """Epsilon, a unit of time, of the logit of what is new after one step of the data."""
+        a_unit = float(-np.expm1(np.log1p(-expit(logit_a_step)) / self._spacing))
+        return min(a_unit, 1.0 - 1e-9)  # short of where its slope is infinite
+
+    def _a_step(self, rate: float) -> float:
+        """What is new after one step of the data: 1 - (1 - epsilon)^spacing."""
+        return float(-np.expm1(self._spacing * np.log1p(-min(rate, 1.0 - 1e-12))))
 
     def starts(self, restarts: int) -> list[Array]:
         """The prior's own parameters, other drift rates, and random kernels."""
@@ -137,8 +164,8 @@ class _Problem:
             top = self.climb(u, fixed=0)[1] if others else self.value(u)
             return top - value + _DROP
 
-        low, high = self._bounds[0]
-        return _crossing(height, best[0], low), _crossing(height, best[0], high)
+        low, high = (_crossing(height, float(best[0]), end) for end in self._bounds[0])
+        return self.rate(low), self.rate(high)
 
     def _vector(self, rate: float, kernel: Array) -> Array:
         return self._chosen(float(logit(rate)), float(np.log(self._prior.noise)), kernel)
@@ -150,14 +177,14 @@ class _Problem:
 
 
 def _crossing(height: Callable[[float], float], start: float, end: float) -> float:
-    """The epsilon at which a falling height passes zero on the way from start to end."""
+    """Where a falling height passes zero on the way from start to end; the end if it does not."""
     step = 0.25 if end > start else -0.25
     inside = outside = start
     while height(outside) > 0.0:
         if outside == end:
-            return float(expit(end))
+            return end
         inside, outside = outside, float(np.clip(outside + step, min(start, end), max(start, end)))
         step *= 2.0
     if inside == outside:
-        return float(expit(start))
-    return float(expit(brentq(height, inside, outside, xtol=1e-3)))
+        return start
+    return float(brentq(height, inside, outside, xtol=1e-3))

@@ -20,8 +20,8 @@ from sklearn.gaussian_process.kernels import Kernel
 from heliotrope.arrays import Array
 from heliotrope.domains import Finite
 from heliotrope.engines.spacetime import SpaceTime
-from heliotrope.errors import InputError
-from heliotrope.kernels import Tabulated
+from heliotrope.errors import InputError, KernelError
+from heliotrope.kernels import Tabulated, has_white_noise
 from heliotrope.learning import panels
 from heliotrope.learning.data import Data, Observations, Panel, episodes
 from heliotrope.linalg import jittered_cholesky
@@ -70,6 +70,8 @@ def value_and_gradient(prior: Prior, data: Data) -> tuple[float, Gradient]:
 
 def epsilon(prior: Prior) -> float:
     """The drift rate of a prior that is Static or Forgetting."""
+    if not isinstance(prior.space, Tabulated) and has_white_noise(prior.space):
+        raise KernelError("a kernel without a WhiteKernel", str(prior.space), "Learn it as noise.")
     if isinstance(prior.time, Forgetting):
         return prior.time.epsilon
     if isinstance(prior.time, Static):

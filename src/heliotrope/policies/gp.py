@@ -60,6 +60,8 @@ class GPPolicy:
         ):
             if isinstance(value, type) or not isinstance(value, kind):
                 raise InputError(f"a {kind.__name__.lower()}", repr(value))
+        if self.learn is not None and not isinstance(self.learn, Learn):
+            raise InputError("learn to be Learn(...) or None", repr(self.learn))
         object.__setattr__(self, "engine", engine_options(self.engine))
         if isinstance(self.first, str) and self.first != "random":
             raise InputError("first to be 'random', an index or a point", repr(self.first))

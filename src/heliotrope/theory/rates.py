@@ -60,13 +60,15 @@ def sharper_tv_rate(kernel: Kernel, dimension: int) -> Rate:
     return _rate(complexity(kernel, dimension), 2.5)
 
 
-def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int) -> int:
+def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 2) -> int:
     """R-GP-UCB's N: ceil(min(T, 12 eps^{-1/4})) for SE, ceil(min(T, 24 eps^{-1/(4-c)})) for Matern.
+
+    The dimension, by default that of the paper's experiments, matters to Matern's c alone.
 
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import RBF
-    >>> block_length(0.01, 300, RBF(0.2), dimension=2)
+    >>> block_length(0.01, 300, RBF(0.2))
     38
     """
     T, drift = as_whole(horizon, "horizon", least=1), Forgetting(epsilon).epsilon
