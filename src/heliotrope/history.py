@@ -43,7 +43,6 @@ class History:
     """
 
     def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
         self._length = 0
         self._numbers = np.empty((16, dimension + 2))  # t, y, x
         self._labels = np.empty((16, 2), dtype=np.intp)  # index, id

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, pi
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from heliotrope.arrays import as_number, as_positive, as_whole
 from heliotrope.codec import register
@@ -65,9 +65,43 @@ class LogBeta:
         return self.c1 * log(self.c2 * t) if self.c2 * t > 1.0 else 0.0
 
 
+@dataclass(frozen=True)
+class _TheoremBeta:
+    """beta_t for which a number of events hold together with probability 1 - delta.
+
+    With pi_t = pi^2 t^2 / 6 and rounds = events pi_t / delta: 2 log(rounds) + 2 d log(tau_t),
+    tau_t = r d b t^2 sqrt(log(d a rounds)). tau_t is the number of discretization points a
+    coordinate, so it is at least 1, and before the first step there is nothing to bound.
+    """
+
+    delta: float = 0.1
+    dimension: int = 1
+    r: float = 1.0
+    a: float = 1.0
+    b: float = 1.0
+    _events: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if not 0.0 < as_number(self.delta, "delta") < 1.0:
+            raise InputError("delta between 0 and 1", repr(self.delta))
+        object.__setattr__(self, "dimension", as_whole(self.dimension, "dimension", least=1))
+        for name in ("delta", "r", "a", "b"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+    def __call__(self, t: float) -> float:
+        """Return beta_t, all in logarithms, which cannot overflow."""
+        if t <= 0.0:
+            return 0.0
+        d, steps = self.dimension, 2.0 * log(t)
+        log_rounds = log(self._events * pi**2 / (6.0 * self.delta)) + steps
+        spread = log(d * self.a) + log_rounds
+        log_tau = log(self.r * self.b * d) + steps + 0.5 * log(spread) if spread > 0.0 else 0.0
+        return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)
+
+
 @register
 @dataclass(frozen=True)
-class TVBeta:
+class TVBeta(_TheoremBeta):
     """The schedule of Theorem thm:general (eq:beta_T), under which TV-GP-UCB's bound holds.
 
     Parameters
@@ -80,39 +114,15 @@ class TVBeta:
         The constants of the kernel's derivatives (eq:k_deriv1).
     """
 
-    delta: float = 0.1
-    dimension: int = 1
-    r: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
-
-    def __post_init__(self) -> None:
-        _normalize_constants(self)
-
-    def __call__(self, t: float) -> float:
-        """Return beta_t."""
-        rounds = pi**2 / (2.0 * self.delta)  # 3 pi_t / delta, over t^2
-        return _theorem(rounds, t, self.dimension, self.r * self.b, self.a)
+    _events: ClassVar[int] = 3
 
 
 @register
 @dataclass(frozen=True)
-class RBeta:
+class RBeta(_TheoremBeta):
     """The schedule of Theorem thm:general_R (eq:beta_T_R), for R-GP-UCB; parameters as TVBeta's."""
 
-    delta: float = 0.1
-    dimension: int = 1
-    r: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
-
-    def __post_init__(self) -> None:
-        _normalize_constants(self)
-
-    def __call__(self, t: float) -> float:
-        """Return beta_t."""
-        rounds = 2.0 * pi**2 / (3.0 * self.delta)  # 4 pi_t / delta, over t^2
-        return _theorem(rounds, t, self.dimension, self.r * self.b, self.a)
+    _events: ClassVar[int] = 4
 
 
 def as_beta(beta: Beta | float) -> Beta:
@@ -120,25 +130,3 @@ def as_beta(beta: Beta | float) -> Beta:
     if isinstance(beta, Beta):
         return beta
     return ConstantBeta(as_number(beta, "beta"))
-
-
-def _theorem(rounds: float, t: float, d: int, rb: float, a: float) -> float:
-    """2 log(rounds t^2) + 2 d log(tau_t), tau_t = r d b t^2 sqrt(log(d a rounds t^2)).
-
-    tau_t is the number of discretization points a coordinate, so it is at least 1, and before
-    the first step there is nothing to bound. All in logarithms, which cannot overflow.
-    """
-    if t <= 0.0:
-        return 0.0
-    log_rounds = log(rounds) + 2.0 * log(t)
-    deviation = log(d * a) + log_rounds
-    log_tau = log(rb * d) + 2.0 * log(t) + 0.5 * log(deviation) if deviation > 0.0 else 0.0
-    return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)
-
-
-def _normalize_constants(schedule: TVBeta | RBeta) -> None:
-    if not 0.0 < as_number(schedule.delta, "delta") < 1.0:
-        raise InputError("delta between 0 and 1", repr(schedule.delta))
-    object.__setattr__(schedule, "dimension", as_whole(schedule.dimension, "dimension", least=1))
-    for name in ("delta", "r", "a", "b"):
-        object.__setattr__(schedule, name, as_positive(getattr(schedule, name), name))
