@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.arrays import Array
-from heliotrope.environments import GPDrift, run
+from heliotrope.environments import GPDrift, play
 from heliotrope.policies import Policy
 
 TRIALS, HORIZON = 40, 300
@@ -42,6 +42,6 @@ def average_regrets(prior: ht.Prior, policies: dict[str, Policy]) -> dict[str, A
     for trial in range(TRIALS):
         episode = world.episode(HORIZON, seed=trial)
         for name, policy in policies.items():
-            steps = run(policy, episode, seed=trial)
+            steps = play(policy, episode, seed=trial)
             regrets[name].append(float(np.mean([step.regret for step in steps])))
     return {name: np.array(values) for name, values in regrets.items()}

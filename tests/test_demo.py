@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import heliotrope as ht
 from heliotrope import demo
 from heliotrope.cli import app
-from heliotrope.environments import run
+from heliotrope.environments import play
 
 POLICIES = ["GP-UCB", "R-GP-UCB", "TV-GP-UCB"]
 
@@ -68,7 +68,7 @@ def test_one_step_is_enough(tmp_path: Path) -> None:
 def test_race_is_what_the_environments_run(short_race: demo.Race) -> None:
     prior = ht.Prior(time=ht.Forgetting(0.01), noise=0.01)
     for track in short_race.tracks:
-        steps = list(run(demo.policies(prior)[track.name], short_race.episode, seed=3))
+        steps = list(play(demo.policies(prior)[track.name], short_race.episode, seed=3))
         assert track.chosen.tolist() == [step.index for step in steps]
         assert track.regrets.tolist() == [step.regret for step in steps]
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heliotrope.policies import Belief as Belief
     from heliotrope.policies import gp_ucb as gp_ucb
     from heliotrope.policies import r_gp_ucb as r_gp_ucb
+    from heliotrope.policies import rexp3 as rexp3
     from heliotrope.policies import tv_gp_ucb as tv_gp_ucb
     from heliotrope.policies import uniform as uniform
     from heliotrope.priors import Forgetting as Forgetting
@@ -51,6 +52,7 @@ _HOME = {
     "gp_ucb": "policies",
     "grid": "domains",
     "r_gp_ucb": "policies",
+    "rexp3": "policies",
     "tv_gp_ucb": "policies",
     "uniform": "policies",
 }

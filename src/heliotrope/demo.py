@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
 from heliotrope.arrays import Array, Indices, as_whole
-from heliotrope.environments import Episode, GPDrift
+from heliotrope.environments import FiniteEpisode, GPDrift
 from heliotrope.policies import Policy
 
 Tick = Callable[[], None]
@@ -66,7 +66,7 @@ class Track:
 class Race:
     """One world, and the tracks of all policies in it."""
 
-    episode: Episode
+    episode: FiniteEpisode
     tracks: Sequence[Track]
 
     @property
@@ -224,8 +224,8 @@ def _explain(figure: Figure, image: AxesImage, bar: Rect, marks: tuple[float, fl
     figure.legend(handles, labels, handler_map={tuple: HandlerTuple(None)}, **place)
 
 
-def _track(name: str, optimizer: ht.Optimizer, episode: Episode, tick: Tick) -> Track:
-    """Go through an episode as environments.run does, keeping the time taken and the belief."""
+def _track(name: str, optimizer: ht.Optimizer, episode: FiniteEpisode, tick: Tick) -> Track:
+    """Go through an episode as environments.play does, keeping the time taken and the belief."""
     horizon = len(episode.values)
     shown = {*film_times(horizon), *_spread(_MOMENTS, horizon)}
     chosen, regrets, seconds, means = [], [], 0.0, {}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.codec import register
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.engines import State
-from heliotrope.errors import NoBeliefError
+from heliotrope.policies.beliefless import Beliefless
 from heliotrope.streams import Draw
 
 
@@ -30,8 +28,10 @@ def uniform() -> Uniform:
     return Uniform()
 
 
-class UniformAgent:
+class UniformAgent(Beliefless):
     """An agent that learns nothing."""
+
+    policy = "the uniform policy"
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -49,14 +49,6 @@ class UniformAgent:
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
 
-    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Refuse: there is no belief."""
-        _refuse()
-
-    def best(self, t: float, draw: Draw) -> Places:
-        """Refuse: there is no belief."""
-        _refuse()
-
     def state(self) -> State:
         """Return nothing."""
         return {}
@@ -70,9 +62,3 @@ def random_place(domain: Domain, rng: np.random.Generator) -> Places:
     if isinstance(domain, Finite):
         return np.array([rng.integers(len(domain))])
     return domain.scaled(rng.random((1, domain.dimension)))
-
-
-def _refuse() -> NoReturn:
-    raise NoBeliefError(
-        "a policy with a model of f", "the uniform policy", "Use tv_gp_ucb for a belief."
-    )
