@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
 
 import heliotrope as ht
+from data import DATA, measured
 from heliotrope.arrays import Array
 from heliotrope.environments import GPDrift
 from heliotrope.errors import HeliotropeError, InputError
@@ -28,7 +29,6 @@ from heliotrope.learning import (
     log_likelihood,
 )
 
-DATA = Path(os.environ.get("HELIOTROPE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 KERNELS = [RBF(0.4), 2.0 * Matern([0.3, 0.6], nu=2.5), RBF(0.2) + ConstantKernel(0.5) * RBF(1.0)]
 
 
@@ -139,9 +139,9 @@ def test_gappy_gradient_is_the_dense_one() -> None:
     assert panel.points is not None
     expected = gradient(prior, Observations(singles.t, panel.points[singles.x], singles.y))
     found = gradient(prior, panel)
-    assert found.epsilon == pytest.approx(expected.epsilon, rel=1e-5)
-    assert found.noise == pytest.approx(expected.noise, rel=1e-5)
-    np.testing.assert_allclose(found.space, expected.space, rtol=1e-5)
+    assert found.epsilon == pytest.approx(expected.epsilon, rel=1e-9)
+    assert found.noise == pytest.approx(expected.noise, rel=1e-9)
+    np.testing.assert_allclose(found.space, expected.space, rtol=1e-9)
 
 
 def test_tabulated_panels_and_indices_agree() -> None:
@@ -201,6 +201,43 @@ def test_fit_respects_bounds() -> None:
     assert 0.1 <= kernel_of(found.prior).length_scale <= 0.25 + 1e-12
 
 
+def test_fit_says_what_ended_on_a_bound() -> None:
+    panel = drawn_panel(0.05, points=10, steps=40, seed=0)  # of length 0.4
+    narrow = ht.Prior(RBF(0.2, length_scale_bounds=(0.1, 0.25)), ht.Forgetting(0.2), 0.05)
+    found = fit(narrow, panel)
+    assert found.at_bounds == ("space",)
+    assert "on a bound: space" in str(found)
+    assert fit(ht.Prior(RBF(0.2), ht.Forgetting(0.2), 0.05), panel).at_bounds == ()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_noise_is_found_whatever_the_unit_of_the_values(scale: float) -> None:
+    panel = drawn_panel(0.05, points=10, steps=60, seed=0)
+    scaled = Panel(panel.times, scale * panel.values, panel.points)
+    start = ht.Prior(scale**2 * RBF(0.4), ht.Forgetting(0.1), noise=1.0)
+    found = fit(start, scaled, learn=("epsilon", "noise"))
+    assert found.prior.noise == pytest.approx(0.05 * scale**2, rel=0.2)
+    assert found.at_bounds == ()
+
+
+class Fragile(RBF):  # type: ignore[misc]
+    """A kernel that is no kernel beyond a length of 1."""
+
+    def __call__(self, X: Array, Y: Array | None = None, eval_gradient: bool = False) -> Any:
+        broken = self.length_scale > 1.0
+        found = super().__call__(X, Y, eval_gradient)
+        if not broken:
+            return found
+        return (-found[0], found[1]) if eval_gradient else -found
+
+
+def test_fit_walks_around_kernels_that_are_not_positive_definite() -> None:
+    panel = drawn_panel(0.05, points=8, steps=30, seed=0)
+    found = fit(ht.Prior(Fragile(0.9), ht.Forgetting(0.1), 0.05), panel, restarts=6)
+    assert found.value > log_likelihood(ht.Prior(Fragile(0.9), ht.Forgetting(0.1), 0.05), panel)
+    assert kernel_of(found.prior).length_scale < 1.0
+
+
 def test_fit_refuses_a_unit_of_time_that_is_far_too_long() -> None:
     panel = drawn_panel(0.05, points=4, steps=20, seed=0)
     scaled = Panel(panel.times / 365, panel.values, panel.points)
@@ -235,7 +272,7 @@ def test_intervals_cover_the_truth() -> None:
     assert covered >= 9
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the measured tables are not beside the project")
+@measured
 def test_the_papers_recipe_on_the_real_temperatures() -> None:
     panel = temperatures()
     learned = empirical_prior(Panel(panel.times[:432], panel.values[:432]), noise=0.5)
@@ -315,6 +352,26 @@ def test_block_length_by_cross_validation() -> None:
         lambda: empirical_prior([]),
         lambda: empirical_prior(Panel([1, 2], [[1.0, 3.0], [1.0, 3.0]])),
         lambda: empirical_prior(Panel([1, 2], [[1.0, np.nan], [2.0, np.nan]])),
+        lambda: empirical_prior(None),  # type: ignore[arg-type]
+        lambda: empirical_prior([Panel([1], [[1.0]]), Panel([1], [[1.0, 2.0]])]),
+        lambda: Panel([1, 2], [[1.0], [1e200]]),
+        lambda: log_likelihood(None, some_observations()),  # type: ignore[arg-type]
+        lambda: log_likelihood(ht.Prior(), None),  # type: ignore[arg-type]
+        lambda: log_likelihood(ht.Prior(ht.Tabulated(np.eye(2))), Observations([1], [2], [0.0])),
+        lambda: gradient(ht.Prior(time=ht.Forgetting(1.0)), some_observations()),
+        lambda: gradient(
+            ht.Prior(time=ht.Forgetting(1.0)), drawn_panel(0.1, points=3, steps=4, seed=0)
+        ),
+        lambda: fit(ht.Prior(), some_observations(), learn=None),  # type: ignore[arg-type]
+        lambda: fit(ht.Prior(), some_observations(), restarts="a"),  # type: ignore[arg-type]
+        lambda: fit(None, some_observations()),  # type: ignore[arg-type]
+        lambda: choose_block_length(None),  # type: ignore[arg-type]
+        lambda: choose_block_length(some_observations()),  # type: ignore[arg-type]
+        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), folds=1),
+        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=5, seed=0), folds=3),
+        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates=(0,)),
+        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates=(90,)),
+        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates="ab"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_data_is_refused(make: object) -> None:

@@ -57,6 +57,9 @@ class Tabulated:
         jittered_cholesky(matrix)
         object.__setattr__(self, "K", matrix)
 
+    def __str__(self) -> str:
+        return f"Tabulated over {len(self.K)} points"
+
 
 SpaceKernel: TypeAlias = "Kernel | Tabulated"
 
@@ -235,6 +238,7 @@ def try_out(kernel: Kernel, points: Array) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             matrix, parameters = np.asarray(kernel(points)), np.asarray(kernel.theta)
+            pairs = np.asarray(kernel(points, points))  # Matern of a large nu fails here alone
     except Exception as error:  # a kernel is the user's code and may fail in any way
         raise KernelError(
             f"a kernel over points of {points.shape[1]} coordinate(s)",
@@ -243,7 +247,7 @@ def try_out(kernel: Kernel, points: Array) -> None:
         ) from error
     if matrix.shape != (len(points), len(points)):
         raise KernelError("one kernel value a pair of points", f"shape {matrix.shape} from {name}")
-    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(parameters))):
+    if not all(np.all(np.isfinite(numbers)) for numbers in (matrix, pairs, parameters)):
         raise KernelError("finite kernel values and positive parameters", f"others from {name}")
     if not np.allclose(matrix, matrix.T):
         raise KernelError("a symmetric kernel", f"a {name} that is not")

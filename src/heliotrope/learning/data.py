@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array, as_array, as_indices, as_points
+from heliotrope.arrays import LARGEST, Array, as_array, as_indices, as_points
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
@@ -63,8 +63,10 @@ class Panel:
             raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
         if not np.all(np.diff(t) > 0.0):
             raise InputError("times that rise", "some that repeat or fall")
-        if np.isinf(table).any() or np.isnan(table).all():
-            raise InputError("values that are finite or NaN, not all NaN", "others")
+        if np.isnan(table).all():
+            raise InputError("some values that are not NaN", "none")
+        if np.nanmax(np.abs(table)) > LARGEST:
+            raise InputError(f"values of a size below {LARGEST:g}, or NaN", "others")
         at = None if points is None else as_points(points, "points")
         if at is not None and len(at) != table.shape[1]:
             raise InputError(f"one point a column, {table.shape[1]}", f"{len(at)} points")
@@ -109,14 +111,31 @@ def spacing(data: Data) -> float:
     return float(np.median(steps)) if len(steps) else 1.0
 
 
+def spread(data: Data) -> float:
+    """The variance of all values of the data around their mean."""
+    parts = [part.values if isinstance(part, Panel) else part.y for part in episodes(data)]
+    return float(np.nanvar(np.concatenate([part.ravel() for part in parts])))
+
+
 Data: TypeAlias = "Observations | Panel | Sequence[Observations | Panel]"
 """One episode, or several independent ones, whose log likelihoods add."""
 
 
 def episodes(data: Data) -> list[Observations | Panel]:
     """Return the independent episodes of data."""
-    parts = [data] if isinstance(data, (Observations, Panel)) else list(data)
+    parts: list[Any] = list(data) if isinstance(data, Iterable) else [data]
     wrong = [part for part in parts if not isinstance(part, (Observations, Panel))]
     if wrong or not parts:
         raise InputError("Observations, a Panel, or a list of them", repr(wrong[:1] or parts))
     return parts
+
+
+def as_panels(panels: Panel | Sequence[Panel]) -> list[Panel]:
+    """Return panels of the same points, or say what came instead."""
+    parts = episodes(panels)
+    if not all(isinstance(part, Panel) for part in parts):
+        raise InputError("a Panel or several", "Observations")
+    widths = {part.values.shape[1] for part in parts if isinstance(part, Panel)}
+    if len(widths) > 1:
+        raise InputError("panels of the same points", f"{sorted(widths)} columns")
+    return [part for part in parts if isinstance(part, Panel)]

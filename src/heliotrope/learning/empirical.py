@@ -10,7 +10,7 @@ import numpy as np
 from heliotrope.arrays import Array, as_positive
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
-from heliotrope.learning.data import Panel
+from heliotrope.learning.data import Panel, as_panels
 from heliotrope.learning.fitting import Fit, fit
 from heliotrope.priors import Forgetting, Prior
 
@@ -37,7 +37,7 @@ def empirical_prior(
 
     The noise variance is ``noise``, or the share ``noise_share`` of the mean signal variance.
     """
-    episodes = [panels] if isinstance(panels, Panel) else list(panels)
+    episodes = as_panels(panels)
     _check(episodes)
     rows = np.concatenate([panel.values for panel in episodes])
     mean = np.nanmean(rows, axis=0)
@@ -69,12 +69,6 @@ def _lifted(covariance: Array) -> tuple[Array, float]:
 
 
 def _check(episodes: Sequence[Panel]) -> None:
-    wrong = [panel for panel in episodes if not isinstance(panel, Panel)]
-    if wrong or not episodes:
-        raise InputError("a Panel or several", repr(wrong[:1] or episodes))
-    widths = {panel.values.shape[1] for panel in episodes}
-    if len(widths) > 1:
-        raise InputError("panels of the same points", f"{sorted(widths)} columns")
     rows = np.concatenate([panel.values for panel in episodes])
     unseen = np.flatnonzero(np.isnan(rows).all(axis=0))
     if len(unseen):

@@ -15,26 +15,28 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from heliotrope.arrays import Array
-from heliotrope.errors import InputError
-from heliotrope.learning.data import Data, spacing
-from heliotrope.learning.likelihood import (
+from heliotrope.arrays import Array, as_whole
+from heliotrope.errors import InputError, KernelError
+from heliotrope.learning.data import Data, spacing, spread
+from heliotrope.learning.likelihood import log_likelihood, value_and_gradient
+from heliotrope.learning.parameters import (
+    check_learnable,
     epsilon,
-    log_likelihood,
-    space_bounds,
     theta,
-    value_and_gradient,
+    theta_bounds,
     with_theta,
 )
 from heliotrope.priors import Forgetting, Prior
 
 LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
-_NOISE_SPAN = 1e6  # the noise is sought within this factor of the prior's, either way
+_NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; the prior's own is always within
+_NOISE_START = 0.1  # a share too
+_HOPELESS = 1e25  # minus the log likelihood where there is none
 _STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
 _LEAST_SPACING = 0.05  # below it any drift makes 1 - epsilon vanish over a whole unit
-_CLIMBS = 3  # starts of the highest likelihood that are climbed from
-_DROP = 0.5 * float(chi2.ppf(0.95, df=1))  # of the log likelihood, at the ends of the interval
+_CLIMBS = 2  # starts of the highest likelihood that are climbed from
+_FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +44,20 @@ class Fit:
     """The fitted prior, its log likelihood, and how sure epsilon is.
 
     ``interval`` is the 95 % profile-likelihood interval of epsilon, None if it was not learned.
+    ``at_bounds`` names what ended on a bound of the search: the data would have it further.
     """
 
     prior: Prior
     value: float
     converged: bool
     interval: tuple[float, float] | None
+    at_bounds: tuple[str, ...]
 
     def __str__(self) -> str:
         sure = "" if self.interval is None else " (95 %: {:.3g} to {:.3g})".format(*self.interval)
+        bound = f"; on a bound: {', '.join(self.at_bounds)}" if self.at_bounds else ""
         drift = f"epsilon {epsilon(self.prior):.3g}{sure}"
-        return f"{drift}, noise {self.prior.noise:.3g}, {self.prior.space}"
+        return f"{drift}, noise {self.prior.noise:.3g}, {self.prior.space}{bound}"
 
 
 def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: int = 2) -> Fit:
@@ -62,17 +67,26 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     kernel itself holds fixed, and its bounds are respected. The search starts from the prior,
     from other drift rates, and from ``restarts`` random kernels within their bounds.
     """
-    names = tuple(learn)
-    unknown = [name for name in names if name not in LEARNABLE]
-    if unknown or not names:
-        raise InputError(f"learn to be some of {LEARNABLE}", repr(names))
+    check_learnable(prior)
+    names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
     problem = _Problem(prior, data, names)
     if not problem.size:
         raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
+    log_likelihood(prior, data)  # what is wrong with the data or the kernel is said here
     found = max((problem.climb(start) for start in problem.starts(restarts)), key=lambda x: x[1])
     best, value, converged = found
     interval = problem.interval(best, value) if "epsilon" in names else None
-    return Fit(problem.prior(best), value, converged, interval)
+    return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
+
+
+def _names(learn: Iterable[str]) -> tuple[str, ...]:
+    names = (learn,) if isinstance(learn, str) else learn
+    if not isinstance(names, Iterable):
+        raise InputError(f"learn to be some of {LEARNABLE}", repr(learn))
+    names = tuple(names)
+    if not names or any(name not in LEARNABLE for name in names):
+        raise InputError(f"learn to be some of {LEARNABLE}", repr(names))
+    return names
 
 
 class _Problem:
@@ -88,11 +102,14 @@ class _Problem:
                 "Divide the times by their step.",
             )
         self._rate = min(max(float(self._a_step(epsilon(prior))), 1e-5), 0.999)
+        noises = np.append(spread(data) * np.array(_NOISE_BOUNDS), prior.noise)
+        noises = np.log(noises[noises > 0.0])
         bounds = {
             "epsilon": [tuple(logit(_EPSILON_BOUNDS))],
-            "noise": [tuple(np.log(prior.noise) + np.log(_NOISE_SPAN) * np.array([-1.0, 1.0]))],
-            "space": [tuple(pair) for pair in space_bounds(prior)],
+            "noise": [(noises.min(), noises.max())],
+            "space": [tuple(pair) for pair in theta_bounds(prior)],
         }
+        self._names = [name for name in LEARNABLE if name in learn for _ in bounds[name]]
         self._bounds = [pair for name in LEARNABLE if name in learn for pair in bounds[name]]
 
     @property
@@ -113,12 +130,18 @@ class _Problem:
 
     def value(self, u: Array) -> float:
         """Log likelihood."""
-        return log_likelihood(self.prior(u), self._data)
+        try:
+            return log_likelihood(self.prior(u), self._data)
+        except KernelError:  # not positive definite so far from the start
+            return -_HOPELESS
 
     def descent(self, u: Array) -> tuple[float, Array]:
         """Minus the log likelihood, and its gradient by the free parameters."""
         prior = self.prior(u)
-        value, found = value_and_gradient(prior, self._data)
+        try:
+            value, found = value_and_gradient(prior, self._data)
+        except KernelError:
+            return _HOPELESS, np.zeros(self.size)
         rate = epsilon(prior)
         by_logit = self._a_step(rate) * (1.0 - rate) / self._spacing
         return -value, -self._chosen(
@@ -135,15 +158,18 @@ class _Problem:
         return float(-np.expm1(self._spacing * np.log1p(-min(rate, 1.0 - 1e-12))))
 
     def starts(self, restarts: int) -> list[Array]:
-        """The prior's own parameters, other drift rates, and random kernels."""
-        first = self._vector(self._rate, theta(self._prior))
-        starts = [first]
-        if "epsilon" in self._learn:
-            starts += [self._vector(rate, theta(self._prior)) for rate in _STARTS]
-        if "space" in self._learn and len(theta(self._prior)):
-            rng, here = np.random.default_rng(0), theta(self._prior)
-            low, high = np.clip([here - 3.0, here + 3.0], *space_bounds(self._prior).T)
-            starts += [self._vector(self._rate, rng.uniform(low, high)) for _ in range(restarts)]
+        """The prior's own parameters, other drift rates and noises, and random kernels."""
+        here = theta(self._prior)
+        rates = (self._rate, *_STARTS) if "epsilon" in self._learn else (self._rate,)
+        noises = [self._prior.noise]
+        if "noise" in self._learn and spread(self._data) > 0.0:
+            noises.append(_NOISE_START * spread(self._data))
+        starts = [self._vector(rate, noise, here) for rate in rates for noise in noises]
+        if "space" in self._learn and len(here):
+            rng = np.random.default_rng(0)
+            low, high = np.clip([here - 3.0, here + 3.0], *theta_bounds(self._prior).T)
+            kernels = [rng.uniform(low, high) for _ in range(restarts)]
+            starts += [self._vector(self._rate, noises[-1], kernel) for kernel in kernels]
         return sorted(starts, key=self.value, reverse=True)[:_CLIMBS]
 
     def climb(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
@@ -155,20 +181,37 @@ class _Problem:
         return np.asarray(found.x), -float(found.fun), bool(found.success)
 
     def interval(self, best: Array, value: float) -> tuple[float, float]:
-        """Where the profile of epsilon, the others at their best, falls by 1.92."""
-        others = len(best) > 1
-
-        def height(rate: float) -> float:
-            u = best.copy()
-            u[0] = rate
-            top = self.climb(u, fixed=0)[1] if others else self.value(u)
-            return top - value + _DROP
-
-        low, high = (_crossing(height, float(best[0]), end) for end in self._bounds[0])
+        """Where the profile of epsilon, the others at their best, falls by 1.96^2 / 2."""
+        low, high = (
+            _crossing(self._fall(best, value), float(best[0]), end) for end in self._bounds[0]
+        )
         return self.rate(low), self.rate(high)
 
-    def _vector(self, rate: float, kernel: Array) -> Array:
-        return self._chosen(float(logit(rate)), float(np.log(self._prior.noise)), kernel)
+    def _fall(self, best: Array, value: float) -> Callable[[float], float]:
+        """Root of twice the profile's fall from its top, by epsilon: about linear in it.
+
+        Each climb starts from the last.
+        """
+        u = best.copy()
+
+        def fall(rate: float) -> float:
+            u[0] = rate
+            top = self.value(u)
+            if self.size > 1:
+                u[:], top, _ = self.climb(u, fixed=0)
+            return float(np.sqrt(2.0 * max(value - top, 0.0)))
+
+        return fall
+
+    def at_bounds(self, best: Array) -> tuple[str, ...]:
+        """The names of the parameters that are on a bound."""
+        low, high = np.array(self._bounds).T
+        slack = 1e-6 * (high - low)
+        on = (best <= low + slack) | (best >= high - slack)
+        return tuple(dict.fromkeys(np.array(self._names)[on].tolist()))
+
+    def _vector(self, rate: float, noise: float, kernel: Array) -> Array:
+        return self._chosen(float(logit(rate)), float(np.log(noise)), kernel)
 
     def _chosen(self, of_epsilon: float, of_noise: float, of_space: Array) -> Array:
         """Put together what belongs to the parameters that are learned."""
@@ -176,15 +219,15 @@ class _Problem:
         return np.concatenate([part for name, part in parts if name in self._learn])
 
 
-def _crossing(height: Callable[[float], float], start: float, end: float) -> float:
-    """Where a falling height passes zero on the way from start to end; the end if it does not."""
-    step = 0.25 if end > start else -0.25
-    inside = outside = start
-    while height(outside) > 0.0:
+def _crossing(fall: Callable[[float], float], start: float, end: float) -> float:
+    """Where a fall that is zero at the start reaches 1.96 towards the end; the end if nowhere."""
+    inside, outside, depth = start, start, 0.0
+    step = 0.1 if end > start else -0.1
+    while depth < _FALL:
         if outside == end:
             return end
-        inside, outside = outside, float(np.clip(outside + step, min(start, end), max(start, end)))
-        step *= 2.0
-    if inside == outside:
-        return start
-    return float(brentq(height, inside, outside, xtol=1e-3))
+        inside = outside
+        outside = float(np.clip(start + step, min(start, end), max(start, end)))
+        depth = fall(outside)
+        step *= np.clip(1.1 * _FALL / max(depth, 1e-6), 1.5, 4.0)
+    return float(brentq(lambda rate: fall(rate) - _FALL, inside, outside, xtol=2e-3))

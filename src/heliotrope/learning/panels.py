@@ -1,141 +1,171 @@
-"""Likelihood of panels, never a dense (T M) x (T M) matrix.
+"""Likelihood of panels in a pass over the times, never a dense (T M) x (T M) matrix.
 
-A complete panel has covariance K (x) R + sigma^2 I, with K = U diag(w) U^T over the points and
-R = E diag(r) E^T over the times: in the basis of both, all its T M values are independent with
-variances r_i w_j + sigma^2. A panel with gaps goes through the recursion in time.
+f_t at the M points is a Markov chain, f_{t+1} = rho f_t + sqrt(1 - rho^2) g, so that the Kalman
+filter gives the likelihood, and a pass backward (its adjoint) all derivatives. In the basis of
+K = U diag(w) U^T a complete panel is M independent chains, and the matrices below are diagonals,
+kept as vectors.
 
 Symbols
 -------
-T, M   times, points        Y (T, M)  values less the prior mean
-K, R   (M, M), (T, T)       B (T, M)  weights C^{-1} Y
+T, M   times, points          Y (T, M)  values less the prior mean; NaN is a gap
+rho    (T,) correlation with the time before, 0 at the first
+m, P   mean and covariance of f_t by the data before t;  a, C: by those up to t
+v, S   the surprise y - m and its covariance P + sigma^2 I, at the measured points
+r, N   how the data from t on pull: dl/dm = r, dl/dP = (r r^T - N) / 2
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from math import log, pi
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.arrays import Array
 from heliotrope.learning.data import Panel
+from heliotrope.learning.parameters import correlation_slope, theta_slope
 from heliotrope.linalg import jittered_cholesky
-from heliotrope.priors import Forgetting, Prior, correlation
-
-_STEP = 1e-5  # relative, of central differences
+from heliotrope.priors import Prior, correlation
 
 
 def log_likelihood(prior: Prior, panel: Panel) -> float:
     """Exact log likelihood of one panel."""
-    K, mean = _space(prior, panel)
-    if not panel.complete:
-        return _filtered(prior, panel, K, mean)
-    w, U, r, E = _bases(prior, panel, K)
-    return _density(E.T @ (panel.values - mean) @ U, np.outer(r, w) + prior.noise)
+    return _chain(prior, panel).value
 
 
 def value_and_gradient(prior: Prior, panel: Panel) -> tuple[float, float, float, Array]:
     """Log likelihood, and its derivatives by epsilon, by the noise and by the kernel's theta."""
-    if not panel.complete:
-        return log_likelihood(prior, panel), *_differenced(prior, panel)
-    K, mean = _space(prior, panel)
-    w, U, r, E = _bases(prior, panel, K)
-    variances, rotated = np.outer(r, w) + prior.noise, E.T @ (panel.values - mean) @ U
-    precisions = 1.0 / variances
-    B = E @ (rotated * precisions) @ U.T
-    dR = _time_derivative(prior, panel)
-    in_time = np.einsum("ti,ts,si->i", E, dR, E, optimize=True)  # diagonal of E^T R' E
-    by_epsilon = np.sum(B * (dR @ B @ K)) - np.sum(precisions * np.outer(in_time, w))
-    by_noise = np.sum(B**2) - precisions.sum()
-    R = E @ (r[:, None] * E.T)
-    pull, push = B.T @ R @ B, (U * (precisions.T @ r)) @ U.T
-    by_theta = np.einsum("ij,ijp->p", pull - push, _space_derivative(prior, panel))
-    value = _density(rotated, variances)
-    return value, 0.5 * float(by_epsilon), 0.5 * float(by_noise), 0.5 * by_theta
+    slope = correlation_slope(prior, np.diff(panel.times))
+    chain = _chain(prior, panel)
+    found = chain.derivatives()
+    by_epsilon = float(found.by_rho[1:] @ slope)
+    return chain.value, by_epsilon, found.by_noise, theta_slope(prior, panel.points, found.by_space)
 
 
-def _density(independent: Array, variances: Array) -> float:
-    """Log density of independent values of mean zero."""
-    terms = independent**2 / variances + np.log(variances)
-    return float(-0.5 * (terms.sum() + terms.size * log(2.0 * pi)))
+@dataclass(frozen=True, eq=False)
+class _Derivatives:
+    """Of the log likelihood, by each rho (T,), by the noise and by the entries of K (M, M)."""
+
+    by_rho: Array
+    by_noise: float
+    by_space: Array
 
 
-def _space(prior: Prior, panel: Panel) -> tuple[Array, Array]:
+class _Chain(Protocol):
+    """A panel that went through the filter."""
+
+    value: float
+
+    def derivatives(self) -> _Derivatives:
+        """Go backward."""
+
+
+def _chain(prior: Prior, panel: Panel) -> _Chain:
     domain = panel.domain(prior)
-    every = domain.indices
-    return prior.over(domain).block(every, every), prior.mean_at(every)
+    K = prior.over(domain).block(domain.indices, domain.indices)
+    Y = panel.values - prior.mean_at(domain.indices)
+    rho = np.concatenate([[0.0], correlation(prior.time, np.diff(panel.times))])
+    return (_Complete if panel.complete else _Gappy)(K, rho, prior.noise, Y)
 
 
-def _bases(prior: Prior, panel: Panel, K: Array) -> tuple[Array, Array, Array, Array]:
-    w, U = np.linalg.eigh(K)
-    t = panel.times
-    r, E = np.linalg.eigh(correlation(prior.time, t[:, None] - t[None, :]))
-    return np.maximum(w, 0.0), U, np.maximum(r, 0.0), E
+class _Complete:
+    """M independent chains in the basis of K, all matrices diagonal."""
+
+    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
+        w, self._U = np.linalg.eigh(K)
+        self._w, self._rho, self._noise = np.maximum(w, 0.0), rho, noise
+        self._v, self._S, self._gain, self._a = (np.empty_like(Y) for _ in range(4))
+        self._filter(Y @ self._U)
+        self.value = -0.5 * float(np.sum(self._v**2 / self._S + np.log(2.0 * pi * self._S)))
+
+    def _filter(self, Y: Array) -> None:
+        a, C = np.zeros_like(self._w), self._w
+        for t, rho in enumerate(self._rho.tolist()):
+            P = self._w + rho**2 * (C - self._w)
+            S = P + self._noise
+            gain = P / S
+            v = Y[t] - rho * a
+            a = rho * a + gain * v
+            C = self._noise * gain
+            self._v[t], self._S[t], self._gain[t], self._a[t] = v, S, gain, a
+
+    def derivatives(self) -> _Derivatives:
+        r, N = self._backward()
+        rho = self._rho[1:, None]
+        own = self._v / self._S  # of t's own surprise; the rest of r and N is of later ones
+        C, later = self._noise * self._gain[:-1], np.zeros_like(N)
+        later[:-1] = rho**2 * N[1:]
+        by_rho = r[1:] * self._a[:-1] + rho * (r[1:] ** 2 - N[1:]) * (C - self._w)
+        pull = np.zeros_like(r)
+        pull[:-1] = rho * r[1:]
+        u = own - self._gain * pull
+        by_noise = 0.5 * float(np.sum(u**2 - 1.0 / self._S - self._gain**2 * later))
+        new = 1.0 - self._rho[:, None] ** 2
+        rotated = 0.5 * ((new * r).T @ r - np.diag(np.sum(new * N, axis=0)))
+        by_space = self._U @ rotated @ self._U.T
+        return _Derivatives(np.concatenate([[0.0], by_rho.sum(axis=1)]), by_noise, by_space)
+
+    def _backward(self) -> tuple[Array, Array]:
+        own_r, own_N, kept = self._v / self._S, 1.0 / self._S, 1.0 - self._gain
+        r, N = np.empty_like(own_r), np.empty_like(own_N)
+        r[-1], N[-1] = own_r[-1], own_N[-1]
+        rhos = self._rho.tolist()
+        for t in range(len(r) - 2, -1, -1):
+            still = rhos[t + 1] * kept[t]
+            r[t] = own_r[t] + still * r[t + 1]
+            N[t] = own_N[t] + still**2 * N[t + 1]
+        return r, N
 
 
-def _time_derivative(prior: Prior, panel: Panel) -> Array:
-    """Derivative of R by epsilon, the paper's D'."""
-    rate = prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
-    v = 0.5 * np.abs(panel.times[:, None] - panel.times[None, :])
-    return np.asarray(-v * (1.0 - rate) ** (v - 1.0))
+class _Gappy:
+    """One chain of M points, some of which were measured at each time."""
 
+    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
+        self._K, self._rho, self._noise = K, rho, noise
+        self._seen = [np.flatnonzero(~np.isnan(row)) for row in Y]
+        self._a = np.zeros_like(Y)
+        self._C = np.empty((len(Y), *K.shape))
+        self._own: list[Array] = []  # S^{-1} v
+        self._gains: list[Array] = []
+        self._inverses: list[Array] = []
+        self.value = self._filter(Y)
 
-def _space_derivative(prior: Prior, panel: Panel) -> Array:
-    if isinstance(prior.space, Kernel) and len(prior.space.theta):
-        return np.asarray(prior.space(panel.points, eval_gradient=True)[1])
-    M = panel.values.shape[1]
-    return np.empty((M, M, 0))
+    def _filter(self, Y: Array) -> float:
+        total, a, C = 0.0, np.zeros(len(self._K)), self._K
+        for t, seen in enumerate(self._seen):
+            m, P = self._rho[t] * a, self._K + self._rho[t] ** 2 * (C - self._K)
+            v = Y[t, seen] - m[seen]
+            S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
+            L = jittered_cholesky(S, jitter=0.0)
+            inverse: Array = cho_solve((L, True), np.eye(len(seen)), check_finite=False)
+            own, gain = inverse @ v, P[:, seen] @ inverse
+            a, C = m + gain @ v, P - gain @ P[seen]
+            total -= 0.5 * (v @ own + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
+            self._a[t], self._C[t] = a, C
+            self._own.append(own)
+            self._gains.append(gain)
+            self._inverses.append(inverse)
+        return float(total)
 
-
-def _filtered(prior: Prior, panel: Panel, K: Array, mean: Array) -> float:
-    """The recursion in time: f_t ~ N(m, K - A), A scaled by rho^2 between times.
-
-    Observing the measured points o: S = (K - A)_oo + sigma^2 I, gain G = (K - A)_:o S^{-1},
-    m += G (y - m_o), A += G (K - A)_o:.
-    """
-    m, A, total, before = np.zeros(len(K)), np.zeros_like(K), 0.0, panel.times[0]
-    for t, row in zip(panel.times, panel.values - mean, strict=True):
-        decay = float(correlation(prior.time, np.array(t - before)))
-        m, A, before = decay * m, decay**2 * A, t
-        seen = np.flatnonzero(~np.isnan(row))
-        if not len(seen):
-            continue
-        P = K[seen] - A[seen]
-        L = jittered_cholesky(P[:, seen] + prior.noise * np.eye(len(seen)), jitter=0.0)
-        surprise = row[seen] - m[seen]
-        weights = cho_solve((L, True), surprise)
-        total -= 0.5 * (surprise @ weights + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
-        m = m + P.T @ weights
-        A = A + P.T @ cho_solve((L, True), P)
-    return float(total)
-
-
-def _differenced(prior: Prior, panel: Panel) -> tuple[float, float, Array]:
-    """Central differences of the recursion's likelihood."""
-    rate = prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
-    step = _STEP * max(rate, 1e-4)
-    low, high = max(rate - step, 0.0), min(rate + step, 1.0)
-    by_epsilon = (
-        log_likelihood(replace(prior, time=Forgetting(high)), panel)
-        - log_likelihood(replace(prior, time=Forgetting(low)), panel)
-    ) / (high - low)
-    up, down = prior.noise * (1.0 + _STEP), prior.noise * (1.0 - _STEP)
-    by_noise = (
-        log_likelihood(replace(prior, noise=up), panel)
-        - log_likelihood(replace(prior, noise=down), panel)
-    ) / (up - down)
-    return by_epsilon, by_noise, _differenced_space(prior, panel)
-
-
-def _differenced_space(prior: Prior, panel: Panel) -> Array:
-    if not isinstance(prior.space, Kernel):
-        return np.empty(0)
-    kernel, start = prior.space, np.asarray(prior.space.theta, dtype=float)
-
-    def at(theta: Array) -> float:
-        return log_likelihood(replace(prior, space=kernel.clone_with_theta(theta)), panel)
-
-    steps = _STEP * np.eye(len(start))
-    return np.array([(at(start + s) - at(start - s)) / (2.0 * _STEP) for s in steps])
+    def derivatives(self) -> _Derivatives:
+        by_rho, by_noise, by_space = np.zeros(len(self._rho)), 0.0, np.zeros_like(self._K)
+        pull, later = np.zeros(len(self._K)), np.zeros_like(self._K)  # of the data after t
+        for t in range(len(self._rho) - 1, -1, -1):
+            seen, gain, inverse = self._seen[t], self._gains[t], self._inverses[t]
+            u = self._own[t] - gain.T @ pull
+            by_noise += 0.5 * float(u @ u - np.trace(inverse) - np.sum(gain * (later @ gain)))
+            r, kept = pull.copy(), np.eye(len(self._K))
+            r[seen] += u
+            kept[:, seen] -= gain
+            N = kept.T @ later @ kept
+            N[np.ix_(seen, seen)] += inverse
+            by_P, rho = 0.5 * (np.outer(r, r) - N), self._rho[t]
+            by_space += (1.0 - rho**2) * by_P
+            if t:
+                by_rho[t] = r @ self._a[t - 1] + 2.0 * rho * np.sum(
+                    by_P * (self._C[t - 1] - self._K)
+                )
+            pull, later = rho * r, rho**2 * N
+        return _Derivatives(by_rho, by_noise, by_space)
