@@ -1,6 +1,8 @@
 """``heliotrope bounds``: what it prints, what it measures, and how it refuses."""
 
 import re
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +11,19 @@ from typer.testing import CliRunner, Result
 
 import heliotrope as ht
 from heliotrope.cli import app
-from heliotrope.environments import GPDrift, run
+from heliotrope.environments import GPDrift, play
 from heliotrope.errors import InputError
-from heliotrope.theory import Problem, kernel_constants, report
+from heliotrope.theory import (
+    KernelConstants,
+    Problem,
+    gain_curve,
+    gains,
+    kernel_constants,
+    max_information_gain,
+    r_bound,
+    report,
+    tv_block_bound,
+)
 from strategies import refusal
 
 TINY = ("--side", "5", "--horizon", "12", "--trials", "2")
@@ -58,6 +70,14 @@ def test_it_prints_every_number() -> None:
         ("--noise", "3"),
         ("--horizon", "1", "--trials", "1"),
         ("--side", "1"),
+        ("--noise", "1e90"),
+        ("--noise", "1e-9"),
+        ("--length", "1e90"),
+        ("--length", "1e-60", "--dimension", "1"),
+        ("--kernel", "matern", "--nu", "1.1"),
+        ("--kernel", "matern", "--nu", "0.5", "--a0", "2", "--b0", "2", "--a1", "2", "--b1", "9"),
+        ("--kernel", "matern", "--nu", "0.5", "--a1", "2", "--b1", "9"),
+        ("--seed", f"{2**63 - 2}"),
     ],
 )
 def test_settings_at_the_edge(options: tuple[str, ...]) -> None:
@@ -89,6 +109,14 @@ def test_constants_may_be_given() -> None:
         (("--length", "-1"), "length"),
         (("--kernel", "matern", "--nu", "1"), "nu = 1"),
         (("--a0", "-3"), "a0"),
+        (("--kernel", "matern", "--nu", "1.0001"), "nu = 1.0001"),
+        (("--kernel", "matern", "--nu", "0.5", "--a0", "2", "--b0", "2", "--a1", "2"), "nu = 0.5"),
+        (("--kernel", "matern", "--nu", "1e9"), "Matern"),
+        (("--length", "1e-200"), "length scale 1e-200"),
+        (("--length", "1e-200", "--kernel", "matern"), "length scale 1e-200"),
+        (("--noise", "1e-200"), "noise"),
+        (("--side", "300"), "300^2"),
+        (("--seed", f"{2**63 - 1}"), "seed"),
     ],
 )
 def test_refusals_are_one_line(options: tuple[str, ...], said: str) -> None:
@@ -116,7 +144,7 @@ def test_measured_is_what_the_environments_run() -> None:
     policy = ht.tv_gp_ucb(setting.prior, ht.LogBeta(0.8, 4.0))
     world = GPDrift(setting.domain, setting.prior)
     averages = [
-        np.mean([s.regret for s in run(policy, world.episode(10, seed), seed)])
+        np.mean([s.regret for s in play(policy, world.episode(10, seed), seed)])
         for seed in (4, 5, 6)
     ]
     mine = measured[report.TV, report.PRACTICAL]
@@ -136,6 +164,58 @@ def test_the_verdict_follows_the_numbers() -> None:
     assert "promises no more" in report.verdict(setting, numbers, measured)
     awful = [report.Measured(m.player, m.beta, 1e6, m.error) for m in measured]
     assert "promises more" in report.verdict(setting, numbers, awful)
+
+
+def test_narrow_terminals_lose_nothing() -> None:
+    result = CliRunner().invoke(app, ["bounds", *TINY], env={"COLUMNS": "80"})
+    assert "…" not in result.stdout
+    assert "2 worlds" in result.stdout
+    assert "1 world)" in invoke(*TINY, "--trials", "1").stdout
+
+
+def test_each_gain_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting, runs, greedy = tiny_setting(), [], gains._greedy
+    T = setting.problem.horizon
+
+    def counted(prior: ht.Prior, domain: ht.Finite, steps: int) -> object:
+        runs.append(prior.time)
+        return greedy(prior, domain, steps)
+
+    monkeypatch.setattr(gains, "_greedy", counted)
+    numbers = report.theory(setting)
+    assert runs == [ht.Static(), ht.Forgetting(0.05)]
+    still = replace(setting.prior, time=ht.Static())
+    assert numbers.static_gain == max_information_gain(still, setting.domain, T)
+    assert numbers.drifting_gain == max_information_gain(setting.prior, setting.domain, T)
+    curve = gain_curve(setting.prior, setting.domain, T).upper
+    assert numbers.bounds[1] == tv_block_bound(setting.problem, curve)
+    assert numbers.bounds[2] == r_bound(setting.problem, setting.block, curve[setting.block - 1])
+
+
+def test_constants_are_those_of_the_cube() -> None:
+    nothing = dict.fromkeys(("a0", "b0", "a1", "b1"))
+    kernel = RBF(0.3)
+    assert report.constants(kernel, 2, nothing) == kernel_constants(kernel, 2)
+    assert report.constants(kernel, 2, nothing, r=5.0) == kernel_constants(kernel, 2, r=5.0)
+    assert kernel_constants(kernel, 2, r=5.0).a0 > kernel_constants(kernel, 2).a0
+    given = KernelConstants(1.0, 2.0, 3.0, 4.0)
+    assert report.constants(Matern(0.3, nu=0.5), 2, asdict(given)) == given
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kernel": None},
+        {"problem": None},
+        {"side": 10_001},
+        {"trials": 0},
+        {"seed": -1},
+        {"problem": replace(tiny_setting().problem, dimension=10**9), "side": 1},
+    ],
+)
+def test_settings_are_checked(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        replace(tiny_setting(), **change)
 
 
 def test_named_kernels() -> None:

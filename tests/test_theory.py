@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, fields, is_dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern
 import heliotrope as ht
 from heliotrope import theory
 from heliotrope.arrays import Array
-from heliotrope.environments import GPDrift, run
+from heliotrope.environments import GPDrift, play
 from heliotrope.errors import InputError, KernelError
 from heliotrope.theory import gains
 from strategies import fixed, refusal
@@ -97,6 +100,26 @@ class TestInformation:
         with refusal(InputError):
             theory.max_information_gain(prior, ht.grid(3), 0)
 
+    @pytest.mark.parametrize("noise", [1e-9, 1e80])
+    def test_very_little_and_very_much_noise(self, noise: float) -> None:
+        prior, domain = ht.Prior(ht.Tabulated(np.eye(3)), ht.Forgetting(1.0), noise), ht.grid(3)
+        for information in (theory.mutual_information, theory.sequential_information):
+            assert information(prior, domain, [0.0, 0.5, 0.5]) == pytest.approx(
+                1.5 * np.log1p(1.0 / noise)
+            )
+
+    def test_noise_below_rounding(self) -> None:
+        prior = ht.Prior(RBF(0.2), noise=1e-200)
+        for function in (theory.mutual_information, theory.sequential_information):
+            with refusal(InputError):
+                function(prior, ht.grid(3), [0.0])
+        with refusal(InputError):
+            theory.max_information_gain(prior, ht.grid(3), 2)
+
+    def test_more_measurements_than_a_matrix_can_hold(self) -> None:
+        with refusal(InputError):
+            theory.mutual_information(ht.Prior(), ht.grid(3), np.zeros(10**5))
+
 
 class TestGains:
     def test_enumeration_is_brute_force(self) -> None:
@@ -152,6 +175,25 @@ class TestGains:
         assert gains._choices(1, 10**5, still=False) == 1
         assert gains._choices(7, 10**5, still=False) == np.inf
 
+    def test_large_domains_are_not_enumerated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One step has few choices, but trying them all would form the M x M matrix."""
+        prior, domain = ht.Prior(RBF(0.2), noise=0.1), ht.grid(11)
+        assert theory.max_information_gain(prior, domain, 1).exact
+        monkeypatch.setattr(gains, "_MOST_NUMBERS", 120)
+        gain = theory.max_information_gain(prior, domain, 1)
+        assert not gain.exact
+        assert gain.lower == pytest.approx(0.5 * np.log(11.0))
+        assert gain.upper == pytest.approx(gain.lower)
+
+    def test_nothing_to_learn(self) -> None:
+        prior = ht.Prior(ht.Tabulated(np.zeros((20, 20))), ht.Forgetting(0.1), 0.1)
+        gain = theory.max_information_gain(prior, ht.grid(20), 30)
+        assert (gain.lower, gain.upper) == (0.0, 0.0)
+
+    def test_horizon_has_an_end(self) -> None:
+        with refusal(InputError):
+            theory.gain_curve(ht.Prior(), ht.grid(3), 10**6)
+
 
 class TestWeakened2:
     def test_printed_form_fails_on_one_point(self) -> None:
@@ -204,6 +246,34 @@ class TestConstants:
         scaled = theory.kernel_constants(RBF(0.4), 2, r=2.0)
         assert base.a0 == pytest.approx(scaled.a0)
         assert base.a1 == pytest.approx(scaled.a1)
+
+    def test_extreme_scales(self) -> None:
+        """a depends on r / l alone, and is about one a cell of a grid of that mesh."""
+        tiny = theory.kernel_constants(RBF(1e-80), 1)
+        assert 1e80 < tiny.a0 < tiny.a1 < 1e85
+        assert tiny.b1 == pytest.approx(2e80)
+        wide = theory.kernel_constants(RBF(1.0), 1, r=1e80)
+        assert (wide.a0, wide.a1) == pytest.approx((tiny.a0, tiny.a1))
+        assert theory.kernel_constants(RBF(1e90), 3).a0 == pytest.approx(2.0)  # one value
+
+    def test_very_smooth_is_squared_exponential(self) -> None:
+        smooth, limit = (theory.kernel_constants(k, 2) for k in (Matern(0.2, nu=1e80), RBF(0.2)))
+        assert astuple(smooth) == pytest.approx(astuple(limit))
+
+    @pytest.mark.parametrize(
+        ("kernel", "dimension"),
+        [
+            (Matern(0.2, nu=1.0001), 1),
+            (Matern(0.2, nu=1.005), 2),
+            (RBF(1e-200), 1),
+            (RBF(0.2), 500),
+            (RBF(0.2), 10**90),
+            (RBF([0.1, 0.2]), 3),
+        ],
+    )
+    def test_constants_beyond_numbers(self, kernel: Kernel, dimension: int) -> None:
+        with refusal(KernelError):
+            theory.kernel_constants(kernel, dimension)
 
     def test_refusals(self) -> None:
         for kernel in (Matern(0.2, nu=1.0), ConstantKernel(2.0) * RBF(0.2), ConstantKernel()):
@@ -306,8 +376,45 @@ class TestBounds:
         blocks = theory.tv_block_bound(PROBLEM, curve.upper)
         assert theory.tv_bound(PROBLEM, gain.upper).corrected <= blocks.corrected
 
+    def test_very_little_noise(self) -> None:
+        quiet, loud = replace(PROBLEM, noise=1e-200), replace(PROBLEM, noise=1e90)
+        assert quiet.c1 == pytest.approx(8.0 / (200.0 * np.log(10.0)))
+        assert loud.c1 == pytest.approx(8e90)
+        drift = theory.drift_information(5, 0.001, 1e-200).corrected
+        assert drift == pytest.approx(
+            2.5 * (np.log(5**1.5 * 0.001 / 6**0.5) + 200.0 * np.log(10.0))
+        )
+        assert theory.psi(replace(quiet, epsilon=0.0), 5) == theory.Corrected(0.0, 0.0)
+        assert theory.psi(quiet, 5).corrected == np.inf  # of the order of sigma^-4
+        small = theory.psi(replace(quiet, noise=1e-100), 5).corrected
+        assert small == pytest.approx(1e60 * theory.psi(replace(quiet, noise=1e-70), 5).corrected)
+
+    def test_very_long_and_very_sure(self) -> None:
+        problem = replace(PROBLEM, horizon=10**99, delta=1e-300, noise=1e90, epsilon=0.0)
+        factors = 8e90, 1e99, problem.r_schedule()(1e99), 1e99, 1e99  # their product overflows
+        bound = theory.r_bound(problem, 1, 1e99)
+        assert np.log(bound.corrected) == pytest.approx(0.5 * np.log(factors).sum())
+        assert np.isfinite(theory.psi(replace(problem, epsilon=1.0), 10**60).corrected)
+
+    def test_numbers_of_any_kind(self) -> None:
+        numbers: dict[str, Any] = {
+            "horizon": np.array(100),
+            "epsilon": Fraction(1, 50),
+            "noise": Decimal("0.3"),
+        }
+        other = replace(PROBLEM, **numbers)
+        assert other == PROBLEM
+        assert type(other.noise) is float
+        assert theory.r_bound(other, 5, 1.0) == theory.r_bound(PROBLEM, 5, 1.0)
+
     def test_refusals(self) -> None:
-        for change in ({"horizon": 0}, {"epsilon": 2.0}, {"noise": 0.0}, {"delta": 1.0}):
+        for change in (
+            {"horizon": 0},
+            {"epsilon": 2.0},
+            {"noise": 0.0},
+            {"delta": 1.0},
+            {"constants": None},
+        ):
             with refusal(InputError):
                 replace(PROBLEM, **change)
         with refusal(InputError):
@@ -372,7 +479,7 @@ class TestGenie:
             gaps = []
             for seed in range(12):
                 episode = world.episode(100, seed)
-                played = np.mean([step.regret for step in run(policy, episode, seed)])
+                played = np.mean([step.regret for step in play(policy, episode, seed)])
                 gaps.append(played - np.mean([s.regret for s in theory.run_genie(episode, seed)]))
             assert np.mean(gaps) > 3.0 * np.std(gaps, ddof=1) / np.sqrt(len(gaps))
 
@@ -382,8 +489,8 @@ class TestGenie:
         steps = list(theory.run_genie(episode, seed=5))
         assert [step.t for step in steps] == list(range(1, 10))
         assert [step.index for step in steps[1:]] == episode.values[:-1].argmax(axis=1).tolist()
-        assert all(step.y == episode.measure(step.t, step.index) for step in steps)
-        assert all(step.regret == episode.regret(step.t, step.index) for step in steps)
+        assert all(step.y == episode.measure(step.t, step.index or 0) for step in steps)
+        assert all(step.regret == episode.regret(step.t, step.index or 0) for step in steps)
         assert steps == list(theory.run_genie(episode, seed=5))
         assert len({next(theory.run_genie(episode, seed)).index for seed in range(20)}) > 5
 
@@ -392,3 +499,66 @@ def genie_regrets(epsilon: float, horizon: int, trials: int) -> Array:
     world = GPDrift(ht.grid(2000), ht.Prior(RBF(0.2), ht.Forgetting(epsilon), 0.01))
     episodes = (world.episode(horizon, seed) for seed in range(trials))
     return np.array([np.mean([s.regret for s in theory.run_genie(e)][1:]) for e in episodes])
+
+
+EPISODE = GPDrift(ht.grid(3, 3), ht.Prior()).episode(4, seed=0)
+FIELD = ht.Prior(RBF(0.3), ht.Forgetting(0.1), 0.05), ht.grid(3, 3)
+CALLS: dict[str, tuple[Callable[..., object], list[object]]] = {
+    "KernelConstants": (theory.KernelConstants, [3.0, 1.5, 5.0, 7.0]),
+    "Problem": (theory.Problem, [20, 0.02, 0.3, PROBLEM.constants, 2, 0.1, 1.0]),
+    "Rate": (lambda p, q, T, epsilon: theory.Rate(p, q)(T, epsilon), [0.5, 0.1, 20, 0.1]),
+    "block_length": (theory.block_length, [0.01, 300, Matern(0.2, nu=2.5), 2]),
+    "complexity": (theory.complexity, [Matern(0.2, nu=2.5), 2]),
+    "drift_information": (theory.drift_information, [5, 0.001, 0.01]),
+    "gain_curve": (theory.gain_curve, [*FIELD, 5]),
+    "greedy_gain": (theory.greedy_gain, [*FIELD, 5]),
+    "kernel_constants": (theory.kernel_constants, [Matern(0.2, nu=2.5), 2, 1.0]),
+    "max_information_gain": (theory.max_information_gain, [*FIELD, 2]),
+    "mutual_information": (theory.mutual_information, [*FIELD, [0, 1], [1.0, 2.0]]),
+    "psi": (theory.psi, [PROBLEM, 5]),
+    "r_bound": (theory.r_bound, [PROBLEM, 5, 2.0]),
+    "r_rate": (theory.r_rate, [Matern(0.2, nu=2.5), 2]),
+    "run_genie": (lambda *given: list(theory.run_genie(*given)), [EPISODE, 0]),
+    "sequential_information": (theory.sequential_information, [*FIELD, [0, 1], [1.0, 2.0]]),
+    "sharper_tv_rate": (theory.sharper_tv_rate, [Matern(0.2, nu=2.5), 2]),
+    "tv_block_bound": (theory.tv_block_bound, [PROBLEM, np.ones(100)]),
+    "tv_bound": (theory.tv_bound, [PROBLEM, 2.0]),
+    "tv_rate": (theory.tv_rate, [Matern(0.2, nu=2.5), 2]),
+}
+RESULTS = {"Corrected", "Gain", "GainCurve", "RegretBound"}
+ODD: list[object] = [
+    *(None, "a", b"1", {}, object(), 1j, RBF, np.ma.masked, ht.Static(), ht.Box([0], [1])),
+    *(np.nan, np.inf, -1, -0.5, 0, 0.5, 1, 1e-300, 1e99, 1e300, 10**60, 10**400),
+    *([], [[]], [1.0], [1.0, 2.0], np.zeros(0), np.zeros((2, 2)), np.zeros((2, 2, 2))),
+    *(Matern(0.2, nu=nu) for nu in (np.nan, -1.0, 0.5, 1.0001, 1e99, np.inf)),
+    *(RBF(length) for length in (-1.0, np.nan, 1e-200, 1e200, [0.1, 0.2, 0.3])),
+    *(ht.Prior(RBF(0.3), noise=noise) for noise in (1e-200, 1e99)),
+    *(ht.Prior(space) for space in (Matern(1e-200), RBF([0.1, 0.2, 0.3]), ht.Tabulated([[1.0]]))),
+    *(ht.Prior(time=Matern(2.0)), ht.Prior(mean=np.zeros(3)), ht.grid(2), PROBLEM, EPISODE),
+]
+
+
+class TestOddInput:
+    def test_every_public_name_is_tried(self) -> None:
+        assert set(CALLS) | RESULTS == set(theory.__all__)
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_refusal_or_an_answer(self, name: str) -> None:
+        """Each argument in turn; warnings are errors."""
+        function, good = CALLS[name]
+        assert not has_nan(function(*good))
+        refused = 0
+        for i, odd in product(range(len(good)), ODD):
+            try:
+                answer = function(*good[:i], odd, *good[i + 1 :])
+            except ht.HeliotropeError:
+                refused += 1
+            else:
+                assert not has_nan(answer), (i, odd)
+        assert refused > len(good) * len(ODD) / 2
+
+
+def has_nan(answer: object) -> bool:
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return any(has_nan(getattr(answer, field.name)) for field in fields(answer))
+    return isinstance(answer, (float, np.ndarray)) and bool(np.isnan(answer).any())

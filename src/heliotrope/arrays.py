@@ -115,5 +115,8 @@ def _reals(values: object) -> Array | None:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # a scikit-learn kernel of broken parameters, say
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."

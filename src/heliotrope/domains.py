@@ -19,6 +19,7 @@ from heliotrope.errors import InputError
 
 Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
 
+_AXES = 32  # that numpy can mesh
 _SAME = 1e-9  # coordinates closer than this share of the domain's width are the same point
 _NEAR = 1e-6  # and those are meant to be, having gone through single precision or a text file
 
@@ -182,8 +183,11 @@ def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:
     >>> grid(3, lower=-1, upper=1).points.ravel()
     array([-1.,  0.,  1.])
     """
-    if not shape:
-        raise InputError("one number of points a dimension, as in grid(50, 50)", "none")
+    if not 1 <= len(shape) <= _AXES:
+        raise InputError(
+            f"one number of points a dimension, as in grid(50, 50), at most {_AXES}",
+            f"{len(shape)} numbers",
+        )
     counts = [as_whole(count, "a grid's number of points", least=1) for count in shape]
     low, high = as_vector(lower, "lower", len(counts)), as_vector(upper, "upper", len(counts))
     if not all(a < b or (a == b and n == 1) for a, b, n in zip(low, high, counts, strict=True)):

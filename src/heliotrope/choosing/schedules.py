@@ -93,7 +93,7 @@ class _TheoremBeta:
         if t <= 0.0:
             return 0.0
         d, steps = self.dimension, 2.0 * log(t)
-        log_rounds = log(self._events * pi**2 / (6.0 * self.delta)) + steps
+        log_rounds = log(self._events * pi**2 / 6.0) - log(self.delta) + steps
         spread = log(d * self.a) + log_rounds
         log_tau = log(self.r * self.b * d) + steps + 0.5 * log(spread) if spread > 0.0 else 0.0
         return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)

@@ -13,7 +13,7 @@ C_1      8 / log(1 + sigma^-2)          psi_T    what mismatch costs R-GP-UCB a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, log1p, pi, sqrt
+from math import log, pi, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,9 @@ from heliotrope.arrays import Array, as_number, as_positive, as_vector, as_whole
 from heliotrope.choosing import RBeta, TVBeta
 from heliotrope.errors import InputError
 from heliotrope.priors import Forgetting
+from heliotrope.theory.checks import expect
 from heliotrope.theory.constants import KernelConstants
-from heliotrope.theory.information import Corrected, drift_information
+from heliotrope.theory.information import Corrected, drift_added, information
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,35 @@ class Problem:
     r: float = 1.0
 
     def __post_init__(self) -> None:
-        as_whole(self.horizon, "horizon", least=1)
-        as_positive(self.noise, "noise")
-        Forgetting(self.epsilon)
-        self.tv_schedule()  # checks the rest
+        expect(self.constants, KernelConstants)
+        schedule = self.tv_schedule()
+        checked = {
+            "horizon": as_whole(self.horizon, "horizon", least=1),
+            "epsilon": Forgetting(self.epsilon).epsilon,
+            "noise": as_positive(self.noise, "noise"),
+            "dimension": schedule.dimension,
+            "delta": schedule.delta,
+            "r": schedule.r,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def c1(self) -> float:
         """C_1 = 8 / log(1 + sigma^-2)."""
-        return 8.0 / log1p(1.0 / self.noise)
+        return 4.0 / float(information(1.0, self.noise))
 
     def tv_schedule(self) -> TVBeta:
         """beta_t of thm:general (eq:beta_T)."""
-        return TVBeta(self.delta, self.dimension, self.r, self.constants.a1, self.constants.b1)
+        return TVBeta(*self._scope)
 
     def r_schedule(self) -> RBeta:
         """beta_t of thm:general_R (eq:beta_T_R)."""
-        return RBeta(self.delta, self.dimension, self.r, self.constants.a1, self.constants.b1)
+        return RBeta(*self._scope)
+
+    @property
+    def _scope(self) -> tuple[float, int, float, float, float]:
+        return self.delta, self.dimension, self.r, self.constants.a1, self.constants.b1
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,8 @@ class RegretBound:
 
 def tv_bound(problem: Problem, gain: float) -> RegretBound:
     """sqrt(C_1 T beta_T gamma~_T) + 2 (eq:general_bound), in which nothing is wrong."""
-    bound = float(_from_gain(problem, problem.tv_schedule(), _as_gain(gain)))
+    schedule = expect(problem, Problem).tv_schedule()
+    bound = float(_from_gain(problem, schedule, _as_gain(gain)))
     return RegretBound("eq:general_bound", bound, bound)
 
 
@@ -85,17 +99,15 @@ def tv_block_bound(problem: Problem, gains: ArrayLike) -> RegretBound:
     sqrt(C_1 T beta_T (T / N~ + 1) (gamma_N~ + drift)) + 2, the drift being N~^3 epsilon as
     printed and (N~ / 2) log(1 + N~^{3/2} epsilon / (sqrt(6) sigma^2)) as corrected.
     """
-    T = problem.horizon
+    T = expect(problem, Problem).horizon
     gamma = as_vector(gains, "gains")
     if gamma.shape != (T,) or gamma.min() < 0.0:
         raise InputError(f"{T} gains of at least 0, one a length of block", f"shape {gamma.shape}")
-    N = np.arange(1, T + 1)
-    drifts = [drift_information(n, problem.epsilon, problem.noise) for n in N.tolist()]
-    forms = [
-        _from_gain(problem, problem.tv_schedule(), (T / N + 1.0) * (gamma + np.array(drift)))
-        for drift in ([d.printed for d in drifts], [d.corrected for d in drifts])
-    ]
-    (printed, n_printed), (corrected, n_corrected) = map(_least, forms)
+    N = np.arange(1.0, T + 1.0)
+    (printed, n_printed), (corrected, n_corrected) = (
+        _least(_from_gain(problem, problem.tv_schedule(), (T / N + 1.0) * (gamma + drift)))
+        for drift in drift_added(N, problem.epsilon, problem.noise)
+    )
     return RegretBound("eq:weakened2", printed, corrected, n_printed, n_corrected)
 
 
@@ -104,9 +116,8 @@ def r_bound(problem: Problem, every: int, gain: float) -> RegretBound:
 
     sqrt(C_1 T beta_T (T / N + 1) gamma_N) + 2 + T psi_T(N, epsilon).
     """
-    N, T = as_whole(every, "every", least=1), problem.horizon
+    cost, N, T = psi(problem, every), as_whole(every, "every", least=1), problem.horizon
     base = float(_from_gain(problem, problem.r_schedule(), (T / N + 1.0) * _as_gain(gain)))
-    cost = psi(problem, N)
     return RegretBound(
         "eq:general_bound_R", base + T * cost.printed, base + T * cost.corrected, N, N
     )
@@ -119,20 +130,20 @@ def psi(problem: Problem, every: int) -> Corrected:
     square root of B) and the measurements bounded by L~ (eq:R_assump3), whose noise the paper
     takes for standard normal: 2 stands for sqrt(2) sigma, which is larger if sigma^2 > 2.
     """
-    N, T, s = as_whole(every, "every", least=1), problem.horizon, problem.noise
-    grown = float(N) ** 3 * problem.epsilon
-    deviation = sqrt(problem.r_schedule()(T) * (3.0 / s + 1.0 / s**2) * grown)
+    T, s = expect(problem, Problem).horizon, problem.noise
+    grown = float(as_whole(every, "every", least=1)) ** 3 * problem.epsilon
+    deviation = sqrt(grown) * sqrt(problem.r_schedule()(T) * (3.0 * s + 1.0)) / s
     a0, b0 = problem.constants.a0, problem.constants.b0
-    rounds = log(2.0 * (1.0 + a0) * pi**2 * T**2 / (3.0 * problem.delta))
-    mean = (1.0 / s + 1.0 / s**2) * grown * sqrt(max(rounds, 0.0))
+    log_rounds = log(2.0 * (1.0 + a0) * pi**2 / 3.0) + 2.0 * log(T) - log(problem.delta)
+    mean = (s + 1.0) * (grown / s / s) * sqrt(log_rounds)  # s^2 may underflow
     noise = max(2.0, sqrt(2.0 * s))
     return Corrected(deviation + mean * (2.0 + b0), 2.0 * (deviation + mean * (noise + b0)))
 
 
 def _from_gain(problem: Problem, schedule: TVBeta | RBeta, gain: float | Array) -> Array:
-    """sqrt(C_1 T beta_T gain) + 2 (eq:gb6_3)."""
+    """sqrt(C_1 T beta_T gain) + 2 (eq:gb6_3), in two roots of which neither overflows."""
     T = problem.horizon
-    return np.asarray(np.sqrt(problem.c1 * T * schedule(T) * gain) + 2.0)
+    return np.asarray(np.sqrt(problem.c1 * T) * np.sqrt(schedule(T) * gain) + 2.0)
 
 
 def _least(bounds: Array) -> tuple[float, int]:

@@ -1,16 +1,17 @@
 """The constants (a_0, b_0, a_1, b_1) of eq:k_deriv0 and eq:k_deriv1, which the paper leaves open.
 
 For h = f or one of its derivatives, of deviation s, the Borell-TIS inequality says
-P(sup |h| > m + u) <= exp(-u^2 / (2 s^2)) with m >= E sup |h|. Since (L - m)^2 >= L^2 / 2 - m^2,
+P(sup |h| > s (m + u)) <= exp(-u^2 / 2) with s m >= E sup |h|. Since (L - m)^2 >= L^2 / 2 - m^2,
 this is at most a exp(-(L / b)^2) for all L >= 0 with
 
-    a = exp(m^2 / (2 s^2)),   b = 2 s.
+    a = exp(m^2 / 2),   b = 2 s.
 
 m comes from chaining over dyadic grids of the cube (docs/theory.md). Nothing is simulated.
 
 Symbols
 -------
 d, r   the cube [0, r]^d          l, nu   length scale and smoothness; SE is nu = infinity
+s, m   deviation of h, and the bound of E sup |h| in units of s, which depends on r / l alone
 omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE, Student's t with
        2 nu degrees of freedom for Matern, over l
 """
@@ -18,15 +19,16 @@ omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, gamma, inf, lgamma, log, pi, sqrt
+from math import exp, gamma, inf, log, pi, sqrt
 
 import numpy as np
+from scipy.special import poch
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, Product
 
-from heliotrope.arrays import as_positive, as_whole
+from heliotrope.arrays import LARGEST, as_positive, as_vector, as_whole
 from heliotrope.errors import KernelError
 
-_LEVELS = 200  # of grids in the chain; level j counts for 2^(-alpha j)
+_LEVELS = 400  # of grids in the chain; level j counts for 2^(-alpha j)
 _HOLDER = np.linspace(0.01, 1.0, 100)  # exponents alpha that are tried
 
 
@@ -41,13 +43,12 @@ class KernelConstants:
 
     def __post_init__(self) -> None:
         for name in ("a0", "b0", "a1", "b1"):
-            as_positive(getattr(self, name), name)
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
 
 def smoothness(kernel: Kernel) -> float:
     """Return nu of a Matern kernel, infinity for SE; a constant factor does not matter."""
-    nu, _ = _parameters(_without_factor(kernel))
-    return nu
+    return _nu(_without_factor(kernel))
 
 
 def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelConstants:
@@ -58,48 +59,54 @@ def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelCo
     >>> kernel_constants(RBF(0.2), dimension=2).b1
     10.0
     """
+    return KernelConstants(*tail(0, kernel, dimension, r), *tail(1, kernel, dimension, r))
+
+
+def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, float]:
+    """Return (a_0, b_0) of f for order 0, (a_1, b_1) of its derivatives for order 1."""
     d, r = as_whole(dimension, "dimension", least=1), as_positive(r, "r")
-    nu, length = _parameters(kernel)
-    if nu <= 1.0:
-        raise KernelError("an SE kernel, or a Matern kernel of nu > 1", f"nu = {nu:g}")
-    a0, b0 = _tail(1.0, _largest(0, nu, length, d, r))
-    slope = sqrt(_moment(2.0, nu)) / length  # deviation of a derivative
-    a1, b1 = _tail(slope, _largest(1, nu, length, d, r))
-    return KernelConstants(a0, b0, a1, b1)
+    nu, length = _nu(kernel), _shortest(kernel, d)
+    if nu <= order:
+        raise KernelError(f"an SE kernel, or a Matern kernel of nu > {order}", f"nu = {nu:g}")
+    m = _largest(order, nu, float(d), r / length)
+    a, b = exp(min(0.5 * m * m, 700.0)), 2.0 * sqrt(_moment(2.0 * order, nu)) / length**order
+    if max(a, b) > LARGEST:
+        raise KernelError(
+            f"a kernel whose constants are below {LARGEST:g}",
+            f"nu = {nu}, length scale {length:g}, r = {r:g}, {d:g} dimension(s)",
+            "Take a larger nu or length scale, fewer dimensions, or constants of your own.",
+        )
+    return a, b
 
 
-def _tail(s: float, m: float) -> tuple[float, float]:
-    """(a, b) of a process of deviation s whose largest absolute value has a mean of at most m."""
-    return exp(m**2 / (2.0 * s**2)), 2.0 * s
-
-
-def _largest(order: int, nu: float, length: float, d: int, r: float) -> float:
-    """Bound E sup |h|, h the order-th derivative of f along a coordinate, over [0, r]^d.
+def _largest(order: int, nu: float, d: float, width: float) -> float:
+    """Bound E sup |h| / s, h the order-th derivative of f along a coordinate, over [0, width l]^d.
 
     E (h(x) - h(x'))^2 <= 4 E |omega . (x - x') / 2|^{2 alpha} omega_j^{2 order}, which by
     Hoelder's inequality is at most (c |x - x'|^alpha)^2 with
     c^2 = 2^{2 - 2 alpha} E |omega_1|^{2 alpha + 2 order}, finite for alpha + order < nu.
     """
-    s = sqrt(_moment(2.0 * order, nu)) / length**order
-    exponents = _HOLDER[_HOLDER + order < nu]
-    moments = [_moment(2.0 * (alpha + order), nu) for alpha in exponents]
-    return min(
-        _chain(s, 2.0 ** (1.0 - alpha) * sqrt(moment) / length ** (alpha + order), alpha, d, r)
-        for alpha, moment in zip(exponents.tolist(), moments, strict=True)
+    variance = _moment(2.0 * order, nu)
+    exponents = _HOLDER[_HOLDER + order < nu].tolist()
+    growth = [sqrt(_moment(2.0 * (alpha + order), nu) / variance) for alpha in exponents]
+    chains = (
+        _chain(2.0 ** (1.0 - alpha) * root, alpha, d, width)
+        for alpha, root in zip(exponents, growth, strict=True)
     )
+    return min(chains, default=inf)  # none if h is too rough for the least exponent
 
 
-def _chain(s: float, c: float, alpha: float, d: int, r: float) -> float:
+def _chain(c: float, alpha: float, d: float, width: float) -> float:
     """Chain from the centres of 2^(J d) cells to those of ever smaller ones, for the best J.
 
-    The centre of a cell of level j + 1 lies sqrt(d) r 2^(-j-2) from that of the cell of level j
-    around it, and n absolute normal values of deviation s have a mean largest of at most
-    s sqrt(2 log(2 n)).
+    The centre of a cell of level j + 1 lies sqrt(d) width 2^(-j-2) from that of the cell of
+    level j around it, and n absolute standard normal values have a mean largest of at most
+    sqrt(2 log(2 n)).
     """
     level = np.arange(_LEVELS)
-    steps = c * (sqrt(d) * r * 2.0 ** -(level + 2.0)) ** alpha
+    steps = c * (sqrt(d) * width * 2.0 ** -(level + 2.0)) ** alpha
     links = steps * np.sqrt(2.0 * log(2.0) * (1.0 + d * (level + 1.0)))
-    start = s * np.sqrt(2.0 * log(2.0) * (1.0 + d * level))
+    start = np.sqrt(2.0 * log(2.0) * (1.0 + d * level))
     last = links[-1] * (1.0 + 1.0 / _LEVELS) / (1.0 - 2.0**-alpha * (1.0 + 1.0 / _LEVELS))
     return float(np.min(start + links[::-1].cumsum()[::-1] + last))
 
@@ -107,17 +114,24 @@ def _chain(s: float, c: float, alpha: float, d: int, r: float) -> float:
 def _moment(p: float, nu: float) -> float:
     """E |omega_1|^p at length scale 1, for p < 2 nu."""
     normal: float = 2.0 ** (p / 2.0) * gamma((p + 1.0) / 2.0) / sqrt(pi)
-    if nu == inf:
-        return normal
-    return normal * exp(0.5 * p * log(nu) + lgamma(nu - p / 2.0) - lgamma(nu))
+    return normal if nu == inf else normal * nu ** (p / 2.0) / float(poch(nu - p / 2.0, p / 2.0))
 
 
-def _parameters(kernel: Kernel) -> tuple[float, float]:
-    """Return nu and the smallest length scale."""
+def _nu(kernel: Kernel) -> float:
     if not isinstance(kernel, RBF):  # Matern is one too
-        raise KernelError("an RBF (SE) or a Matern kernel of variance 1", str(kernel))
-    nu = float(kernel.nu) if isinstance(kernel, Matern) else inf
-    return nu, float(np.min(kernel.length_scale))
+        raise KernelError(
+            "an RBF (SE) or a Matern kernel of variance 1", f"a {type(kernel).__name__}"
+        )
+    nu = kernel.nu if isinstance(kernel, Matern) else inf
+    return inf if isinstance(nu, float) and nu == inf else as_positive(nu, "nu")
+
+
+def _shortest(kernel: RBF, d: int) -> float:
+    """Return the smallest of the length scales, of which there is one, or one a coordinate."""
+    lengths = as_vector(kernel.length_scale, "length scale")
+    if len(lengths) not in (1, d):
+        raise KernelError(f"1 or {d:g} length scales", f"{len(lengths)}")
+    return as_positive(lengths.min(), "length scale")
 
 
 def _without_factor(kernel: Kernel) -> Kernel:

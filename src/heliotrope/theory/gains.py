@@ -25,6 +25,7 @@ M  points        T  horizon        F  information in nats        A  what the gre
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations_with_replacement, product
 from math import comb
 
@@ -32,17 +33,20 @@ import numpy as np
 
 from heliotrope.arrays import Array, Indices, as_whole
 from heliotrope.domains import Finite
-from heliotrope.engines.finite import FiniteEngine
 from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Forgetting, Prior, correlation
 from heliotrope.theory.information import (
     checked_rho,
-    drift_information,
+    drift_added,
     information,
+    joint_information,
+    recursion,
     standing_still,
 )
 
+_LONGEST = 100_000  # steps of a greedy run
 _MOST_NUMBERS = 2_000_000  # in the matrices of an enumeration, all choices together
 _REACH = 50  # steps before and after t whose measurements judge what is left to learn at t
 _ROUNDING = 1e-12  # share by which an upper bound is lifted
@@ -83,28 +87,12 @@ def max_information_gain(prior: Prior, domain: Finite, horizon: int) -> Gain:
 
     Exact where every choice can be tried, and between greedy bounds otherwise.
     """
-    T, still = as_whole(horizon, "horizon", least=1), checked_rho(prior) == 1.0
-    if _choices(len(domain), T, still) * T**2 <= _MOST_NUMBERS:
-        best = _enumerated(prior, domain, T, still)
-        return Gain(best, best)
-    return greedy_gain(prior, domain, T)
+    return best_gain(prior, domain, gain_curve(prior, domain, horizon))
 
 
 def greedy_gain(prior: Prior, domain: Finite, horizon: int) -> Gain:
     """Bounds of gamma_T or gamma~_T from a greedy run alone."""
-    T = as_whole(horizon, "horizon", least=1)
-    if checked_rho(prior) == 1.0:
-        curve = gain_curve(prior, domain, T)
-        return Gain(float(curve.lower[-1]), float(curve.upper[-1]))
-    run, prior_variance = _greedy(prior, domain, T), SpaceTime(prior, domain).variance
-    total, nothing_known = float(run.told.sum()), prior_variance(domain.indices).max()
-    left = np.minimum(run.left, _left_in_hindsight(prior, domain, run.places))
-    bounds = (
-        total + left.sum(),
-        T * information(nothing_known, prior.noise),
-        _by_blocks(prior, domain, T),
-    )
-    return Gain(total, max(total, float(min(bounds)) * (1.0 + _ROUNDING)))
+    return _greedy_bounds(prior, domain, gain_curve(prior, domain, horizon))
 
 
 def gain_curve(prior: Prior, domain: Finite, horizon: int) -> GainCurve:
@@ -113,17 +101,43 @@ def gain_curve(prior: Prior, domain: Finite, horizon: int) -> GainCurve:
     The upper one is min over m of F(A_m) + n max_x F(x | A_m), which holds for m above n too.
     """
     T = as_whole(horizon, "horizon", least=1)
+    if T > _LONGEST:
+        raise InputError(f"a horizon of at most {_LONGEST}", f"{T:g}")
     run = _greedy(standing_still(prior), domain, T)
-    lower = np.cumsum(run.told)
+    lower, n = np.cumsum(run.told), np.arange(1, T + 1)
     sums, slopes = np.append(0.0, lower), np.append(run.told[0], run.left)
-    n = np.arange(1, T + 1)
-    upper = np.min(sums[:, None] + slopes[:, None] * n, axis=0)
-    return GainCurve(lower, upper * (1.0 + _ROUNDING))
+    lines = (start + slope * n for start, slope in zip(sums, slopes, strict=True))
+    return GainCurve(lower, reduce(np.minimum, lines) * (1.0 + _ROUNDING))
+
+
+def best_gain(prior: Prior, domain: Finite, curve: GainCurve) -> Gain:
+    """max_information_gain, given the curve of the same prior up to T."""
+    M, T, still = len(domain), len(curve.upper), checked_rho(prior) == 1.0
+    if max(M**2, _choices(M, T, still) * T**2) <= _MOST_NUMBERS:
+        best = _enumerated(prior, domain, T, still)
+        return Gain(best, best)
+    return _greedy_bounds(prior, domain, curve)
+
+
+def _greedy_bounds(prior: Prior, domain: Finite, curve: GainCurve) -> Gain:
+    """The curve's end without drift, and else the least of the bounds above."""
+    if checked_rho(prior) == 1.0:
+        return Gain(float(curve.lower[-1]), float(curve.upper[-1]))
+    T, variance = len(curve.upper), float(prior.over(domain).diagonal(domain.indices).max())
+    run = _greedy(prior, domain, T)
+    total = float(run.told.sum())
+    left = np.minimum(run.left, _left_in_hindsight(prior, domain, run.places))
+    bounds = (
+        total + left.sum(),
+        T * information(variance, prior.noise),  # as if nothing were known
+        _by_blocks(prior, curve, variance),
+    )
+    return Gain(total, max(total, float(min(bounds)) * (1.0 + _ROUNDING)))
 
 
 def _greedy(prior: Prior, domain: Finite, T: int) -> _Greedy:
     """Choose, one time after the other, the point of largest variance: what tells most."""
-    engine, every = FiniteEngine(prior, domain), domain.indices
+    engine, every = recursion(prior, domain), domain.indices
     places, told, left = np.empty(T, dtype=np.intp), np.empty(T), np.empty(T)
     for t in range(1, T + 1):
         _, variance = engine.predict(t, every)
@@ -149,18 +163,13 @@ def _left_in_hindsight(prior: Prior, domain: Finite, places: Indices) -> Array:
     return information(worst, prior.noise)
 
 
-def _by_blocks(prior: Prior, domain: Finite, T: int) -> float:
-    """Minimize over N ceil(T / N) (gamma_N + what drift adds), the bound behind eq:weakened2.
-
-    What drift adds is bounded for k(x, x) <= 1; other kernels are scaled, and the noise with them.
-    """
+def _by_blocks(prior: Prior, curve: GainCurve, variance: float) -> float:
+    """Minimize over N ceil(T / N) (gamma_N + what drift adds), the bound behind eq:weakened2."""
     assert isinstance(prior.time, Forgetting)
-    scale = float(prior.over(domain).diagonal(domain.indices).max())
-    epsilon, noise = prior.time.epsilon, prior.noise / scale
-    lengths = range(1, T + 1)
-    drift = np.array([drift_information(N, epsilon, noise).corrected for N in lengths])
-    blocks = np.array([-(-T // N) for N in lengths])
-    return float(np.min(blocks * (gain_curve(prior, domain, T).upper + drift)))
+    T = len(curve.upper)
+    N = np.arange(1.0, T + 1.0)
+    _, drift = drift_added(N, prior.time.epsilon, prior.noise, variance)
+    return float(np.min(np.ceil(T / N) * (curve.upper + drift)))
 
 
 def _choices(M: int, T: int, still: bool) -> float:
@@ -171,11 +180,10 @@ def _choices(M: int, T: int, still: bool) -> float:
 
 
 def _enumerated(prior: Prior, domain: Finite, T: int, still: bool) -> float:
-    """The largest 1/2 log det(I + sigma^-2 K~) over all choices."""
+    """The largest information (eq:MI) over all choices."""
     every, times = domain.indices, np.arange(float(T))
     choices = combinations_with_replacement(every, T) if still else product(every, repeat=T)
     x = np.array(list(choices), dtype=np.intp)
-    K = prior.over(domain).block(every, every) / prior.noise
+    K = prior.over(domain).block(every, every)
     D = correlation(prior.time, times[:, None] - times[None, :])
-    _, logdet = np.linalg.slogdet(np.eye(T) + K[x[:, :, None], x[:, None, :]] * D)
-    return 0.5 * float(logdet.max())
+    return float(joint_information(K[x[:, :, None], x[:, None, :]] * D, prior.noise).max())

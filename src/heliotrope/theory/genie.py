@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from heliotrope.arrays import as_whole
-from heliotrope.environments import Episode, Step
+from heliotrope.environments import FiniteEpisode, Step
+from heliotrope.theory.checks import expect
 
 
-def run_genie(episode: Episode, seed: int = 0) -> Iterator[Step]:
+def run_genie(episode: FiniteEpisode, seed: int = 0) -> Iterator[Step]:
     """Play an episode as one who sees all of f_{t-1}, without noise, before choosing x_t.
 
     This is no policy: it reads the world itself, never a measurement, so that it can only be run
@@ -20,7 +21,7 @@ def run_genie(episode: Episode, seed: int = 0) -> Iterator[Step]:
     nothing is known and any point is as good: one is drawn by the seed.
     """
     rng = np.random.default_rng(as_whole(seed, "seed", least=0))
-    index = int(rng.integers(len(episode.domain)))
-    for t, values in enumerate(episode.values, start=1):
-        yield Step(t, index, episode.measure(t, index), episode.regret(t, index))
+    index = int(rng.integers(len(expect(episode, FiniteEpisode).domain)))
+    for t, values in zip(episode.times.tolist(), episode.values, strict=True):
+        yield episode.step(t, index)
         index = int(values.argmax())

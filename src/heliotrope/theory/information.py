@@ -10,17 +10,19 @@ sigma^2  ``prior.noise``
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array, Indices, as_number, as_vector, as_whole
+from heliotrope.arrays import Array, Indices, as_positive, as_vector, as_whole
 from heliotrope.domains import Finite
-from heliotrope.engines.finite import FiniteEngine
-from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.engines import Engine, FiniteOptions, build
 from heliotrope.errors import InputError
-from heliotrope.linalg import jittered_cholesky
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Forgetting, Prior, Static, correlation
+from heliotrope.theory.checks import expect
+
+_MOST_MEASUREMENTS = 5000  # of whose covariance the eigenvalues are computed
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Corrected:
 
 def standing_still(prior: Prior) -> Prior:
     """The same prior without drift, of which eq:MI_TI and gamma_T speak."""
-    return replace(prior, time=Static())
+    return replace(expect(prior, Prior), time=Static())
 
 
 def mutual_information(
@@ -44,8 +46,15 @@ def mutual_information(
     Times are 1, 2, 3, ... unless given.
     """
     where, when = _measurements(domain, places, times)
-    noisy = SpaceTime(prior, domain).noisy(when, where) / prior.noise
-    return float(np.log(jittered_cholesky(noisy, jitter=0.0).diagonal()).sum())
+    if len(where) > _MOST_MEASUREMENTS:
+        raise InputError(
+            f"at most {_MOST_MEASUREMENTS} measurements",
+            f"{len(where)}",
+            "sequential_information takes more.",
+        )
+    build(expect(prior, Prior), domain)  # refuses noise that rounding would drown
+    D = correlation(prior.time, when[:, None] - when[None, :])
+    return float(joint_information(prior.over(domain).block(where, where) * D, prior.noise))
 
 
 def sequential_information(
@@ -53,7 +62,7 @@ def sequential_information(
 ) -> float:
     """The same as 1/2 sum_t log(1 + sigma^-2 sigma~_{t-1}^2(x_t)) (eq:MI2), in order of time."""
     where, when = _measurements(domain, places, times)
-    engine, total = FiniteEngine(prior, domain), 0.0
+    engine, total = recursion(prior, domain), 0.0
     for key in np.argsort(when, kind="stable").tolist():
         place, t = where[key : key + 1], float(when[key])
         _, variance = engine.predict(t, place)
@@ -63,9 +72,21 @@ def sequential_information(
     return total
 
 
-def information(variance: Array, noise: float) -> Array:
+def recursion(prior: Prior, domain: Finite) -> Engine:
+    """Return the engine whose variances tell what a measurement says."""
+    return build(expect(prior, Prior), expect(domain, Finite), FiniteOptions())
+
+
+def information(variance: ArrayLike, noise: float) -> Array:
     """What one measurement says about a value of that variance, 1/2 log(1 + variance / sigma^2)."""
-    return np.asarray(0.5 * np.log1p(variance / noise))
+    with np.errstate(divide="ignore"):  # of no variance: log 0
+        return np.asarray(0.5 * np.logaddexp(0.0, np.log(variance) - log(noise)))
+
+
+def joint_information(K: Array, noise: float) -> Array:
+    """1/2 log det(I + sigma^-2 K) of covariances (..., n, n), by their eigenvalues."""
+    eigenvalues = np.maximum(np.linalg.eigvalsh(K), 0.0)
+    return np.asarray(information(eigenvalues, noise).sum(axis=-1))
 
 
 def drift_information(length: int, epsilon: float, noise: float) -> Corrected:
@@ -76,14 +97,22 @@ def drift_information(length: int, epsilon: float, noise: float) -> Corrected:
     smaller one.
     """
     N, drift = as_whole(length, "a block's length", least=1), Forgetting(epsilon).epsilon
-    shift = N**1.5 * drift / (np.sqrt(6.0) * noise)  # of one eigenvalue, over sigma^2
-    return Corrected(float(N) ** 3 * drift, 0.5 * N * float(np.log1p(shift)))
+    printed, corrected = drift_added(np.array(float(N)), drift, as_positive(noise, "noise"))
+    return Corrected(float(printed), float(corrected))
+
+
+def drift_added(
+    N: Array, epsilon: float, noise: float, variance: float = 1.0
+) -> tuple[Array, Array]:
+    """Both forms of it, printed and corrected, for lengths N (n,) and k(x, x) <= variance."""
+    shift = variance * N**1.5 * epsilon / sqrt(6.0)  # of one eigenvalue
+    return N**3 * epsilon, N * information(shift, noise)
 
 
 def _measurements(
     domain: Finite, places: ArrayLike, times: ArrayLike | None
 ) -> tuple[Indices, Array]:
-    where = domain.places(places)
+    where = expect(domain, Finite).places(places)
     given = np.arange(1.0, len(where) + 1.0) if times is None else times
     when = as_vector(given, "times")
     if when.shape != where.shape:
@@ -95,4 +124,4 @@ def checked_rho(prior: Prior) -> float:
     """Correlation over one step of a prior with the paper's drift, or without any."""
     if not isinstance(prior.time, (Static, Forgetting)):
         raise InputError("a Static or Forgetting time", str(prior.time))
-    return as_number(prior.time.rho, "rho")
+    return prior.time.rho

@@ -11,7 +11,8 @@ from math import ceil, inf
 
 from sklearn.gaussian_process.kernels import Kernel
 
-from heliotrope.arrays import as_whole
+from heliotrope.arrays import as_number, as_whole
+from heliotrope.errors import InputError
 from heliotrope.priors import Forgetting
 from heliotrope.theory.constants import smoothness
 
@@ -24,6 +25,13 @@ class Rate:
 
     horizon_exponent: float
     drift_exponent: float
+
+    def __post_init__(self) -> None:
+        for name in ("horizon_exponent", "drift_exponent"):
+            exponent = as_number(getattr(self, name), name)
+            if not 0.0 <= exponent <= 1.0:
+                raise InputError(f"{name} between 0 and 1", repr(exponent))
+            object.__setattr__(self, name, exponent)
 
     def __call__(self, horizon: int, epsilon: float) -> float:
         """Return the larger of the two terms; only ratios of such values mean anything."""

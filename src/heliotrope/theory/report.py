@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,13 +13,15 @@ from threadpoolctl import threadpool_limits
 from heliotrope.arrays import Array, as_positive, as_whole
 from heliotrope.choosing import LogBeta
 from heliotrope.domains import Finite, grid
-from heliotrope.environments import Episode, GPDrift, Step, run
+from heliotrope.environments import FiniteEpisode, GPDrift, Step, play
 from heliotrope.errors import InputError
+from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.theory.bounds import Problem, RegretBound, r_bound, tv_block_bound, tv_bound
-from heliotrope.theory.constants import KernelConstants, kernel_constants
-from heliotrope.theory.gains import Gain, gain_curve, max_information_gain
+from heliotrope.theory.checks import expect
+from heliotrope.theory.constants import KernelConstants, tail
+from heliotrope.theory.gains import Gain, best_gain, gain_curve
 from heliotrope.theory.genie import run_genie
 from heliotrope.theory.information import standing_still
 from heliotrope.theory.rates import block_length
@@ -27,11 +29,13 @@ from heliotrope.theory.rates import block_length
 Tick = Callable[[], None]
 """Called once for each run of a policy."""
 
-Player = Callable[[Episode, int], Iterator[Step]]
+Player = Callable[[FiniteEpisode, int], Iterator[Step]]
 """Plays an episode with a seed."""
 
 TV, R, GENIE, RANDOM = "TV-GP-UCB", "R-GP-UCB", "genie (knows f_{t-1})", "a random point"
 PRACTICAL, THEOREM = "0.8 log(4 t)", "theorem"
+
+_MOST_POINTS, _MOST_DIMENSIONS = 10_000, 20  # of a grid whose covariance matrix is formed
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,17 @@ class Setting:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        as_whole(self.side, "points a coordinate", least=1)
-        as_whole(self.trials, "trials", least=1)
-        as_whole(self.seed, "seed", least=0)
+        for name, least in (("side", 1), ("trials", 1), ("seed", 0)):
+            object.__setattr__(self, name, as_whole(getattr(self, name), name, least))
+        d = expect(self.problem, Problem).dimension
+        if d > _MOST_DIMENSIONS or self.side**d > _MOST_POINTS:
+            raise InputError(
+                f"a grid of at most {_MOST_POINTS} points in {_MOST_DIMENSIONS} dimensions",
+                f"side^dimension = {self.side:g}^{d:g}",
+                "Worlds are drawn from the covariance of all its points: take a smaller side.",
+            )
+        last_seed = self.seed + self.trials - 1
+        Optimizer(self.domain, tv_gp_ucb(self.prior), last_seed)  # refuses what no player can use
 
     @cached_property
     def domain(self) -> Finite:
@@ -97,10 +109,19 @@ def named_kernel(name: str, length: float, nu: float) -> Kernel:
     raise InputError("se or matern as kernel", repr(name))
 
 
-def constants(kernel: Kernel, dimension: int, given: Mapping[str, float | None]) -> KernelConstants:
-    """Derive the kernel's constants, but for those that are given."""
-    derived = kernel_constants(kernel, dimension)
-    return replace(derived, **{name: a for name, a in given.items() if a is not None})
+def constants(
+    kernel: Kernel, dimension: int, given: Mapping[str, float | None], r: float = 1.0
+) -> KernelConstants:
+    """Derive the kernel's constants over [0, r]^dimension, but for those that are given.
+
+    A pair of which both are given is not derived, so that the kernel may be any.
+    """
+    known = {name: value for name, value in given.items() if value is not None}
+    for order, names in enumerate((("a0", "b0"), ("a1", "b1"))):
+        if not known.keys() >= set(names):
+            derived = dict(zip(names, tail(order, kernel, dimension, r), strict=True))
+            known = derived | known
+    return KernelConstants(**known)
 
 
 def theory(setting: Setting) -> Theory:
@@ -108,13 +129,13 @@ def theory(setting: Setting) -> Theory:
     problem, prior, domain = setting.problem, setting.prior, setting.domain
     T, N = problem.horizon, setting.block
     with threadpool_limits(1):
-        static = max_information_gain(standing_still(prior), domain, T)
-        drifting = max_information_gain(prior, domain, T)
-        gains = gain_curve(prior, domain, T).upper
+        curve = gain_curve(prior, domain, T)
+        static = best_gain(standing_still(prior), domain, curve)
+        drifting = best_gain(prior, domain, curve)
     bounds = (
         tv_bound(problem, drifting.upper),
-        tv_block_bound(problem, gains),
-        r_bound(problem, N, float(gains[N - 1])),
+        tv_block_bound(problem, curve.upper),
+        r_bound(problem, N, float(curve.upper[N - 1])),
     )
     return Theory(problem.tv_schedule()(T), problem.r_schedule()(T), static, drifting, bounds)
 
@@ -131,7 +152,7 @@ def players(setting: Setting) -> Mapping[tuple[str, str], Player]:
         ("GP-UCB", PRACTICAL): gp_ucb(prior, practical),
         (RANDOM, ""): uniform(),
     }
-    return {key: partial(run, policy) for key, policy in policies.items()} | {
+    return {key: partial(play, policy) for key, policy in policies.items()} | {
         (GENIE, ""): run_genie
     }
 
@@ -180,7 +201,7 @@ def _trial(
     seed = setting.seed + trial
     episode = world.episode(setting.problem.horizon, seed)
     averages = []
-    for play in who.values():
-        averages.append(np.mean([step.regret for step in play(episode, seed)]))
+    for player in who.values():
+        averages.append(np.mean([step.regret for step in player(episode, seed)]))
         tick()
     return np.array(averages)

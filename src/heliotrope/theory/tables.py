@@ -39,11 +39,12 @@ def regret_table(setting: Setting, numbers: Theory, measured: list[Measured]) ->
     """Each bound a step, and what was lost a step."""
     problem = setting.problem
     promise = f"bounds hold with probability {1.0 - problem.delta:g}"
-    table = Table(title=f"Regret a step, R_T / T ({promise}; {setting.trials} worlds)")
-    table.add_column("player")
-    table.add_column("beta")
-    for heading in ("bound", "as printed", "corrected", "measured"):
-        table.add_column(heading, justify="left" if heading == "bound" else "right")
+    worlds = "1 world" if setting.trials == 1 else f"{setting.trials} worlds"
+    table = Table(title=f"Regret a step, R_T / T ({promise}; {worlds})")
+    for heading in ("player", "beta", "bound"):
+        table.add_column(heading, overflow="fold")  # cut off, two equations would look the same
+    for heading in ("printed", "corrected", "measured"):
+        table.add_column(heading, justify="right", no_wrap=True)
     general, blocks, restarts = numbers.bounds
     bounds = {(TV, THEOREM): (general, blocks), (R, THEOREM): (restarts,)}
     for one in measured:
