@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
@@ -347,7 +345,6 @@ def test_block_length_by_cross_validation() -> None:
         lambda: fit(ht.Prior(RBF(0.3, "fixed")), some_observations(), learn=("space",)),
         lambda: Panel([1, 2], [["a"], ["b"]]),
         lambda: Observations([1, 2], [0, -1], [1.0, 2.0]),
-        lambda: ht.Learn(epsilons=()),
         lambda: ht.tv_gp_ucb(ht.Prior(), learn="epsilon"),  # type: ignore[arg-type]
         lambda: empirical_prior([]),
         lambda: empirical_prior(Panel([1, 2], [[1.0, 3.0], [1.0, 3.0]])),
@@ -379,126 +376,6 @@ def test_bad_data_is_refused(make: object) -> None:
         make()  # type: ignore[operator]
 
 
-# ---- while tracking
-
-
-def learner(seed: int = 0, **options: object) -> ht.Optimizer:
-    prior = ht.Prior(RBF(0.3), ht.Forgetting(0.5), 0.01)
-    learn = ht.Learn(epsilons=(0.001, 0.02, 0.4), **options)  # type: ignore[arg-type]
-    return ht.Optimizer(ht.grid(6, 6), ht.tv_gp_ucb(prior, learn=learn), seed=seed)
-
-
-def follow(optimizer: ht.Optimizer, epsilon: float, steps: int, seed: int = 0) -> None:
-    prior = ht.Prior(RBF(0.3), ht.Forgetting(epsilon), 0.01)
-    episode = GPDrift(ht.grid(6, 6), prior).episode(steps, seed)
-    for t in range(1, steps + 1):
-        s = optimizer.ask()
-        optimizer.tell(s, episode.measure(t, s.index or 0))
-
-
-@pytest.mark.parametrize("truth", [0.001, 0.02, 0.4])
-def test_the_drift_is_learned_while_tracking(truth: float) -> None:
-    optimizer = learner()
-    follow(optimizer, truth, 250)
-    learned = optimizer.learned()
-    assert learned.weights.sum() == pytest.approx(1.0)
-    assert learned.epsilon == pytest.approx(truth, rel=0.5)
-    assert learned.interval[0] <= truth <= learned.interval[1]
-    assert len(learned.t) == len(learned.path) == 250
-    assert learned.path[-1] == learned.epsilon
-
-
-def test_the_estimate_can_be_drawn() -> None:
-    optimizer = learner()
-    follow(optimizer, 0.02, 30)
-    axes = Figure().subplots()
-    optimizer.learned().draw(axes)
-    (line,) = axes.lines
-    np.testing.assert_array_equal(line.get_ydata(), optimizer.learned().path)
-    assert axes.get_yscale() == "log"
-
-
-@pytest.mark.parametrize("truth", [0.005, 0.09])
-def test_the_interval_covers_a_drift_that_is_no_candidate(truth: float) -> None:
-    optimizer = learner()
-    follow(optimizer, truth, 250)
-    low, high = optimizer.learned().interval
-    assert low <= truth <= high
-
-
 def test_masked_values_are_gaps() -> None:
     panel = Panel([1, 2], np.ma.masked_greater([[1.0, 999.0], [2.0, 3.0]], 100))
     assert np.isnan(panel.values[0, 1])
-
-
-def test_weights_are_those_of_the_likelihoods() -> None:
-    optimizer = learner()
-    follow(optimizer, 0.02, 30)
-    told = optimizer.history
-    data = Observations(told.t, told.x, told.y)
-    priors = [ht.Prior(RBF(0.3), ht.Forgetting(e), 0.01) for e in (0.001, 0.02, 0.4)]
-    scores = np.array([log_likelihood(prior, data) for prior in priors])
-    expected = np.exp(scores - scores.max())
-    np.testing.assert_allclose(
-        optimizer.learned().weights, expected / expected.sum(), rtol=1e-5, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("choose", ["best", "mixture"])
-def test_a_learning_optimizer_survives_its_file(choose: str, tmp_path: Path) -> None:
-    optimizer = learner(choose=choose)
-    follow(optimizer, 0.02, 40)
-    waiting = optimizer.ask()
-    optimizer.save(tmp_path / "file")
-    again = ht.Optimizer.load(tmp_path / "file")
-    for one in (optimizer, again):
-        one.tell(waiting.id, 0.3)
-    np.testing.assert_array_equal(again.learned().weights, optimizer.learned().weights)
-    np.testing.assert_array_equal(again.learned().path, optimizer.learned().path)
-    assert again.ask().index == optimizer.ask().index
-
-
-def test_the_mixture_has_the_mean_and_variance_of_its_parts() -> None:
-    optimizer, epsilons = learner(choose="mixture"), (0.001, 0.02, 0.4)
-    follow(optimizer, 0.02, 6)
-    told, weights = optimizer.history, optimizer.learned().weights
-    means, variances = [], []
-    for epsilon in epsilons:
-        alone = ht.Optimizer(
-            ht.grid(6, 6), ht.tv_gp_ucb(ht.Prior(RBF(0.3), ht.Forgetting(epsilon), 0.01))
-        )
-        alone.tell_many(told.t, told.index, told.y)
-        belief = alone.belief(7.0)
-        means.append(belief.mean)
-        variances.append(belief.std**2)
-    mean = weights @ np.array(means)
-    second = weights @ (np.array(variances) + np.array(means) ** 2)
-    belief = optimizer.belief(7.0)
-    np.testing.assert_allclose(belief.mean, mean, atol=1e-9)
-    np.testing.assert_allclose(belief.std**2, second - mean**2, atol=1e-9)
-
-
-@pytest.mark.parametrize("choose", ["best", "mixture"])
-def test_learning_noise_and_scale_in_a_box(choose: str) -> None:
-    prior = ht.Prior(RBF(0.1), ht.Forgetting(0.01), 0.001)
-    learn = ht.Learn(epsilons=(0.01,), noises=(1.0, 30.0), scales=(1.0, 5.0), choose=choose)  # type: ignore[arg-type]
-    optimizer = ht.Optimizer(ht.Box([0], [1]), ht.tv_gp_ucb(prior, beta=4.0, learn=learn))
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        s = optimizer.ask()
-        optimizer.tell(s, float(np.sin(5 * s.x[0]) + np.sqrt(0.03) * rng.normal()))
-    likeliest = optimizer.learned().priors[int(optimizer.learned().weights.argmax())]
-    assert likeliest.noise == pytest.approx(0.03)
-    assert kernel_of(likeliest).length_scale == pytest.approx(0.5)
-
-
-def test_what_is_given_cannot_be_read_as_learned() -> None:
-    prior = ht.Prior()
-    with pytest.raises(HeliotropeError, match="learn"):
-        ht.Optimizer(ht.grid(3), ht.tv_gp_ucb(prior)).learned()
-    table = replace(prior, space=ht.Tabulated(np.eye(3)))
-    policy = ht.tv_gp_ucb(table, learn=ht.Learn(scales=(1.0, 2.0)))
-    with pytest.raises(InputError, match="length scales"):
-        ht.Optimizer(ht.grid(3), policy)
-    with pytest.raises(InputError):
-        ht.Learn(epsilons=(0.1, 2.0))

@@ -23,7 +23,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import heliotrope as ht
-from heliotrope.engines import BoxOptions, DenseOptions, FiniteOptions
+from heliotrope.engines import BoxEngine, BoxOptions, DenseOptions, FiniteOptions
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies import GPPolicy, Policy, Restart
 from strategies import (
@@ -115,6 +115,21 @@ def test_a_loaded_optimizer_goes_on_as_the_saved_one(
     if saved.domain.dimension == 2:
         np.testing.assert_array_equal(belief_of(loaded), belief_of(saved))
     assert fingerprint(loaded) == fingerprint(saved)
+
+
+def test_a_restored_box_prunes_when_the_first_one_does() -> None:
+    smooth = ht.Prior(RBF(2.0), ht.Forgetting(0.2), 0.05)  # few points carry all there is
+    first, again = (BoxEngine(smooth, BOX, budget=40) for _ in range(2))
+    places = BOX.scaled(np.random.default_rng(0).random((90, 1, 2)))
+    for step, place in enumerate(places):
+        if step == 60:
+            again.restore(first.state())
+        for engine in (first, again) if step >= 60 else (first,):
+            engine.open(step, float(step), place)
+            engine.tell(step, float(np.cos(step)))
+    assert len(first.state()["B"]) < 40
+    for name, array in first.state().items():
+        np.testing.assert_array_equal(again.state()[name], array)
 
 
 def test_the_uniform_policy_goes_on_too(tmp_path: Path) -> None:

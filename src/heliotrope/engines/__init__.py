@@ -1,9 +1,10 @@
 """Engines: the posterior of the time-varying GP, kept up at every told value."""
 
-from heliotrope.engines.bank import BankEngine, Learn, Learned
+from heliotrope.engines.bank import BankEngine, Learn
 from heliotrope.engines.box import BoxEngine
 from heliotrope.engines.dense import DenseEngine
 from heliotrope.engines.finite import FiniteEngine
+from heliotrope.engines.learned import Learned
 from heliotrope.engines.options import (
     BoxOptions,
     DenseOptions,

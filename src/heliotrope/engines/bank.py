@@ -13,21 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import compress, product
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from heliotrope.arrays import Array, as_positive, as_vector
 from heliotrope.codec import register
 from heliotrope.domains import Places
-from heliotrope.engines.protocol import Engine, State, Surface, Surfaced, part
+from heliotrope.engines.ensemble import Ensemble
+from heliotrope.engines.learned import Learned, estimate
+from heliotrope.engines.mixture import MixedSurface, mixed, mixed_covariance
+from heliotrope.engines.protocol import Engine, State, Surface, Surfaced
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
-from heliotrope.priors import Forgetting, Prior
+from heliotrope.priors import Forgetting, Prior, Static
 
 _EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
+_NEGLIGIBLE = 1e-6  # weight below which a hypothesis has no say
 
 
 @register
@@ -35,20 +39,24 @@ _EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 class Learn:
     """What to learn from the bandit's own data, as candidates that are tracked side by side.
 
+    All evidence counts for ever: where the drift rate itself changes, the weights turn only
+    slowly, the more slowly the longer it was steady.
+
     Parameters
     ----------
     epsilons
-        Candidate drift rates, log-spaced from 1e-4 to 0.3 by default.
+        Candidate drift rates per unit of time, log-spaced from 1e-4 to 0.3 by default. They stand
+        in for the prior's own, which must be Static or Forgetting.
     noises, scales
         Factors to try on the prior's noise variance and on its kernel's length scales.
     choose
-        "best" acts on the likeliest hypothesis, "mixture" on the mean and variance of all.
+        "mixture" acts on the mean and variance of all hypotheses, "best" on the likeliest alone.
     """
 
     epsilons: Sequence[float] = _EPSILONS
     noises: Sequence[float] = (1.0,)
     scales: Sequence[float] = (1.0,)
-    choose: Literal["best", "mixture"] = "best"
+    choose: Literal["best", "mixture"] = "mixture"
 
     def __post_init__(self) -> None:
         for name in ("epsilons", "noises", "scales"):
@@ -64,8 +72,18 @@ class Learn:
         if self.choose not in ("best", "mixture"):
             raise InputError("choose to be 'best' or 'mixture'", repr(self.choose))
 
+    def check(self, prior: Prior) -> None:
+        """Refuse a prior whose drift has no rate to be learned."""
+        if not isinstance(prior.time, (Static, Forgetting)):
+            raise InputError(
+                "a prior whose time is Static or Forgetting, to learn its epsilon",
+                str(prior.time),
+                "Leave learn out, or give the prior time=Static().",
+            )
+
     def hypotheses(self, prior: Prior) -> list[Prior]:
         """The priors to track, one for each combination."""
+        self.check(prior)
         return [
             replace(
                 prior,
@@ -76,178 +94,102 @@ class Learn:
             for epsilon, noise, scale in product(self.epsilons, self.noises, self.scales)
         ]
 
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """How likely each hypothesis is: priors and weights (H,), and the drift rate they give.
-
-    ``epsilon`` is the geometric mean over the weights; ``interval`` holds 95 % of the weight, and
-    is never narrower than the candidates lie apart.
-    ``t`` and ``path`` are the times told and the estimate after each.
-    """
-
-    priors: Sequence[Prior]
-    weights: Array
-    epsilon: float
-    interval: tuple[float, float]
-    t: Array
-    path: Array
-
-    def draw(self, axes: Any) -> None:
-        """Draw the estimate over time on matplotlib axes."""
-        axes.plot(self.t, self.path, color="#0072b2", label="estimate")
-        axes.axhspan(*self.interval, color="#0072b2", alpha=0.15, label="95 % now")
-        axes.set(xlabel="time $t$", ylabel=r"drift rate $\epsilon$", yscale="log")
-        axes.legend()
+    def rates(self) -> Array:
+        """The drift rate of each hypothesis."""
+        return np.repeat(self.epsilons, len(self.noises) * len(self.scales))
 
 
 class BankEngine:
-    """Engines over the same evaluations, one a hypothesis, acting as the likeliest or as all."""
+    """Engines over the same evaluations, one a hypothesis, acting as all or as the likeliest."""
 
     def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
-        self._learn, self._priors = learn, learn.hypotheses(prior)
-        self._engines = [build(hypothesis) for hypothesis in self._priors]
-        self._epsilons = np.array([_epsilon(hypothesis) for hypothesis in self._priors])
-        self._opened: dict[int, float] = {}
+        self._learn, self._prior, self._build = learn, prior, build
+        self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
+        self._ensemble = Ensemble([build(hypothesis) for hypothesis in self._priors])
+        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before data of its own
+        self._now = -np.inf
         self._t: list[float] = []
         self._path: list[float] = []
+
+    def successor(self) -> BankEngine:
+        """Return a bank without data, which goes on with what this one has learned."""
+        bank = BankEngine(self._learn, self._prior, self._build)
+        bank._log_prior = log_softmax(self._scores())
+        bank._now, bank._t, bank._path = self._now, [*self._t], [*self._path]
+        return bank
 
     @property
     def log_likelihood(self) -> float:
         """Log density of what was told under the mixture of hypotheses."""
-        return float(logsumexp(self._scores()) - np.log(len(self._engines)))
+        return float(logsumexp(self._scores()))
 
     def learned(self) -> Learned:
-        """Return the weights and the estimate, with its history."""
-        weights = self._weights()
-        interval = _interval(self._epsilons, weights)
+        """Return the weights, and the history of the estimate."""
         t, path = np.array(self._t), np.array(self._path)
-        return Learned(self._priors, weights, self._estimate(weights), interval, t, path)
+        return Learned(self._priors, self._epsilons, self._weights(), t, path)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation in every engine."""
-        for engine in self._engines:
-            engine.open(key, t, place)
-        self._opened[key] = t
+        self._ensemble.take(lambda engine: engine.open(key, t, place))
+        self._now = max(self._now, t)
 
     def tell(self, key: int, y: float) -> None:
         """Condition every engine on a value."""
-        for engine in self._engines:
-            engine.tell(key, y)
-        self._t.append(self._opened.pop(key))
-        self._path.append(self._estimate(self._weights()))
+        self._ensemble.take(lambda engine: engine.tell(key, y))
+        self._t.append(self._now)
+        self._path.append(estimate(self._epsilons, self._weights()))
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation in every engine."""
-        for engine in self._engines:
-            engine.cancel(key)
-        del self._opened[key]
+        self._ensemble.take(lambda engine: engine.cancel(key))
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t by the likeliest hypothesis, or by all of them."""
-        if self._learn.choose == "best":
-            return self._best().predict(t, places, count_open=count_open)
-        found = [engine.predict(t, places, count_open=count_open) for engine in self._engines]
-        means, variances = (np.array(part) for part in zip(*found, strict=True))
-        return _mixture(self._weights(), means, variances)
+        """Mean and variance of f_t by those that have a say."""
+        weights, engines = self._voices()
+        return mixed(weights, [e.predict(t, places, count_open=count_open) for e in engines])
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance by the likeliest hypothesis, or by all of them."""
-        if self._learn.choose == "best":
-            return self._best().covariance(t, places)
-        weights = self._weights()
-        means = np.array([e.predict(t, places, count_open=False)[0] for e in self._engines])
-        inside = np.tensordot(weights, [e.covariance(t, places) for e in self._engines], axes=1)
-        apart = means - weights @ means
-        between: Array = (weights[:, None] * apart).T @ apart
-        return np.asarray(inside + between)
+        """Joint posterior covariance of f_t by those that have a say."""
+        weights, engines = self._voices()
+        means = [engine.predict(t, places, count_open=False)[0] for engine in engines]
+        return mixed_covariance(weights, means, [e.covariance(t, places) for e in engines])
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box."""
-        surfaces = [e.surface(t) for e in self._engines if isinstance(e, Surfaced)]
-        weights = self._weights()
-        if self._learn.choose == "best":
-            return surfaces[int(weights.argmax())]
-        return MixtureSurface(weights, surfaces)
+        """Mean and variance of f_t as functions over a Box, by those that have a say."""
+        weights, engines = self._voices()
+        surfaces = [engine.surface(t) for engine in engines if isinstance(engine, Surfaced)]
+        return MixedSurface(weights, surfaces) if len(surfaces) > 1 else surfaces[0]
 
     def state(self) -> State:
-        """Everything the engines know, as arrays."""
-        state: State = {
-            "bank_opened": np.array(list(self._opened.items()), dtype=float).reshape(-1, 2),
+        """Everything that is known, as arrays."""
+        return {
+            "bank_log_prior": self._log_prior,
+            "bank_now": np.array(self._now),
             "bank_path": np.array([self._t, self._path]),
-        }
-        for i, engine in enumerate(self._engines):
-            state |= {f"{i}/{name}": array for name, array in engine.state().items()}
-        return state
+        } | self._ensemble.state()
 
     def restore(self, state: State) -> None:
         """Become the bank whose :meth:`state` this was."""
-        self._opened = {int(key): t for key, t in state["bank_opened"].tolist()}
+        self._log_prior, self._now = state["bank_log_prior"].copy(), float(state["bank_now"])
         self._t, self._path = (column.tolist() for column in state["bank_path"])
-        for i, engine in enumerate(self._engines):
-            engine.restore(part(state, f"{i}/"))
+        self._ensemble.restore(state)
 
     def _scores(self) -> Array:
-        return np.array([engine.log_likelihood for engine in self._engines])
+        told = [engine.log_likelihood for engine in self._ensemble.engines]
+        return np.add(self._log_prior, told)
 
     def _weights(self) -> Array:
         weights: Array = softmax(self._scores())
         return weights
 
-    def _best(self) -> Engine:
-        return self._engines[int(self._scores().argmax())]
-
-    def _estimate(self, weights: Array) -> float:
-        return float(np.exp(weights @ np.log(np.maximum(self._epsilons, 1e-12))))
-
-
-class MixtureSurface:
-    """The weighted mixture of several surfaces over a Box."""
-
-    def __init__(self, weights: Array, surfaces: Sequence[Surface]) -> None:
-        self._weights, self._surfaces = weights, surfaces
-
-    def value(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance at X (q, d)."""
-        found = [surface.value(X) for surface in self._surfaces]
-        means, variances = (np.array(part) for part in zip(*found, strict=True))
-        return _mixture(self._weights, means, variances)
-
-    def gradient(self, X: Array) -> tuple[Array, Array]:
-        """Derivatives of mean and of variance by x, each (q, d)."""
-        w = self._weights
-        means = np.array([surface.value(X)[0] for surface in self._surfaces])
-        found = [surface.gradient(X) for surface in self._surfaces]
-        d_means, d_variances = (np.array(part) for part in zip(*found, strict=True))
-        d_mean = np.einsum("h,hqd->qd", w, d_means)
-        apart = means - w @ means
-        d_variance = np.einsum("h,hqd->qd", w, d_variances)
-        return d_mean, d_variance + 2.0 * np.einsum("h,hq,hqd->qd", w, apart, d_means)
-
-    def promising_points(self, count: int) -> Array:
-        """Some of the points behind the likeliest hypothesis."""
-        return self._surfaces[int(self._weights.argmax())].promising_points(count)
-
-
-def _interval(epsilons: Array, weights: Array) -> tuple[float, float]:
-    """What holds 95 % of the weight, each candidate standing for all up to halfway to the next."""
-    candidates, which = np.unique(epsilons, return_inverse=True)
-    mass = np.cumsum(np.bincount(which, weights))
-    halfway = np.sqrt(candidates[1:] * candidates[:-1])
-    edges = np.concatenate([candidates[:1], halfway, candidates[-1:]])
-    low, high = np.searchsorted(mass, [0.025, 0.975]).clip(max=len(candidates) - 1)
-    return float(edges[low]), float(edges[high + 1])
-
-
-def _mixture(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
-    mean: Array = weights @ means
-    variance: Array = weights @ (variances + (means - mean) ** 2)
-    return mean, variance
-
-
-def _epsilon(prior: Prior) -> float:
-    assert isinstance(prior.time, Forgetting)
-    return prior.time.epsilon
+    def _voices(self) -> tuple[Array, list[Engine]]:
+        """Return the engines that have a say, and their weights."""
+        weights = self._weights()
+        if self._learn.choose == "best":
+            return np.ones(1), [self._ensemble.engines[int(weights.argmax())]]
+        heard = weights > _NEGLIGIBLE
+        share = weights[heard]
+        return share / share.sum(), list(compress(self._ensemble.engines, heard))
 
 
 def _rescaled(kernel: Any, scale: float) -> Any:

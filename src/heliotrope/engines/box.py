@@ -104,6 +104,7 @@ class BoxEngine:
         """Everything the engine knows, as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
+            "limit": np.array(self._limit),
             "B": self._B,
             "alpha": self._alpha,
             "Q": self._Q,
@@ -113,6 +114,7 @@ class BoxEngine:
     def restore(self, state: State) -> None:
         """Become the engine whose :meth:`state` this was."""
         self._clock.now, self.log_likelihood = state["clock"].tolist()
+        self._limit = int(state["limit"])
         self._B, self._alpha = state["B"].copy(), state["alpha"].copy()
         self._Q = state["Q"].copy()
         self._pending.restore(state)

@@ -42,7 +42,8 @@ class GPPolicy:
 
     ``first`` is the very first point, if nothing has been told before; ``engine`` names an engine
     ("finite", "box", "dense", "reference", or options) in place of the one that fits; ``learn``
-    makes the drift rate unknown, and learns it from what is told.
+    makes the drift rate unknown, and learns it from what is told. What was learned outlives the
+    memory's restarts, which only forget the function.
     """
 
     prior: Prior
@@ -60,8 +61,10 @@ class GPPolicy:
         ):
             if isinstance(value, type) or not isinstance(value, kind):
                 raise InputError(f"a {kind.__name__.lower()}", repr(value))
-        if self.learn is not None and not isinstance(self.learn, Learn):
-            raise InputError("learn to be Learn(...) or None", repr(self.learn))
+        if self.learn is not None:
+            if not isinstance(self.learn, Learn):
+                raise InputError("learn to be Learn(...) or None", repr(self.learn))
+            self.learn.check(self.prior)
         object.__setattr__(self, "engine", engine_options(self.engine))
         if isinstance(self.first, str) and self.first != "random":
             raise InputError("first to be 'random', an index or a point", repr(self.first))
@@ -108,7 +111,8 @@ def tv_gp_ucb(
     """TV-GP-UCB (Algorithm alg:TV): what was seen long ago counts for less.
 
     The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel. With
-    ``learn=Learn()`` the drift rate is unknown, and learned from what is told.
+    ``learn=Learn()`` the drift rate is unknown, whatever the prior's epsilon, and learned from
+    what is told.
     """
     return GPPolicy(prior, UCB(beta), KeepAll(), first, engine, learn)
 
@@ -124,7 +128,7 @@ class GPAgent:
 
     def __init__(self, policy: GPPolicy, domain: Domain) -> None:
         self._policy, self._domain = policy, domain
-        self._engine = self._fresh()
+        self._engine = self._first_engine()
         self._epoch: float | None = None
         self._keys: set[int] = set()  # open in the present epoch
         self._told = False
@@ -145,7 +149,7 @@ class GPAgent:
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
         epoch = self._policy.memory.epoch(t)
-        engine = self._engine if self._epoch in (None, epoch) else self._fresh()
+        engine = self._engine if self._epoch in (None, epoch) else self._next_engine()
         engine.open(key, t, place)
         if engine is not self._engine:
             self._engine, self._keys = engine, set()
@@ -204,7 +208,7 @@ class GPAgent:
         self._told = bool(state["told"])
         self._engine.restore(part(state, "engine/"))
 
-    def _fresh(self) -> Engine:
+    def _first_engine(self) -> Engine:
         options = self._policy.engine
         assert not isinstance(options, str)
         if self._policy.learn is None:
@@ -215,6 +219,11 @@ class GPAgent:
             lambda hypothesis: build(hypothesis, self._domain, options),
         )
 
+    def _next_engine(self) -> Engine:
+        """An engine without data; what a bank has learned of the drift goes on in the next."""
+        engine = self._engine
+        return engine.successor() if isinstance(engine, BankEngine) else self._first_engine()
+
     def _engine_at(self, t: float) -> Engine:
         """The engine whose data count at time t: the present one, or one without any."""
         epoch = self._policy.memory.epoch(t)
@@ -222,7 +231,7 @@ class GPAgent:
             return self._engine
         if epoch < self._epoch:
             raise TimeError("a time since the latest restart", f"{t:g}, which is forgotten")
-        return self._fresh()
+        return self._next_engine()
 
     def _maximize(self, acquisition: Acquisition, t: float, draw: Draw) -> Places:
         engine = self._engine_at(t)

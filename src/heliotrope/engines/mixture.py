@@ -1,0 +1,73 @@
+"""Mixtures: the mean and the covariance of several posteriors, each with its weight.
+
+Symbols
+-------
+h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_h m_h
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.engines.protocol import Surface
+
+
+def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Mean and variance: sum_h w_h (v_h + (m_h - m)^2), each posterior given as (m_h, v_h)."""
+    means, variances = _columns(posteriors)
+    mean, apart = _mean(w, means)
+    apart *= apart
+    apart += variances
+    return mean, w @ apart
+
+
+def mixed_covariance(w: Array, means: Sequence[Array], covariances: Sequence[Array]) -> Array:
+    """Covariance (q, q): sum_h w_h (C_h + (m_h - m) (m_h - m)^T)."""
+    _, apart = _mean(w, np.array(means))
+    inside: Array = np.tensordot(w, np.array(covariances), axes=1)
+    return inside + (w[:, None] * apart).T @ apart
+
+
+class MixedSurface:
+    """The mixture of several surfaces over a Box."""
+
+    def __init__(self, w: Array, surfaces: Sequence[Surface]) -> None:
+        self._w, self._surfaces = w, surfaces
+
+    def value(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance at X (q, d)."""
+        return mixed(self._w, [surface.value(X) for surface in self._surfaces])
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Derivatives of mean and of variance by x, each (q, d).
+
+        The variance's is sum_h w_h (v_h' + 2 (m_h - m) m_h'): that of m cancels.
+        """
+        means, _ = _columns([surface.value(X) for surface in self._surfaces])
+        d_means, d_variances = _columns([surface.gradient(X) for surface in self._surfaces])
+        _, apart = _mean(self._w, means)
+        slopes = d_variances + 2.0 * apart[:, :, None] * d_means
+        return _weighted(self._w, d_means), _weighted(self._w, slopes)
+
+    def promising_points(self, count: int) -> Array:
+        """Some of the points behind the likeliest posterior."""
+        return self._surfaces[int(self._w.argmax())].promising_points(count)
+
+
+def _columns(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    first, second = zip(*pairs, strict=True)
+    return np.array(first), np.array(second)
+
+
+def _mean(w: Array, means: Array) -> tuple[Array, Array]:
+    """Return m, and how far from it each m_h lies."""
+    mean: Array = w @ means
+    return mean, means - mean
+
+
+def _weighted(w: Array, values: Array) -> Array:
+    total: Array = np.tensordot(w, values, axes=1)
+    return total
