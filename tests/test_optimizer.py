@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.arrays import Array
-from heliotrope.errors import InputError
+from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.policies import GPPolicy, Policy
 from strategies import (
     PRIOR,
@@ -447,3 +447,48 @@ def test_a_belief_with_a_mean_vector_is_over_the_domain_only() -> None:
     assert optimizer.belief().mean.tolist() == list(range(25))
     with refusal(InputError):
         optimizer.belief(1.0, [[0.1, 0.1]])
+
+
+@pytest.mark.parametrize("domain", [ht.grid(5, 5), ht.Box([0, 0], [1, 1])], ids=["grid", "box"])
+def test_a_log_of_suggestions_replayed_gives_the_same_optimizer(domain: ht.Finite | ht.Box) -> None:
+    policy = ht.tv_gp_ucb(ht.Prior(RBF(0.3), ht.Forgetting(0.05)))
+    first, again = (ht.Optimizer(domain, policy, seed=4) for _ in range(2))
+    for step in range(12):
+        proposed, asked = first.propose(), first.ask()
+        assert (proposed.id, proposed.t, proposed.index) == (asked.id, asked.t, asked.index)
+        np.testing.assert_array_equal(proposed.x, asked.x)
+        begun = again.begin(asked.x if asked.index is None else asked.index, asked.t)
+        if step % 3:
+            first.tell(asked, np.sin(step))
+            again.tell(begun, np.sin(step))
+    assert again.dumps() == first.dumps()
+
+
+def test_begin_checks_as_ask_and_the_domain_do() -> None:
+    optimizer = ht.Optimizer(ht.grid(4), ht.tv_gp_ucb(ht.Prior()), seed=0)
+    optimizer.begin(2, t=5.0)
+    for x, t in ((9, 6.0), ([0.123], 6.0), ([np.nan], 6.0), (1, 4.0), ("a", 6.0)):
+        with pytest.raises(HeliotropeError):
+            optimizer.begin(x, t)
+    assert len(optimizer.open) == 1
+    assert optimizer.begin(1).t == 6.0
+
+
+def test_another_policy_goes_on_from_what_was_told() -> None:
+    one, other = (ht.Prior(RBF(length), ht.Forgetting(0.05)) for length in (0.3, 0.6))
+    optimizer = ht.Optimizer(ht.grid(5, 5), ht.tv_gp_ucb(one), seed=0)
+    expected = ht.Optimizer(ht.grid(5, 5), ht.tv_gp_ucb(other), seed=0)
+    for step in range(10):
+        s = optimizer.ask()
+        optimizer.tell(s, np.sin(step))
+        if step >= 4:
+            expected.tell_many([s.t], s.x[None], [np.sin(step)])
+    waiting = optimizer.ask()
+    expected.begin(waiting.index or 0, waiting.t)
+    optimizer.reconsider(ht.tv_gp_ucb(other), last=6)
+    np.testing.assert_array_equal(optimizer.belief(12.0).mean, expected.belief(12.0).mean)
+    np.testing.assert_array_equal(optimizer.belief(12.0).std, expected.belief(12.0).std)
+    optimizer.tell(waiting, 0.5)
+    assert len(optimizer.history) == 11
+    with pytest.raises(HeliotropeError):
+        optimizer.reconsider("tv_gp_ucb")  # type: ignore[arg-type]

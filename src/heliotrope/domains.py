@@ -173,6 +173,13 @@ def are_indices(places: Places) -> bool:
     return places.ndim == 1
 
 
+def one_place(domain: Domain, x: ArrayLike | int) -> Places:
+    """The place of one point (d,), or of one index of a Finite domain."""
+    if isinstance(domain, Finite) and isinstance(x, (int, np.integer)):
+        return domain.check(np.array([x]))
+    return domain.places(as_vector(x, "a point")[None, :])
+
+
 def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:
     """Equally spaced points of the unit cube, or of the box between ``lower`` and ``upper``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import SupportsFloat
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from heliotrope import archive, codec
 from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
-from heliotrope.domains import Box, Domain, Finite, Places
+from heliotrope.domains import Box, Domain, Finite, Places, one_place
 from heliotrope.engines import Learned
 from heliotrope.engines.protocol import part
 from heliotrope.errors import (
@@ -80,20 +81,48 @@ class Optimizer:
         """Suggestions that wait for their results, oldest first."""
         return tuple(self._open.values())
 
+    @property
+    def asked(self) -> int:
+        """Number of suggestions made; their ids are 0, 1, 2, ..."""
+        return self._asked
+
+    def is_open(self, id: int) -> bool:
+        """Whether a suggestion waits for its result."""
+        return id in self._open
+
     def ask(self, t: float | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
 
         Several may be open at once. Open ones shrink the variance and leave the mean alone, so
         the next suggestion lies elsewhere. Times may repeat but never run backwards.
         """
+        suggestion = self.propose(t)
+        self._begin(suggestion)
+        return suggestion
+
+    def propose(self, t: float | None = None) -> Suggestion:
+        """What :meth:`ask` would suggest; changes nothing."""
         t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
         place = self._agent.choose(t, self._stream.at(self._asked))
-        suggestion = self._suggestion(self._asked, t, place)
-        self._agent.open(suggestion.id, t, place)
+        return self._suggestion(self._asked, t, place)
+
+    def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
+        """Open an evaluation at a point (or index) that was chosen elsewhere, as if asked for.
+
+        Replaying a log of suggestions this way gives the optimizer that made them.
+        """
+        t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
+        suggestion = self._suggestion(self._asked, t, one_place(self._domain, x))
+        self._begin(suggestion)
+        return suggestion
+
+    def _begin(self, suggestion: Suggestion) -> None:
+        index = suggestion.index
+        place = suggestion.x[None] if index is None else np.array([index])
+        self._agent.open(suggestion.id, suggestion.t, place)
         self._open[suggestion.id] = suggestion
         self._asked += 1
-        self._latest = t
-        return suggestion
+        self._latest = suggestion.t
 
     def tell(self, suggestion: Suggestion | int, y: SupportsFloat) -> None:
         """Take the measured value for a suggestion (or its id), late or in any order."""
@@ -145,6 +174,19 @@ class Optimizer:
         for observation in added:
             self._history._append(observation)
 
+    def reconsider(self, policy: Policy, last: int | None = None) -> None:
+        """Go on with another policy, which is shown what was told and what is open.
+
+        Of what was told it sees the ``last`` results alone, if that is given.
+        """
+        if isinstance(policy, type) or not isinstance(policy, Policy):
+            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+        told = len(self._history)
+        shown = told if last is None else min(as_whole(last, "last", least=0), told)
+        agent = policy.start(self._domain)
+        self._feed(agent, [*self._history[told - shown :], *self._open.values()])
+        self._agent, self._policy = agent, policy
+
     def belief(
         self, t: float | None = None, X: ArrayLike | None = None, *, count_open: bool = True
     ) -> Belief:
@@ -187,6 +229,15 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: versioned JSON and plain arrays, no pickle."""
+        archive.write(path, self.dumps())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Optimizer:
+        """Read a file of :meth:`save`; what it asks next is what the saved one would have."""
+        return cls.loads(Path(path).read_bytes(), str(path))
+
+    def dumps(self) -> bytes:
+        """Everything as :meth:`save` would write it."""
         arrays: codec.Arrays = {}
         header = {
             "format": _FORMAT,
@@ -203,12 +254,12 @@ class Optimizer:
         )
         arrays |= {f"history/{name}": array for name, array in self._history.state().items()}
         arrays |= {f"agent/{name}": array for name, array in self._agent.state().items()}
-        archive.write(path, header, arrays)
+        return archive.pack(header, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Optimizer:
-        """Read a file of :meth:`save`; what it asks next is what the saved one would have."""
-        header, arrays = archive.read(path, _FORMAT, _VERSION)
+    def loads(cls, data: bytes, source: str = "these bytes") -> Optimizer:
+        """Make the optimizer whose :meth:`dumps` this was."""
+        header, arrays = archive.unpack(data, _FORMAT, _VERSION, source)
         try:
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
@@ -217,7 +268,7 @@ class Optimizer:
             raise
         except Exception as error:  # parts that do not fit can fail in any way
             raise FormatError(
-                "a saved optimizer", f"{path}, whose parts do not fit ({error!r})"
+                "a saved optimizer", f"{source}, whose parts do not fit ({error!r})"
             ) from error
         return optimizer
 

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array, as_vector
+from heliotrope.arrays import Array
 from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, argmax, climb
 from heliotrope.codec import register
-from heliotrope.domains import Box, Domain, Finite, Places
+from heliotrope.domains import Box, Domain, Places, one_place
 from heliotrope.engines import (
     BankEngine,
     Engine,
@@ -244,8 +244,4 @@ class GPAgent:
 
 def _first_place(first: First, domain: Domain) -> Places | None:
     """Return the place of a first point that was given; None where none was."""
-    if first is None or isinstance(first, str):
-        return None
-    if isinstance(domain, Finite) and isinstance(first, (int, np.integer)):
-        return domain.check(np.array([first]))
-    return domain.places(as_vector(first, "first")[None, :])
+    return None if first is None or isinstance(first, str) else one_place(domain, first)

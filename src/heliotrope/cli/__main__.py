@@ -1,0 +1,5 @@
+"""``python -m heliotrope.cli``."""
+
+from heliotrope.cli import app
+
+app()

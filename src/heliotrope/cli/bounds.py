@@ -1,0 +1,69 @@
+"""The command ``heliotrope bounds``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from heliotrope.cli.console import errors_as_messages, progress
+
+if TYPE_CHECKING:
+    from heliotrope.theory.report import Measured, Setting, Theory
+
+
+class _Kernel(StrEnum):
+    se = "se"
+    matern = "matern"
+
+
+def bounds(
+    kernel: Annotated[_Kernel, typer.Option(help="Squared exponential or Matern.")] = _Kernel.se,
+    nu: Annotated[
+        float, typer.Option(help="Smoothness of Matern, above 1 unless a1 and b1 are given.")
+    ] = 2.5,
+    length: Annotated[float, typer.Option(help="Length scale in the unit cube.")] = 0.2,
+    dimension: Annotated[int, typer.Option(min=1, max=2, help="1 or 2.")] = 2,
+    epsilon: Annotated[float, typer.Option(help="Share that is new after a step.")] = 0.01,
+    horizon: Annotated[int, typer.Option(min=1, max=2000, help="Steps, T.")] = 300,
+    noise: Annotated[float, typer.Option(help="Variance of the noise.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="How often a bound may fail.")] = 0.1,
+    trials: Annotated[int, typer.Option(min=1, max=1000, help="Worlds to simulate.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
+    side: Annotated[
+        int | None, typer.Option(min=1, max=2000, help="Points a coordinate; 200, or 50 in 2-D.")
+    ] = None,
+    a0: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv0 ...")] = None,
+    b0: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
+    a1: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv1 ...")] = None,
+    b1: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
+) -> None:
+    """Compute the paper's regret bounds, and measure beside them how loose they are."""
+    given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
+    with errors_as_messages():
+        from heliotrope.theory import Problem, report, tables  # scikit-learn is slow to load
+
+        space = report.named_kernel(kernel, length, nu)
+        constants = report.constants(space, dimension, given)
+        problem = Problem(horizon, epsilon, noise, constants, dimension, delta)
+        side = side or (200 if dimension == 1 else 50)
+        setting = report.Setting(space, problem, side, trials, seed)
+        numbers, measured = _bound_and_measure(setting)
+    console = Console()
+    console.print(tables.theory_table(setting, numbers))
+    console.print(tables.regret_table(setting, numbers, measured))
+    console.print(report.verdict(setting, numbers, measured), highlight=False)
+
+
+def _bound_and_measure(setting: Setting) -> tuple[Theory, list[Measured]]:
+    """Do the work of the bounds under a progress bar."""
+    from heliotrope.theory import report
+
+    with progress() as bars:
+        bounding = bars.add_task("bounding", total=1)
+        measuring = bars.add_task("playing", total=setting.trials * len(report.players(setting)))
+        numbers = report.theory(setting)
+        bars.advance(bounding)
+        return numbers, report.simulate(setting, lambda: bars.advance(measuring))

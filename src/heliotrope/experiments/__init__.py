@@ -1,0 +1,1 @@
+"""Experiments: many seeded trials, on one machine or on many, and what they show."""
