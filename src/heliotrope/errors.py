@@ -1,14 +1,26 @@
 """The package's own exceptions: each says what was expected, what came, and what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class HeliotropeError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Root of every error that this package raises on purpose.
 
-    def __init__(self, expected: str, got: str, advice: str = "") -> None:
+    ``field`` says where in a larger input the fault lies, as in ``space.fan.low``; it may be empty.
+    """
+
+    def __init__(self, expected: str, got: str, advice: str = "", field: str = "") -> None:
         self.expected = expected
         self.got = got
         self.advice = advice
-        super().__init__(f"expected {expected}; got {got}." + (f" {advice}" if advice else ""))
+        self.field = field
+        super().__init__(expected, got, advice, field)
+
+    def __str__(self) -> str:
+        where = f" in {self.field}" if self.field else ""
+        advice = f" {self.advice}" if self.advice else ""
+        return f"expected {self.expected}; got {self.got}{where}.{advice}"
 
 
 class InputError(HeliotropeError, ValueError):
@@ -37,3 +49,39 @@ class NoBeliefError(HeliotropeError):
 
 class FormatError(HeliotropeError):
     """A file that is truncated, foreign, or of a newer version."""
+
+
+class StoreError(HeliotropeError):
+    """A store that cannot be reached, read or written."""
+
+
+class DamagedError(StoreError):
+    """A log that is not what was written: its first ``sound`` events can still be read."""
+
+    def __init__(
+        self, expected: str, got: str, advice: str = "", field: str = "", sound: int = 0
+    ) -> None:
+        super().__init__(expected, got, advice, field)
+        self.sound = sound
+
+
+class StudyExistsError(HeliotropeError):
+    """A new study under a name that is taken."""
+
+
+class UnknownStudyError(HeliotropeError, LookupError):
+    """A study that the store does not hold, or no longer."""
+
+
+class ConflictError(HeliotropeError):
+    """Events meant to follow one that is not the last any more: somebody else wrote."""
+
+
+@contextmanager
+def located(field: str) -> Iterator[None]:
+    """Say of an error that the block raises in which field it lies, from the outside inwards."""
+    try:
+        yield
+    except HeliotropeError as error:
+        error.field = ".".join(part for part in (field, error.field) if part)
+        raise

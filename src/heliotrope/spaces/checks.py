@@ -1,0 +1,106 @@
+"""Checks of what describes a space: names, numbers, lists and JSON objects."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from heliotrope.arrays import as_number
+from heliotrope.errors import InputError
+
+NAME = 100  # characters
+INTEGER = 1e12  # beyond it neighbours on a logarithmic scale come near to rounding
+COORDINATES = 2_000  # of a point: a categorical of 1,000 choices has as many
+
+
+def shown(value: object) -> str:
+    """Anything at all in a few characters."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return f"a {type(value).__name__}"
+
+
+def plain(value: object) -> object:
+    """Return numpy's scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_text(value: object, longest: int = NAME) -> bool:
+    """Whether this is a text of printable characters that is neither empty nor too long."""
+    return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
+
+
+def as_text(value: object, name: str, longest: int = NAME) -> str:
+    """Return a text of 1 to ``longest`` printable characters, or complain."""
+    text = plain(value)
+    if type(text) is not str or not is_text(text, longest):
+        raise InputError(f"{name} to be 1 to {longest:,} printable characters", shown(value))
+    return text
+
+
+def as_real(value: object, name: str) -> float:
+    """Return a finite number; True and False are none."""
+    if isinstance(plain(value), bool):
+        raise InputError(f"{name} to be a real number", shown(value))
+    return as_number(value, name)
+
+
+def as_integer(value: object, name: str) -> int:
+    """Return a whole number of a size up to 1e12."""
+    number = as_real(value, name)
+    if number != int(number) or abs(number) > INTEGER:
+        raise InputError(f"{name} to be a whole number of a size up to {INTEGER:g}", shown(value))
+    return int(number)
+
+
+def as_index(value: object, count: int) -> int:
+    """Return an index into so many things."""
+    index = plain(value)
+    if type(index) is not int or not 0 <= index < count:
+        raise InputError(f"an index from 0 to {count - 1}", shown(value))
+    return index
+
+
+def as_truth(value: object, name: str) -> bool:
+    """Return True or False; no number stands for them."""
+    truth = plain(value)
+    if not isinstance(truth, bool):
+        raise InputError(f"{name} to be true or false", shown(value))
+    return truth
+
+
+def as_list(value: object, name: str, most: int) -> Sequence[Any]:
+    """Return a list of 1 to ``most`` items."""
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(items, Sequence) or isinstance(items, (str, bytes, bytearray)):
+        raise InputError(f"{name} as a list", shown(value))
+    if not 1 <= len(items) <= most:
+        raise InputError(f"1 to {most:,} {name}", f"{len(items):,}")
+    return items
+
+
+def as_object(value: object, name: str) -> Mapping[Any, Any]:
+    """Return a mapping, as a JSON object is read."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} as a mapping", shown(value))
+    return value
+
+
+def same_keys(
+    given: Mapping[Any, Any], needed: Sequence[str], optional: Sequence[str] = ()
+) -> None:
+    """Refuse a mapping that lacks a key, or has one that is not known."""
+    for key in needed:
+        if key not in given:
+            raise InputError(f"a value of {key!r}", "none", field=key)
+    for key in given:
+        if key not in needed and key not in optional:
+            raise InputError(
+                f"no keys but {shown([*needed, *optional])}",
+                shown(key),
+                field=key if is_text(key) else "",
+            )

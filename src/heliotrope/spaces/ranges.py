@@ -1,0 +1,190 @@
+"""Parameters that are numbers between two bounds, on a linear or a logarithmic scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isclose
+from typing import ClassVar
+
+import numpy as np
+
+from heliotrope.arrays import LARGEST, Array, Indices
+from heliotrope.errors import InputError, located
+from heliotrope.spaces.checks import as_integer, as_real, as_truth, shown
+from heliotrope.spaces.discrete import Discrete, Json
+
+_SMALLEST = 1.0 / LARGEST
+_NARROWEST = 1e-9  # share of its bounds' size that a range is wide
+_SAME = 1e-9  # relative: a bound that went through a text file
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The way from [low, high] to [0, 1] and back; at both ends exact."""
+
+    low: float
+    high: float
+    log: bool
+
+    def unit(self, values: Array) -> Array:
+        if self.log:
+            return np.log(values / self.low) / (np.log(self.high / self.low) or 1.0)
+        return (values - self.low) / ((self.high - self.low) or 1.0)
+
+    def values(self, unit: Array) -> Array:
+        if self.log:
+            inner = self.low * (self.high / self.low) ** unit
+        else:
+            inner = self.low + unit * (self.high - self.low)
+        return np.where(unit < 1.0, np.clip(inner, self.low, self.high), self.high)
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real number from low to high, on a linear or a logarithmic scale.
+
+    Sizes are below 1e100 and, on a logarithmic scale, above 1e-100. With ``low == high`` it is a
+    constant; otherwise the range is wider than 1e-9 of its bounds' size, and than 1e-100.
+
+    Examples
+    --------
+    >>> Real(1e-4, 1.0, log=True).decode(np.array([0.5]))
+    0.01
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            _check_field(self, name, as_real)
+        _check_field(self, "log", as_truth)
+        _check_bounds(self)
+        narrowest = max(_NARROWEST * max(abs(self.low), abs(self.high)), _SMALLEST)
+        if 0.0 < self.high - self.low < narrowest:
+            raise InputError(
+                f"high above low by {narrowest:g} at least",
+                f"{self.low!r} and {self.high!r}",
+                "Measure from another zero, or in another unit.",
+                field="high",
+            )
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are: one, or a continuum."""
+        return 1 if self.low == self.high else None
+
+    def snap(self, U: Array) -> Array:
+        """Return the coordinates as they are: each is a value of its own."""
+        return U
+
+    def decode(self, u: Array) -> float:
+        """Return the value at a coordinate."""
+        return float(self._scale.values(u)[0])
+
+    def encode(self, value: object) -> Array:
+        """Return the coordinate of a value."""
+        number = as_real(value, "the value")
+        inside = min(max(number, self.low), self.high)
+        if not isclose(number, inside, rel_tol=_SAME):
+            raise InputError(f"a number from {self.low!r} to {self.high!r}", shown(value))
+        return self._scale.unit(np.array([inside]))
+
+    def to_json(self) -> Json:
+        """Return the JSON form."""
+        return {"type": "real", "low": self.low, "high": self.high, "scale": _scale_name(self.log)}
+
+    @property
+    def _scale(self) -> _Scale:
+        return _Scale(self.low, self.high, self.log)
+
+
+@dataclass(frozen=True)
+class Integer(Discrete):
+    """A whole number from low to high in steps, of a size up to 1e12; one coordinate.
+
+    Examples
+    --------
+    >>> Integer(0, 8, step=4).decode(np.array([0.4]))
+    4
+    """
+
+    low: int
+    high: int
+    log: bool = False
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            _check_field(self, name, as_integer)
+        _check_field(self, "log", as_truth)
+        _check_bounds(self)
+        if self.step < 1 or (self.high - self.low) % self.step:
+            raise InputError(
+                f"step to be a positive divisor of {self.high - self.low}, high less low",
+                f"{self.step}",
+                field="step",
+            )
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return (self.high - self.low) // self.step + 1
+
+    def value(self, position: int) -> int:
+        """Return the value at a position."""
+        return self.low + position * self.step
+
+    def position(self, value: object) -> int:
+        """Return the position of a value, or complain."""
+        number = as_real(value, "the value")
+        steps, rest = divmod(number - self.low, self.step)
+        if rest or not 0 <= steps < self.count:
+            steps_of = f" in steps of {self.step}" if self.step > 1 else ""
+            raise InputError(
+                f"a whole number from {self.low} to {self.high}{steps_of}", shown(value)
+            )
+        return int(steps)
+
+    def nearest(self, U: Array) -> Indices:
+        """Return the positions nearest to coordinates."""
+        steps = (self._scale.values(U[:, 0]) - self.low) / self.step
+        return np.rint(steps).astype(np.intp)
+
+    def coordinates(self, positions: Indices) -> Array:
+        """Return the coordinates of positions."""
+        return self._scale.unit(self.low + self.step * positions.astype(float))[:, None]
+
+    def to_json(self) -> Json:
+        """Return the JSON form."""
+        scale = _scale_name(self.log)
+        ends: Json = {"type": "integer", "low": self.low, "high": self.high}
+        return ends | {"scale": scale, "step": self.step}
+
+    @property
+    def _scale(self) -> _Scale:
+        return _Scale(float(self.low), float(self.high), self.log)
+
+
+def _scale_name(log: bool) -> str:
+    return "log" if log else "linear"
+
+
+def _check_field(
+    parameter: Real | Integer, name: str, check: Callable[[object, str], object]
+) -> None:
+    """Put what a check returns in the place of a field."""
+    with located(name):
+        object.__setattr__(parameter, name, check(getattr(parameter, name), name))
+
+
+def _check_bounds(parameter: Real | Integer) -> None:
+    """Refuse bounds in the wrong order, and a logarithm of what is not above zero."""
+    low, high = parameter.low, parameter.high
+    if low > high:
+        raise InputError("high to be no less than low", f"{low!r} and {high!r}", field="high")
+    if parameter.log and low < _SMALLEST:
+        raise InputError("low above zero on a logarithmic scale", f"{low!r}", field="low")

@@ -1,0 +1,207 @@
+"""Named parameters as one domain, and its points as dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Box, Domain, Finite
+from heliotrope.errors import InputError, located
+from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys, shown
+from heliotrope.spaces.discrete import Discrete, Json, Value
+from heliotrope.spaces.forms import Parameter, parameter_from_json
+
+_PARAMETERS = 100
+_COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box
+
+
+class SearchSpace:
+    """Named parameters to be tuned, in an order that is also that of the coordinates.
+
+    A space of at most 5,000 configurations is a Finite domain that lists them all, the last
+    parameter running fastest; any other is the unit cube. A real number, an integer and a boolean
+    take one coordinate each, scaled to [0, 1], a categorical one for each choice. A parameter of
+    one value alone takes none, and is part of every configuration all the same.
+
+    At most 100 parameters with names of 1 to 100 printable characters, and 2,000 coordinates.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> space = ht.SearchSpace({"x": ht.Real(1, 100, log=True), "m": ht.Categorical(["a", "b"])})
+    >>> space.params([0.5, 0.2, 0.7])
+    {'x': 10.0, 'm': 'b'}
+    >>> space.snap([0.5, 0.2, 0.7])
+    array([0.5, 0. , 1. ])
+    """
+
+    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+        with located("space"):
+            self._parameters = _checked(parameters)
+            self._columns = _columns(self._parameters)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name, in order."""
+        return dict(self._parameters)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """What an optimizer searches: a Finite domain, or the unit cube as a Box."""
+        counts = [parameter.count for parameter in self._parameters.values()]
+        known = [count for count in counts if count is not None]
+        if len(known) < len(counts) or prod(known) > _COMBINATIONS:
+            return self._cube
+        tables = [p.coordinates(np.arange(p.count)) for p in self._discrete().values()]
+        return Finite(np.array([_joined(rows) for rows in product(*tables)]))
+
+    def params(self, place: ArrayLike | int) -> dict[str, Value]:
+        """Return the configuration at a point (d,), or at an index of a Finite domain.
+
+        Integers are the nearest ones, categories those of the largest coordinate. The values are
+        plain Python, as JSON has them.
+        """
+        point = self._at(place)
+        return {name: self._value(name, point) for name in self._parameters}
+
+    def point(self, params: Mapping[str, object]) -> Array:
+        """Return the canonical coordinates (d,) of a configuration, in either kind of domain."""
+        coordinates = {}
+        with located("params"):
+            given = as_object(params, "a value for every parameter")
+            same_keys(given, tuple(self._parameters))
+            for name, parameter in self._parameters.items():
+                with located(name):
+                    coordinates[name] = parameter.encode(given[name])
+        return _joined([coordinates[name] for name in self._columns])
+
+    def index(self, params: Mapping[str, object]) -> int:
+        """Return the index of a configuration in a Finite domain."""
+        self._finite()
+        self.point(params)  # refuses what is no configuration
+        index = 0
+        for name, parameter in self._discrete().items():
+            index = index * parameter.count + parameter.position(params[name])
+        return index
+
+    def snap(self, x: ArrayLike) -> Array:
+        """Return the canonical coordinates of what a point (d,) decodes to.
+
+        Integers go to their grid, booleans and categories to a corner, real numbers stay. An array
+        of points (n, d) is snapped row by row.
+        """
+        many = isinstance(x, np.ndarray) and x.ndim == 2
+        points = self._inside(x if many else [x])
+        snapped = np.zeros_like(points)
+        for name, columns in self._columns.items():
+            snapped[:, columns] = self._parameters[name].snap(points[:, columns])
+        return snapped if many else snapped[0]
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the JSON form, which :meth:`from_json` reads."""
+        return {name: parameter.to_json() for name, parameter in self._parameters.items()}
+
+    @classmethod
+    def from_json(cls, data: Any) -> SearchSpace:
+        """Read ``{"fan": {"type": "integer", "low": 1, "high": 8}, ...}``.
+
+        The types are real and integer (low, high, scale: linear or log, of an integer also step),
+        categorical (choices) and boolean.
+        """
+        parameters = {}
+        with located("space"):
+            for name, form in _by_name(data).items():
+                with located(name):
+                    parameters[name] = parameter_from_json(form)
+        return cls(parameters)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SearchSpace):
+            return NotImplemented
+        return list(self._parameters.items()) == list(other._parameters.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._parameters.items()))
+
+    def __repr__(self) -> str:
+        return f"SearchSpace({self._parameters})"
+
+    @cached_property
+    def _cube(self) -> Box:
+        width = max((columns.stop for columns in self._columns.values()), default=1)
+        return Box(np.zeros(width), np.ones(width))
+
+    def _discrete(self) -> dict[str, Discrete]:
+        """The parameters that take coordinates in a Finite domain."""
+        found = ((name, self._parameters[name]) for name in self._columns)
+        return {name: parameter for name, parameter in found if isinstance(parameter, Discrete)}
+
+    def _finite(self) -> Finite:
+        if not isinstance(self.domain, Finite):
+            raise InputError(
+                f"a point of {self._cube.dimension} coordinate(s)",
+                "an index",
+                f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
+            )
+        return self.domain
+
+    def _inside(self, points: Any) -> Array:
+        """Return points (n, d) of the unit cube, or complain."""
+        return self._cube.places(points)
+
+    def _at(self, place: ArrayLike | int) -> Array:
+        if isinstance(place, (int, np.integer)):
+            points = self._finite().points
+            row: Array = points[as_index(place, len(points))]
+        else:
+            row = self._inside([place])[0]
+        return row
+
+    def _value(self, name: str, point: Array) -> Value:
+        parameter, columns = self._parameters[name], self._columns.get(name)
+        return parameter.decode(np.zeros(parameter.width) if columns is None else point[columns])
+
+
+def _by_name(parameters: object) -> dict[str, Any]:
+    """Return 1 to 100 things by proper names, or complain."""
+    given = as_object(parameters, "parameters by name")
+    if not 1 <= len(given) <= _PARAMETERS:
+        raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(given):,}")
+    return {as_text(name, "a parameter's name"): item for name, item in given.items()}
+
+
+def _checked(parameters: object) -> dict[str, Parameter]:
+    named = _by_name(parameters)
+    for name, parameter in named.items():
+        if not isinstance(parameter, Parameter):
+            raise InputError(
+                "a Real, an Integer, a Categorical or a Boolean",
+                shown(parameter),
+                "JSON forms are read by SearchSpace.from_json.",
+                field=name,
+            )
+    return named
+
+
+def _columns(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
+    """Where the coordinates of each parameter stand; one of a single value has none."""
+    widths = {name: p.width for name, p in parameters.items() if p.count != 1}
+    if sum(widths.values()) > COORDINATES:
+        raise InputError(
+            f"at most {COORDINATES:,} coordinates, a choice of a categorical being one",
+            f"{sum(widths.values()):,}",
+        )
+    ends = np.cumsum(list(widths.values()), dtype=int).tolist()
+    return {name: slice(end - widths[name], end) for name, end in zip(widths, ends, strict=True)}
+
+
+def _joined(rows: Sequence[Array]) -> Array:
+    """Return one point; a space of one configuration is the origin of a line."""
+    return np.concatenate(rows) if rows else np.zeros(1)
