@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.arrays import as_number, as_vector, as_whole
+from heliotrope.domains import Lattice
 from heliotrope.errors import InputError
 from strategies import fixed, refusal
 
@@ -127,3 +131,49 @@ def test_one_number_stands_for_a_vector() -> None:
     assert as_vector(2, "value", length=3).tolist() == [2.0, 2.0, 2.0]
     with refusal(InputError):
         as_vector([1, 2], "value", length=3)
+
+
+LATTICES = (Lattice((1,), np.array([[0.0], [0.25], [1.0]])), Lattice((2, 3), np.eye(2)))
+
+
+def test_points_are_moved_to_the_nearest_rows() -> None:
+    box = ht.Box(np.zeros(4), np.ones(4), LATTICES)
+    points = np.array([[0.3, 0.2, 0.1, 0.6], [0.9, 0.7, 0.8, 0.7]])
+    expected = [[0.3, 0.25, 0.0, 1.0], [0.9, 1.0, 1.0, 0.0]]
+    np.testing.assert_array_equal(box.snap(points), expected)
+    np.testing.assert_array_equal(box.snap(box.snap(points)), expected)
+    assert box.continuous.tolist() == [True, False, False, False]
+    assert points[0, 1] == 0.2  # a copy
+
+
+@pytest.mark.parametrize("first", [None, "random"])
+@pytest.mark.parametrize("dimension", [4, 3], ids=["some continuous", "none"])
+def test_what_is_chosen_lies_on_the_lattices(
+    first: str | None, dimension: int, tmp_path: Path
+) -> None:
+    shift = 4 - dimension
+    lattices = [Lattice(tuple(c - shift for c in one.columns), one.rows) for one in LATTICES]
+    box = ht.Box(np.zeros(dimension), np.ones(dimension), lattices)
+    policy = ht.tv_gp_ucb(ht.Prior(RBF(0.5), ht.Forgetting(0.05)), beta=3.0, first=first)
+    optimizer = ht.Optimizer(box, policy, seed=0)
+    for step in range(12):
+        s = optimizer.ask()
+        np.testing.assert_array_equal(box.snap(s.x[None])[0], s.x)
+        optimizer.tell(s, float(np.cos(step) + s.x.sum()))
+    optimizer.save(tmp_path / "file")
+    again = ht.Optimizer.load(tmp_path / "file")
+    np.testing.assert_array_equal(again.ask().x, optimizer.ask().x)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Lattice((0, 1), np.zeros((1, 1))),
+        lambda: Lattice((0,), np.empty((0, 1))),
+        lambda: ht.Box([0], [1], [Lattice((3,), np.zeros((1, 1)))]),
+        lambda: ht.Box([0], [1], ["lattice"]),  # type: ignore[list-item]
+    ],
+)
+def test_lattices_that_do_not_fit(make: Callable[[], object]) -> None:
+    with pytest.raises(InputError):
+        make()

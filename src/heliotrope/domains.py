@@ -5,6 +5,7 @@ A *place* is how engines name a point: its index in a Finite domain, its coordin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
-from heliotrope.arrays import Array, Indices, as_indices, as_points, as_vector, as_whole
+from heliotrope.arrays import Array, Indices, as_array, as_indices, as_points, as_vector, as_whole
 from heliotrope.codec import register
 from heliotrope.errors import InputError
 
@@ -111,8 +112,32 @@ class Finite:
 
 @register
 @dataclass(frozen=True, eq=False)
+class Lattice:
+    """Some coordinates of a Box that together take one of a few values, ``rows`` (k, columns)."""
+
+    columns: tuple[int, ...]
+    rows: Array
+
+    def __post_init__(self) -> None:
+        columns = tuple(as_whole(column, "a column", least=0) for column in self.columns)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "rows", as_array(self.rows, "rows", ndim=2))
+        if not len(self.rows) or self.rows.shape[1] != len(columns):
+            raise InputError(f"rows of {len(columns)} numbers", f"shape {self.rows.shape}")
+
+    def snap(self, points: Array) -> None:
+        """Move the coordinates of points (n, d) to the nearest row."""
+        here = points[:, self.columns]
+        nearer = here @ self.rows.T - 0.5 * np.einsum("kw,kw->k", self.rows, self.rows)
+        points[:, self.columns] = self.rows[nearer.argmax(axis=1)]
+
+
+@register
+@dataclass(frozen=True, eq=False)
 class Box:
-    """All points between two corners.
+    """All points between two corners; ``lattices`` hold coordinates that are not continuous.
+
+    What a policy chooses lies on the lattices. Values may be told anywhere.
 
     Examples
     --------
@@ -122,10 +147,14 @@ class Box:
 
     lower: Array
     upper: Array
+    lattices: tuple[Lattice, ...] = ()
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+    def __init__(
+        self, lower: ArrayLike, upper: ArrayLike, lattices: Sequence[Lattice] = ()
+    ) -> None:
         object.__setattr__(self, "lower", as_vector(lower, "lower"))
         object.__setattr__(self, "upper", as_vector(upper, "upper"))
+        object.__setattr__(self, "lattices", tuple(lattices))
         if self.lower.shape != self.upper.shape or self.lower.size == 0:
             raise InputError(
                 "lower and upper of one length",
@@ -133,11 +162,33 @@ class Box:
             )
         if not np.all(self.lower < self.upper):
             raise InputError("lower < upper in every coordinate", f"{self.lower}, {self.upper}")
+        for lattice in self.lattices:
+            if not isinstance(lattice, Lattice) or max(lattice.columns) >= self.dimension:
+                raise InputError(
+                    f"lattices within {self.dimension} coordinates", repr(lattice)[:60]
+                )
 
     @property
     def dimension(self) -> int:
         """Number of coordinates of a point."""
         return len(self.lower)
+
+    @cached_property
+    def continuous(self) -> NDArray[np.bool_]:
+        """Which coordinates are on no lattice, (d,)."""
+        free = np.ones(self.dimension, dtype=bool)
+        for lattice in self.lattices:
+            free[list(lattice.columns)] = False
+        return free
+
+    def snap(self, points: Array) -> Array:
+        """Return points (n, d) moved onto the lattices."""
+        if not self.lattices:
+            return points
+        snapped = np.array(points)
+        for lattice in self.lattices:
+            lattice.snap(snapped)
+        return snapped
 
     def places(self, x: ArrayLike) -> Array:
         """Return the given points, (n, d), or complain if one lies outside."""

@@ -86,6 +86,11 @@ class Optimizer:
         """Number of suggestions made; their ids are 0, 1, 2, ..."""
         return self._asked
 
+    @property
+    def latest(self) -> float:
+        """The latest time asked for or told, 0 before any."""
+        return self._now()
+
     def is_open(self, id: int) -> bool:
         """Whether a suggestion waits for its result."""
         return id in self._open

@@ -45,8 +45,9 @@ def argmax(values: Array, draw: Draw) -> int:
 def climb(surface: Surface, acquisition: Acquisition, t: float, box: Box, draw: Draw) -> Array:
     """Point of the box with the highest acquisition found, (d,).
 
-    Sobol candidates and promising visited points with some neighbours are scored; the best few
-    that lie apart are climbed together by L-BFGS-B, in coordinates of the unit cube.
+    Sobol candidates and promising visited points with some neighbours are scored, all of them on
+    the box's lattices; the best few that lie apart are climbed together by L-BFGS-B along the
+    continuous coordinates, in units of the unit cube.
     """
     with _BLAS.limit(limits=1):
         return _climb(surface, acquisition, t, box, draw())
@@ -64,7 +65,8 @@ def _climb(
         mean, variance = surface.value(box.scaled(unit))
         return acquisition.value(t, mean, np.sqrt(variance))
 
-    candidates = _candidates(box, rng, box.unit(surface.promising_points(_ANCHORS)))
+    anchors = box.unit(surface.promising_points(_ANCHORS))
+    candidates = box.unit(box.snap(box.scaled(_candidates(box, rng, anchors))))
     values = score(candidates)
     starts = _apart(candidates, values)
     top, scale = float(values.max()), float(np.ptp(values)) or 1.0
@@ -80,7 +82,10 @@ def _climb(
         value = float((acquisition.value(t, mean, std) - top).sum())
         return -value / scale, -(slope * (box.upper - box.lower)).ravel() / scale
 
-    bounds = [(0.0, 1.0)] * starts.size
+    if not box.continuous.any():
+        return box.scaled(candidates[argmax(values, lambda: rng)])
+    low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
+    bounds = np.column_stack([low.ravel(), high.ravel()])
     found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
     finalists = np.vstack([starts, found.x.reshape(starts.shape)])
     return box.scaled(finalists[argmax(score(finalists), lambda: rng)])
@@ -93,7 +98,20 @@ def _candidates(box: Box, rng: np.random.Generator, anchors: Array) -> Array:
     steps = rng.standard_normal((len(anchors), _NEIGHBOURS, d))
     steps *= rng.choice([0.003, 0.01, 0.03, 0.1], size=(len(anchors), _NEIGHBOURS, 1))
     near = (anchors[:, None, :] + steps).reshape(-1, d)
-    return np.vstack([spread, anchors, np.clip(near, 0.0, 1.0)])
+    return np.vstack([spread, anchors, np.clip(near, 0.0, 1.0), *_leaps(box, rng, anchors)])
+
+
+def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
+    """Anchors that are elsewhere on one lattice."""
+    if not box.lattices:
+        return []
+    leaps = np.repeat(anchors, _NEIGHBOURS, axis=0)
+    for leap, which in zip(leaps, rng.integers(len(box.lattices), size=len(leaps)), strict=True):
+        lattice = box.lattices[which]
+        columns = list(lattice.columns)
+        row = lattice.rows[rng.integers(len(lattice.rows))]
+        leap[columns] = (row - box.lower[columns]) / (box.upper[columns] - box.lower[columns])
+    return [leaps]
 
 
 def _apart(candidates: Array, values: Array) -> Array:

@@ -196,8 +196,9 @@ class _Problem:
 
         def fall(rate: float) -> float:
             u[0] = rate
-            top = self.value(u)
-            if self.size > 1:
+            if self.size == 1:
+                top = self.value(u)
+            else:
                 u[:], top, _ = self.climb(u, fixed=0)
             return float(np.sqrt(2.0 * max(value - top, 0.0)))
 

@@ -61,4 +61,4 @@ def random_place(domain: Domain, rng: np.random.Generator) -> Places:
     """Draw one place of a domain."""
     if isinstance(domain, Finite):
         return np.array([rng.integers(len(domain))])
-    return domain.scaled(rng.random((1, domain.dimension)))
+    return domain.snap(domain.scaled(rng.random((1, domain.dimension))))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.arrays import Array
-from heliotrope.domains import Box, Domain, Finite
+from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys, shown
 from heliotrope.spaces.discrete import Discrete, Json, Value
@@ -20,6 +20,7 @@ from heliotrope.spaces.forms import Parameter, parameter_from_json
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box
+_LATTICE = 1_000  # values of an integer beyond which rounding does not matter
 
 
 class SearchSpace:
@@ -136,7 +137,18 @@ class SearchSpace:
     @cached_property
     def _cube(self) -> Box:
         width = max((columns.stop for columns in self._columns.values()), default=1)
-        return Box(np.zeros(width), np.ones(width))
+        return Box(np.zeros(width), np.ones(width), self._lattices())
+
+    def _lattices(self) -> list[Lattice]:
+        """The coordinates of discrete parameters; integers of very many values count as real."""
+        return [
+            Lattice(
+                tuple(range(self._columns[name].start, self._columns[name].stop)),
+                parameter.coordinates(np.arange(parameter.count)),
+            )
+            for name, parameter in self._discrete().items()
+            if parameter.count <= _LATTICE
+        ]
 
     def _discrete(self) -> dict[str, Discrete]:
         """The parameters that take coordinates in a Finite domain."""
