@@ -469,9 +469,8 @@ def test_what_is_given_cannot_be_read_as_learned() -> None:
 
 def test_what_cannot_be_tried_is_refused() -> None:
     table = replace(PRIOR, space=ht.Tabulated(np.eye(3)))
-    policy = ht.tv_gp_ucb(table, learn=ht.Learn(scales=(1.0, 2.0)))
     with pytest.raises(InputError, match="length scales"):
-        ht.Optimizer(ht.grid(3), policy)
+        ht.tv_gp_ucb(table, learn=ht.Learn(scales=(1.0, 2.0)))
 
 
 @pytest.mark.parametrize(

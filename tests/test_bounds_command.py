@@ -129,7 +129,7 @@ def test_refusals_are_one_line(options: tuple[str, ...], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("--kernel", "cubic"), ("--dimension", "3"), ("--trials", "0")]
+    "options", [("--kernel", "cubic"), ("--dimension", "13"), ("--trials", "0")]
 )
 def test_bad_options_are_named(options: tuple[str, ...]) -> None:
     result = invoke(*options)

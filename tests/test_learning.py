@@ -21,6 +21,7 @@ from heliotrope.learning import (
     Observations,
     Panel,
     choose_block_length,
+    cross_validate,
     empirical_prior,
     fit,
     gradient,
@@ -236,11 +237,68 @@ def test_fit_walks_around_kernels_that_are_not_positive_definite() -> None:
     assert kernel_of(found.prior).length_scale < 1.0
 
 
-def test_fit_refuses_a_unit_of_time_that_is_far_too_long() -> None:
+def test_fit_refuses_a_unit_of_time_over_which_everything_changes() -> None:
     panel = drawn_panel(0.05, points=4, steps=20, seed=0)
-    scaled = Panel(panel.times / 365, panel.values, panel.points)
-    with pytest.raises(InputError, match="Divide the times"):
+    scaled = Panel(panel.times / 36500, panel.values, panel.points)
+    with pytest.raises(InputError, match="shorter units"):
         fit(ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05), scaled)
+
+
+def test_several_measurements_at_about_one_time_are_no_steps() -> None:
+    rng = np.random.default_rng(0)
+    domain, truth = ht.grid(40), ht.Prior(RBF(0.3), ht.Forgetting(0.1), 0.01)
+    values = GPDrift(domain, truth).episode(60, 0).values
+    index = rng.integers(40, size=(60, 4))
+    t = (np.arange(1.0, 61.0)[:, None] + [0.0, 0.001, 0.002, 0.003]).ravel()
+    y = np.take_along_axis(values, index, axis=1).ravel() + 0.1 * rng.normal(size=240)
+    found = fit(truth, Observations(t, domain.points[index.ravel()], y), learn="epsilon")
+    assert found.interval is not None
+    assert found.interval[0] < 0.1 < found.interval[1]
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e3, 1e5])
+def test_fit_finds_the_top_whatever_the_size_of_the_values(scale: float) -> None:
+    panel = drawn_panel(0.03, points=12, steps=60, seed=2)
+    kernel = ConstantKernel(1.0, (1e-12, 1e14)) * RBF(0.3)
+    plain = fit(ht.Prior(kernel, noise=0.01), panel)
+    scaled = Panel(panel.times, scale * panel.values, panel.points)
+    found = fit(ht.Prior(kernel, noise=0.01), scaled)
+    assert found.value + panel.values.size * np.log(scale) == pytest.approx(plain.value, abs=0.01)
+
+
+def test_fit_takes_episodes_from_a_generator() -> None:
+    panels = [drawn_panel(0.05, points=5, steps=15, seed=seed) for seed in range(2)]
+    prior = ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05)
+    one = fit(prior, (panel for panel in panels), learn="epsilon")  # type: ignore[arg-type]
+    assert one.value == fit(prior, panels, learn="epsilon").value
+
+
+def test_noise_is_fitted_where_nothing_lasts() -> None:
+    prior = ht.Prior(RBF(0.4), ht.Forgetting(1.0), 0.5)
+    panel = drawn_panel(1.0, points=8, steps=60, seed=0)
+    assert fit(prior, panel, learn="noise").prior.noise == pytest.approx(0.05, rel=0.4)
+
+
+def test_an_empty_row_changes_nothing() -> None:
+    """It takes the panel from one way of computing to the other, with next to no noise."""
+    panel = drawn_panel(0.05, points=20, steps=30, seed=0, noise=1e-6)
+    assert panel.points is not None
+    times = np.append(panel.times, 40.0)
+    longer = Panel(times, np.vstack([panel.values, np.full(20, np.nan)]), panel.points)
+    prior = ht.Prior(RBF(1.0), ht.Forgetting(0.05), 1e-6)
+    assert log_likelihood(prior, longer) == pytest.approx(log_likelihood(prior, panel), rel=1e-6)
+    found, expected = gradient(prior, longer), gradient(prior, panel)
+    assert found.epsilon == pytest.approx(expected.epsilon, rel=1e-4)
+
+
+def test_places_may_be_written_as_floats_or_whole_numbers() -> None:
+    table = ht.Prior(ht.Tabulated(np.diag([1.0, 4.0, 9.0])), noise=0.01)
+    y = [0.1, 0.2, 0.3]
+    expected = log_likelihood(table, Observations([1, 2, 3], [2, 1, 0], y))
+    assert log_likelihood(table, Observations([1, 2, 3], [2.0, 1.0, 0.0], y)) == expected
+    line = ht.Prior(RBF(1.0), noise=0.01)
+    expected = log_likelihood(line, Observations([1, 2, 3], [[0.0], [1.0], [2.0]], y))
+    assert log_likelihood(line, Observations([1, 2, 3], [0, 1, 2], y)) == expected
 
 
 @pytest.mark.parametrize("unit", [0.1, 600.0, 86400.0])
@@ -356,6 +414,19 @@ def test_block_length_by_cross_validation() -> None:
         lambda: log_likelihood(ht.Prior(), None),  # type: ignore[arg-type]
         lambda: log_likelihood(ht.Prior(ht.Tabulated(np.eye(2))), Observations([1], [2], [0.0])),
         lambda: gradient(ht.Prior(time=ht.Forgetting(1.0)), some_observations()),
+        lambda: log_likelihood(
+            ht.Prior(ht.Tabulated(np.eye(3))), Observations([1, 2, 3], [0.5, 1.0, 2.0], [1, 2, 3])
+        ),
+        lambda: log_likelihood(
+            ht.Prior(), Observations(np.arange(2e4), np.zeros((20000, 1)), np.zeros(20000))
+        ),
+        lambda: gradient(
+            ht.Prior(ht.Tabulated(np.eye(900))),
+            Panel(np.arange(700.0), np.where(np.eye(700, 900) > 0, np.nan, 1.0)),
+        ),
+        lambda: Panel(np.arange(1.0), [[np.datetime64("2020")]]),
+        lambda: Panel(np.arange(2.0), [["1", "2"], ["4", "3"]]),
+        lambda: cross_validate(drawn_panel(0.1, points=3, steps=20, seed=0), [3]),  # type: ignore[list-item]
         lambda: gradient(
             ht.Prior(time=ht.Forgetting(1.0)), drawn_panel(0.1, points=3, steps=4, seed=0)
         ),

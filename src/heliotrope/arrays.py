@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -60,6 +62,22 @@ def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
         raise InputError(f"{name} to be of a size below {LARGEST:g}", f"{np.abs(array).max():g}")
     array.flags.writeable = False
     return array
+
+
+def as_table(values: ArrayLike, name: str) -> Array:
+    """Return a new (n, m) array of real numbers with NaN where one is missing or masked."""
+    try:
+        given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
+        texts = given.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in given.flat)
+        real = given.dtype.kind in "biufO" and not texts
+        table = np.array(np.ma.filled(given.astype(float), np.nan)) if real else None
+    except (TypeError, ValueError):
+        table = None
+    if table is None:
+        raise InputError(f"{name} to be a table of real numbers, NaN in gaps", _short(values))
+    if table.ndim != 2:
+        raise InputError(f"{name} to have 2 dimension(s)", f"shape {table.shape}")
+    return table
 
 
 def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from heliotrope.theory.report import Measured, Setting, Theory
 
 
+_POINTS = 4_100  # of a grid of more than two dimensions
+
+
 class _Kernel(StrEnum):
     se = "se"
     matern = "matern"
@@ -25,7 +28,7 @@ def bounds(
         float, typer.Option(help="Smoothness of Matern, above 1 unless a1 and b1 are given.")
     ] = 2.5,
     length: Annotated[float, typer.Option(help="Length scale in the unit cube.")] = 0.2,
-    dimension: Annotated[int, typer.Option(min=1, max=2, help="1 or 2.")] = 2,
+    dimension: Annotated[int, typer.Option(min=1, max=12, help="Number of coordinates.")] = 2,
     epsilon: Annotated[float, typer.Option(help="Share that is new after a step.")] = 0.01,
     horizon: Annotated[int, typer.Option(min=1, max=2000, help="Steps, T.")] = 300,
     noise: Annotated[float, typer.Option(help="Variance of the noise.")] = 0.01,
@@ -33,7 +36,8 @@ def bounds(
     trials: Annotated[int, typer.Option(min=1, max=1000, help="Worlds to simulate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
     side: Annotated[
-        int | None, typer.Option(min=1, max=2000, help="Points a coordinate; 200, or 50 in 2-D.")
+        int | None,
+        typer.Option(min=1, max=2000, help="Points a coordinate; fewer in more dimensions."),
     ] = None,
     a0: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv0 ...")] = None,
     b0: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
@@ -48,7 +52,7 @@ def bounds(
         space = report.named_kernel(kernel, length, nu)
         constants = report.constants(space, dimension, given)
         problem = Problem(horizon, epsilon, noise, constants, dimension, delta)
-        side = side or (200 if dimension == 1 else 50)
+        side = side or {1: 200, 2: 50}.get(dimension, max(2, int(_POINTS ** (1 / dimension))))
         setting = report.Setting(space, problem, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
     console = Console()

@@ -73,7 +73,9 @@ class Learn:
             raise InputError("choose to be 'best' or 'mixture'", repr(self.choose))
 
     def check(self, prior: Prior) -> None:
-        """Refuse a prior whose drift has no rate to be learned."""
+        """Refuse a prior whose drift has no rate, or whose kernel no scale, to be learned."""
+        for scale in self.scales:
+            _rescaled(prior.space, scale)
         if not isinstance(prior.time, (Static, Forgetting)):
             raise InputError(
                 "a prior whose time is Static or Forgetting, to learn its epsilon",

@@ -28,7 +28,7 @@ class Ensemble:
         for i, engine in enumerate(self.engines):
             try:
                 step(engine)
-            except Exception:
+            except BaseException:  # an interrupt too
                 self._undo(i + 1)
                 raise
         self._steps.append(step)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heliotrope.arrays import Array, as_array
+from heliotrope.arrays import Array, as_array, as_table
 from heliotrope.domains import Finite
 from heliotrope.environments.finite import FiniteEpisode
 from heliotrope.environments.timed import as_horizon, as_times, as_variance, gaussian_noise
@@ -92,23 +90,12 @@ class Table:
 
 def _with_gaps(values: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Return the numbers, 0 in a gap, and where the gaps are."""
-    table = _table(values)
+    table = as_table(values, "values")
     gaps = np.isnan(table)
     numbers = as_array(np.where(gaps, 0.0, table), "values", ndim=2)
     if not numbers.size:
         raise InputError("values with a row and a column at least", f"shape {numbers.shape}")
     return numbers, gaps
-
-
-def _table(values: ArrayLike) -> Array:
-    """Return real numbers, NaN where one is missing or masked."""
-    try:
-        given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
-        if given.dtype.kind in "biufO":
-            return np.asarray(np.ma.filled(given.astype(float), np.nan))
-    except (TypeError, ValueError):
-        pass
-    raise InputError("a table of real numbers, NaN in gaps", type(values).__name__)
 
 
 def _filled(logged: Array, gaps: NDArray[np.bool_], times: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import LARGEST, Array, as_array, as_indices, as_points
+from heliotrope.arrays import LARGEST, Array, as_array, as_indices, as_points, as_table
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
@@ -58,15 +58,16 @@ class Panel:
         self, times: ArrayLike, values: ArrayLike, points: ArrayLike | None = None
     ) -> None:
         t = as_array(times, "times", ndim=1)
-        table = _table(values)
-        if table.ndim != 2 or len(table) != len(t) or not table.size:
+        table = as_table(values, "values")
+        if len(table) != len(t) or not table.size:
             raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
         if not np.all(np.diff(t) > 0.0):
             raise InputError("times that rise", "some that repeat or fall")
         if np.isnan(table).all():
             raise InputError("some values that are not NaN", "none")
-        if np.nanmax(np.abs(table)) > LARGEST:
-            raise InputError(f"values of a size below {LARGEST:g}, or NaN", "others")
+        largest = float(np.nanmax(np.abs(table)))
+        if largest > LARGEST:
+            raise InputError(f"values of a size below {LARGEST:g}, or NaN", f"{largest:g}")
         at = None if points is None else as_points(points, "points")
         if at is not None and len(at) != table.shape[1]:
             raise InputError(f"one point a column, {table.shape[1]}", f"{len(at)} points")
@@ -93,15 +94,6 @@ class Panel:
         """Return the measured values one by one, points by index."""
         rows, columns = np.nonzero(~np.isnan(self.values))
         return Observations(self.times[rows], columns, self.values[rows, columns])
-
-
-def _table(values: ArrayLike) -> Array:
-    """Return numbers with NaN where something is missing or masked."""
-    try:
-        table: Array = np.ma.filled(np.ma.array(values, dtype=float, copy=True), np.nan)
-        return table
-    except (TypeError, ValueError):
-        raise InputError("values to be a table of real numbers", type(values).__name__) from None
 
 
 def spacing(data: Data) -> float:

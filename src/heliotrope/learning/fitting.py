@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq, minimize
@@ -17,16 +18,19 @@ from scipy.stats import chi2
 
 from heliotrope.arrays import Array, as_whole
 from heliotrope.errors import InputError, KernelError
-from heliotrope.learning.data import Data, spacing, spread
+from heliotrope.learning.data import Data, Observations, Panel, episodes, spacing, spread
 from heliotrope.learning.likelihood import log_likelihood, value_and_gradient
 from heliotrope.learning.parameters import (
     check_learnable,
     epsilon,
+    sized,
     theta,
     theta_bounds,
     with_theta,
 )
 from heliotrope.priors import Forgetting, Prior
+
+Episodes: TypeAlias = list[Observations | Panel]
 
 LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
@@ -34,8 +38,9 @@ _NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; the prior's own i
 _NOISE_START = 0.1  # a share too
 _HOPELESS = 1e25  # minus the log likelihood where there is none
 _STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
-_LEAST_SPACING = 0.05  # below it any drift makes 1 - epsilon vanish over a whole unit
-_CLIMBS = 2  # starts of the highest likelihood that are climbed from
+_LEAST_SPACING = 0.05  # several measurements at about one time do not make a step
+_FASTEST = 1.0 - 1e-9  # epsilon beyond which 1 - epsilon is mostly rounding
+_CLIMBS = 2  # starts of the highest likelihood that are climbed from, for each level of noise
 _FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
 
 
@@ -64,17 +69,19 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     """Maximize the likelihood over some of epsilon, noise and the space kernel's parameters.
 
     What is not in ``learn`` stays as the prior has it; so do parameters that the scikit-learn
-    kernel itself holds fixed, and its bounds are respected. The search starts from the prior,
-    from other drift rates, and from ``restarts`` random kernels within their bounds.
+    kernel itself holds fixed, and its bounds are respected. The search climbs from the
+    best few of the prior, other drift rates, a noise and a variance of the size of the data, and
+    ``restarts`` random kernels within their bounds.
     """
     check_learnable(prior)
     names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
-    problem = _Problem(prior, data, names)
+    problem = _Problem(prior, episodes(data), names)
     if not problem.size:
         raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
-    log_likelihood(prior, data)  # what is wrong with the data or the kernel is said here
+    problem.check()
     found = max((problem.climb(start) for start in problem.starts(restarts)), key=lambda x: x[1])
     best, value, converged = found
+    problem.check_unit(best)
     interval = problem.interval(best, value) if "epsilon" in names else None
     return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
 
@@ -92,15 +99,9 @@ def _names(learn: Iterable[str]) -> tuple[str, ...]:
 class _Problem:
     """The free parameters u as one vector: logit epsilon, log noise, theta (those learned)."""
 
-    def __init__(self, prior: Prior, data: Data, learn: tuple[str, ...]) -> None:
+    def __init__(self, prior: Prior, data: Episodes, learn: tuple[str, ...]) -> None:
         self._prior, self._data, self._learn = prior, data, learn
-        self._spacing = spacing(data)
-        if "epsilon" in learn and self._spacing < _LEAST_SPACING:
-            raise InputError(
-                f"times at least {_LEAST_SPACING} apart, since epsilon is per unit of time",
-                f"a step of {self._spacing:g}",
-                "Divide the times by their step.",
-            )
+        self._spacing = max(spacing(data), _LEAST_SPACING)
         self._rate = min(max(float(self._a_step(epsilon(prior))), 1e-5), 0.999)
         noises = np.append(spread(data) * np.array(_NOISE_BOUNDS), prior.noise)
         noises = np.log(noises[noises > 0.0])
@@ -111,6 +112,19 @@ class _Problem:
         }
         self._names = [name for name in LEARNABLE if name in learn for _ in bounds[name]]
         self._bounds = [pair for name in LEARNABLE if name in learn for pair in bounds[name]]
+
+    def check(self) -> None:
+        """Say what is wrong with the data or the kernel before any search."""
+        log_likelihood(self._prior, self._data)
+
+    def check_unit(self, best: Array) -> None:
+        """Refuse a unit of time over which everything changes."""
+        if "epsilon" in self._learn and self.rate(float(best[0])) >= _FASTEST:
+            raise InputError(
+                "times in a unit over which something stays, since epsilon is per unit of time",
+                f"a usual step of {self._spacing:g}",
+                "Count time in shorter units, of which there are more.",
+            )
 
     @property
     def size(self) -> int:
@@ -151,26 +165,43 @@ class _Problem:
     def rate(self, logit_a_step: float) -> float:
         """Epsilon, a unit of time, of the logit of what is new after one step of the data."""
         a_unit = float(-np.expm1(np.log1p(-expit(logit_a_step)) / self._spacing))
-        return min(a_unit, 1.0 - 1e-9)  # short of where its slope is infinite
+        return min(a_unit, _FASTEST)
 
     def _a_step(self, rate: float) -> float:
         """What is new after one step of the data: 1 - (1 - epsilon)^spacing."""
         return float(-np.expm1(self._spacing * np.log1p(-min(rate, 1.0 - 1e-12))))
 
     def starts(self, restarts: int) -> list[Array]:
-        """The prior's own parameters, other drift rates and noises, and random kernels."""
-        here = theta(self._prior)
+        """The best of the prior's own parameters, other drift rates, noises and kernels."""
         rates = (self._rate, *_STARTS) if "epsilon" in self._learn else (self._rate,)
-        noises = [self._prior.noise]
-        if "noise" in self._learn and spread(self._data) > 0.0:
-            noises.append(_NOISE_START * spread(self._data))
-        starts = [self._vector(rate, noise, here) for rate in rates for noise in noises]
-        if "space" in self._learn and len(here):
-            rng = np.random.default_rng(0)
-            low, high = np.clip([here - 3.0, here + 3.0], *theta_bounds(self._prior).T)
-            kernels = [rng.uniform(low, high) for _ in range(restarts)]
-            starts += [self._vector(self._rate, noises[-1], kernel) for kernel in kernels]
-        return sorted(starts, key=self.value, reverse=True)[:_CLIMBS]
+        chosen: list[Array] = []
+        for noise in self._noises():
+            starts = [
+                self._vector(rate, noise, kernel)
+                for kernel in self._kernels(restarts)
+                for rate in rates
+            ]
+            chosen += sorted(starts, key=self.value, reverse=True)[:_CLIMBS]
+        return chosen
+
+    def _noises(self) -> list[float]:
+        """The prior's, and one of the size of the data."""
+        size = _NOISE_START * spread(self._data)
+        learned = "noise" in self._learn and size > 0.0
+        return [self._prior.noise, size] if learned else [self._prior.noise]
+
+    def _kernels(self, restarts: int) -> list[Array]:
+        """The prior's theta, one of the variance of the data, and random ones."""
+        here, first, size = theta(self._prior), self._data[0], spread(self._data)
+        if "space" not in self._learn or not len(here):
+            return [here]
+        points = first.points if isinstance(first, Panel) else first.x
+        rng, bounds = np.random.default_rng(0), theta_bounds(self._prior).T
+        kernels = [here]
+        if points is not None and points.ndim == 2 and size > 0.0:
+            kernels.append(sized(self._prior, points, size))
+        low, high = np.clip([kernels[-1] - 3.0, kernels[-1] + 3.0], *bounds)
+        return kernels + [rng.uniform(low, high) for _ in range(restarts)]
 
     def climb(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
         """Maximize from a start; parameter ``fixed`` is held where it is."""

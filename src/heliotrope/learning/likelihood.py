@@ -17,14 +17,22 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from heliotrope.arrays import Array
-from heliotrope.domains import Finite
+from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.learning import panels
 from heliotrope.learning.data import Data, Observations, Panel, episodes
-from heliotrope.learning.parameters import check_learnable, correlation_slope, theta_slope
+from heliotrope.learning.parameters import (
+    check_learnable,
+    correlation_slope,
+    epsilon,
+    theta_slope,
+)
 from heliotrope.linalg import jittered_cholesky
 from heliotrope.priors import Prior, correlation
+
+_MOST = 10_000  # single observations, whose matrix still fits into memory
+_ADVICE = "Take a part of them, or a Panel if every point was measured at every time."
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +65,9 @@ def log_likelihood(prior: Prior, data: Data) -> float:
 
 def gradient(prior: Prior, data: Data) -> Gradient:
     """Gradient of the log likelihood."""
+    check_learnable(prior)
+    if epsilon(prior) == 1.0:
+        raise InputError("epsilon below 1, where the likelihood has a slope", "epsilon 1")
     return value_and_gradient(prior, data)[1]
 
 
@@ -85,13 +96,16 @@ class _Dense:
     """The paper's formulas for single observations."""
 
     def __init__(self, prior: Prior, data: Observations) -> None:
-        self._prior, self._data = prior, data
+        if len(data.t) > _MOST:
+            raise InputError(f"at most {_MOST:,} single observations", f"{len(data.t):,}", _ADVICE)
+        domain, places = _placed(prior, data)
+        self._prior, self._places = prior, places
         self._dt = data.t[:, None] - data.t[None, :]
-        self._K = prior.over(_domain(prior, data)).block(data.x, data.x)
+        self._K = prior.over(domain).block(places, places)
         self._D = correlation(prior.time, self._dt)
         C = self._K * self._D + prior.noise * np.eye(len(data.t))
         self._L = jittered_cholesky(C, jitter=0.0)
-        self._residual = data.y - prior.mean_at(data.x)
+        self._residual = data.y - prior.mean_at(places)
         self._alpha: Array = cho_solve((self._L, True), self._residual)
 
     def value(self) -> float:
@@ -107,17 +121,17 @@ class _Dense:
         return Gradient(
             0.5 * float(np.sum(W * self._K * slope)),
             0.5 * float(np.trace(W)),
-            theta_slope(self._prior, self._data.x, 0.5 * W * self._D),
+            theta_slope(self._prior, self._places, 0.5 * W * self._D),
         )
 
 
-def _domain(prior: Prior, data: Observations) -> Finite:
-    """The domain that the observations' places belong to."""
-    if data.x.ndim == 2:
-        return Finite(data.x)
+def _placed(prior: Prior, data: Observations) -> tuple[Finite, Places]:
+    """The domain that the observations belong to, and their places in it."""
     if not isinstance(prior.space, Tabulated):
-        raise InputError("points (n, d) under a kernel over points", "indices")
-    points = len(prior.space.K)
-    if data.x.max() >= points:
-        raise InputError(f"indices below the table's {points} points", str(data.x.max()))
-    return Finite(np.arange(float(points)))
+        points = data.x if data.x.ndim == 2 else data.x[:, None].astype(float)
+        return Finite(points), points
+    size = len(prior.space.K)
+    indices = data.x.ravel().astype(np.intp)
+    if data.x.size != len(data.t) or np.any(indices != data.x.ravel()) or indices.max() >= size:
+        raise InputError(f"indices (n,) of the table's {size} points", f"x like {data.x[-1]}")
+    return Finite(np.arange(float(size))), indices

@@ -24,10 +24,13 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from heliotrope.arrays import Array
+from heliotrope.errors import InputError
 from heliotrope.learning.data import Panel
 from heliotrope.learning.parameters import correlation_slope, theta_slope
-from heliotrope.linalg import jittered_cholesky
+from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, correlation
+
+_MOST = 500_000_000  # numbers that the way back through a panel with gaps may keep
 
 
 def log_likelihood(prior: Prior, panel: Panel) -> float:
@@ -123,49 +126,67 @@ class _Gappy:
     """One chain of M points, some of which were measured at each time."""
 
     def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
-        self._K, self._rho, self._noise = K, rho, noise
+        self._K, self._rho, self._noise, self._Y = K, rho, noise, Y
         self._seen = [np.flatnonzero(~np.isnan(row)) for row in Y]
-        self._a = np.zeros_like(Y)
-        self._C = np.empty((len(Y), *K.shape))
-        self._own: list[Array] = []  # S^{-1} v
-        self._gains: list[Array] = []
-        self._inverses: list[Array] = []
-        self.value = self._filter(Y)
+        self.value = self._filter(None)
 
-    def _filter(self, Y: Array) -> float:
+    def _filter(self, kept: tuple[Array, Array] | None) -> float:
+        """Go forward; keep a and C of every time if there is where to."""
         total, a, C = 0.0, np.zeros(len(self._K)), self._K
         for t, seen in enumerate(self._seen):
-            m, P = self._rho[t] * a, self._K + self._rho[t] ** 2 * (C - self._K)
-            v = Y[t, seen] - m[seen]
-            S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
-            L = jittered_cholesky(S, jitter=0.0)
-            inverse: Array = cho_solve((L, True), np.eye(len(seen)), check_finite=False)
-            own, gain = inverse @ v, P[:, seen] @ inverse
-            a, C = m + gain @ v, P - gain @ P[seen]
-            total -= 0.5 * (v @ own + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
-            self._a[t], self._C[t] = a, C
-            self._own.append(own)
-            self._gains.append(gain)
-            self._inverses.append(inverse)
+            m, P = self._before(t, a, C)
+            L, v = self._surprise(t, m, P)
+            W, u = solve_lower(L, P[seen]), solve_lower(L, v)
+            a, C = m + W.T @ u, P - W.T @ W
+            total -= 0.5 * (u @ u + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
+            if kept is not None:
+                kept[0][t], kept[1][t] = a, C
         return float(total)
 
+    def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
+        """Mean and covariance of f_t, from those of the time before."""
+        return self._rho[t] * a, self._K + self._rho[t] ** 2 * (C - self._K)
+
+    def _surprise(self, t: int, m: Array, P: Array) -> tuple[Array, Array]:
+        """The factor of S, and v."""
+        seen = self._seen[t]
+        S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
+        return jittered_cholesky(S, jitter=0.0), self._Y[t, seen] - m[seen]
+
     def derivatives(self) -> _Derivatives:
-        by_rho, by_noise, by_space = np.zeros(len(self._rho)), 0.0, np.zeros_like(self._K)
-        pull, later = np.zeros(len(self._K)), np.zeros_like(self._K)  # of the data after t
-        for t in range(len(self._rho) - 1, -1, -1):
-            seen, gain, inverse = self._seen[t], self._gains[t], self._inverses[t]
-            u = self._own[t] - gain.T @ pull
-            by_noise += 0.5 * float(u @ u - np.trace(inverse) - np.sum(gain * (later @ gain)))
-            r, kept = pull.copy(), np.eye(len(self._K))
-            r[seen] += u
-            kept[:, seen] -= gain
-            N = kept.T @ later @ kept
-            N[np.ix_(seen, seen)] += inverse
+        T, M = self._Y.shape
+        if T * M * M > _MOST:
+            raise InputError(
+                f"a panel with gaps of at most {_MOST:,} times x points^2, to learn from",
+                f"{T} x {M}^2",
+                "Leave out the rows or the columns that have gaps.",
+            )
+        kept = np.empty((T, M)), np.empty((T, M, M))
+        self._filter(kept)
+        by_rho, by_noise, by_space = np.zeros(T), 0.0, np.zeros_like(self._K)
+        pull, later = np.zeros(M), np.zeros_like(self._K)  # of the data after t
+        for t in range(T - 1, -1, -1):
+            a, C = (kept[0][t - 1], kept[1][t - 1]) if t else (np.zeros(M), self._K)
+            r, N, noise = self._pulled(t, *self._before(t, a, C), pull, later)
             by_P, rho = 0.5 * (np.outer(r, r) - N), self._rho[t]
+            by_noise += noise
             by_space += (1.0 - rho**2) * by_P
-            if t:
-                by_rho[t] = r @ self._a[t - 1] + 2.0 * rho * np.sum(
-                    by_P * (self._C[t - 1] - self._K)
-                )
+            by_rho[t] = r @ a + 2.0 * rho * np.sum(by_P * (C - self._K))
             pull, later = rho * r, rho**2 * N
         return _Derivatives(by_rho, by_noise, by_space)
+
+    def _pulled(
+        self, t: int, m: Array, P: Array, pull: Array, later: Array
+    ) -> tuple[Array, Array, float]:
+        """R and N of time t, from what the later data pull, and dl/dnoise of this time."""
+        seen, (L, v) = self._seen[t], self._surprise(t, m, P)
+        inverse: Array = cho_solve((L, True), np.eye(len(seen)), check_finite=False)
+        gain = P[:, seen] @ inverse
+        u = inverse @ v - gain.T @ pull
+        by_noise = 0.5 * float(u @ u - np.trace(inverse) - np.sum(gain * (later @ gain)))
+        r, kept = pull.copy(), np.eye(len(self._K))
+        r[seen] += u
+        kept[:, seen] -= gain
+        N = kept.T @ later @ kept
+        N[np.ix_(seen, seen)] += inverse
+        return r, N, by_noise

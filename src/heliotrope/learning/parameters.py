@@ -27,10 +27,10 @@ def epsilon(prior: Prior) -> float:
 
 
 def correlation_slope(prior: Prior, dt: Array) -> Array:
-    """Derivative of (1 - epsilon)^(dt / 2) by epsilon, the paper's D'."""
+    """Derivative of (1 - epsilon)^(dt / 2) by epsilon, the paper's D'; NaN where it has none."""
     rate, v = epsilon(prior), 0.5 * np.abs(dt)
     if rate == 1.0:
-        raise InputError("epsilon below 1, where the likelihood has a slope", "epsilon 1")
+        return np.full(np.shape(dt), np.nan)
     return np.asarray(-v * (1.0 - rate) ** (v - 1.0))
 
 
@@ -46,6 +46,16 @@ def theta_bounds(prior: Prior) -> Array:
     if isinstance(prior.space, Tabulated) or not len(prior.space.theta):
         return np.empty((0, 2))
     return np.asarray(prior.space.bounds, dtype=float)
+
+
+def sized(prior: Prior, points: Array, variance: float) -> Array:
+    """Theta with the kernel's constant factors such that its mean variance at points is given."""
+    assert isinstance(prior.space, Kernel)
+    free = [one for one in prior.space.hyperparameters if not one.fixed]
+    factors = [one.name.endswith("constant_value") for one in free for _ in range(one.n_elements)]
+    ratio = variance / float(np.mean(prior.space.diag(points)))
+    moved = theta(prior) + np.log(ratio) * np.array(factors, dtype=float)
+    return np.asarray(np.clip(moved, *theta_bounds(prior).T))
 
 
 def with_theta(prior: Prior, values: Array) -> Kernel:

@@ -19,7 +19,7 @@ from heliotrope.priors import Prior
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Average regret of each candidate, with its standard error over the folds."""
+    """Average regret a row of each candidate, with its standard error over the folds."""
 
     regret: Array
     stderr: Array
@@ -59,9 +59,10 @@ def cross_validate(
     candidate makes a policy of the prior that ``learn`` made, the empirical one by default. Times
     are counted in steps of the data. Gaps are filled in between for the replay alone.
     """
-    if not candidates:
-        raise InputError("at least one candidate", "none")
-    parts, step = _folds(panels, folds), spacing(panels)
+    if not candidates or not all(callable(make) for make in (*candidates, learn)):
+        raise InputError("candidates and learn that can be called", repr(candidates)[:60])
+    parts = _folds(panels, folds)
+    step, rows = spacing(parts), [len(part.times) for part in parts]
     table = np.empty((len(parts), len(candidates)))
     for i, held_out in enumerate(parts):
         prior = learn([part for j, part in enumerate(parts) if j != i])
@@ -69,7 +70,7 @@ def cross_validate(
         world = Table(held_out.values, times, held_out.points)
         table[i] = [_average_regret(make(prior), world) for make in candidates]
     error = table.std(axis=0, ddof=1) / np.sqrt(len(parts))
-    return Validation(table.mean(axis=0), error)
+    return Validation(np.average(table, axis=0, weights=rows), error)
 
 
 def choose_block_length(
@@ -80,14 +81,15 @@ def choose_block_length(
     learn: Callable[[Sequence[Panel]], Prior] = _empirical,
 ) -> BlockLength:
     """Choose R-GP-UCB's N, in steps of the data, by :func:`cross_validate`."""
-    longest = max(len(part.times) for part in _folds(panels, folds))
+    parts = _folds(panels, folds)
+    longest, step = max(len(part.times) for part in parts), spacing(parts)
     lengths = {as_whole(n, "a candidate", least=1) for n in as_vector(candidates, "candidates")}
     tried = tuple(sorted(n for n in lengths if n <= longest))
     if not tried:
         raise InputError(f"a candidate no longer than a fold's {longest} rows", repr(candidates))
     policies = [lambda prior, n=n: r_gp_ucb(prior, n, beta) for n in tried]
-    found = cross_validate(panels, policies, folds, learn)
-    return BlockLength(tried[found.best] * spacing(panels), tried, found.regret, found.stderr)
+    found = cross_validate(parts, policies, folds, learn)
+    return BlockLength(tried[found.best] * step, tried, found.regret, found.stderr)
 
 
 def _folds(panels: Panel | Sequence[Panel], folds: int) -> list[Panel]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isnan
 
 from rich.table import Table
+from sklearn.gaussian_process.kernels import Kernel
 
+from heliotrope.errors import HeliotropeError
 from heliotrope.theory.gains import Gain
+from heliotrope.theory.rates import Rate, r_rate, tv_rate
 from heliotrope.theory.report import THEOREM, TV, Measured, R, Setting, Theory
 
 
@@ -29,6 +33,8 @@ def theory_table(setting: Setting, numbers: Theory) -> Table:
         "N~ that makes eq:weakened2 least, printed": f"{tv_block.printed_block}",
         "N~ that makes eq:weakened2 least, corrected": f"{tv_block.corrected_block}",
         "N suggested to R-GP-UCB (cor:specific)": f"{setting.block}",
+        "order of R_T, R-GP-UCB (cor:specific)": _rate(r_rate, setting),
+        "order of R_T, TV-GP-UCB (cor:specific)": _rate(tv_rate, setting),
     }
     for name, value in rows.items():
         table.add_row(name, value)
@@ -55,6 +61,15 @@ def regret_table(setting: Setting, numbers: Theory, measured: list[Measured]) ->
             table.add_row(*cells, bound.equation if bound else "", *values, _with_error(one))
             cells = ["", ""]
     return table
+
+
+def _rate(rate: Callable[[Kernel, int], Rate], setting: Setting) -> str:
+    """max(T^p, T epsilon^q), where the corollary covers the kernel."""
+    try:
+        found = rate(setting.kernel, setting.problem.dimension)
+    except HeliotropeError:
+        return "not covered"
+    return f"max(T^{found.horizon_exponent:.3g}, T epsilon^{found.drift_exponent:.3g})"
 
 
 def _between(gain: Gain) -> str:
