@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +15,6 @@ from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.experiments.replays import Replay
-    from heliotrope.logs import Log
 
 
 def replay(
@@ -35,63 +36,67 @@ def replay(
     seed: Annotated[int, typer.Option(min=0, help="Where their seeds come from.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
 ) -> None:
-    """Learn from the first part of a log, and see which policy tracks the rest best."""
+    """Learn from the first part of a log, and see which policy tracks the rest best.
+
+    Finished replays are kept in the folder: an interrupted run goes on where it was.
+    """
     with errors_as_messages():
-        from heliotrope.experiments.replays import POLICIES, report  # slow to load
+        from heliotrope.experiments import replays  # slow to load
+        from heliotrope.experiments.replays import POLICIES, report
         from heliotrope.logs import read_log
 
+        names = list(POLICIES) if policies is None else [n.strip() for n in policies.split(",")]
         log = read_log(file, locations)
-        names = tuple(POLICIES) if policies is None else tuple(policies.split(","))
-        done = _replay(log, train, minimize, names, seeds, seed, out, jobs)
+        with _watched() as tick:
+            done = replays.replay(
+                log,
+                train=train,
+                minimize=minimize,
+                policies=names,
+                seeds=seeds,
+                seed=seed,
+                out=out / "trials",
+                jobs=jobs,
+                tick=tick,
+            )
         console = Console()
         console.print(_scores(done))
-        for sentence in (report.drift_in_words(done), report.recommendation(done)):
+        for sentence in report.sentences(done):
             console.print(sentence, highlight=False, markup=False)
         for path in report.write(done, out):
             typer.echo(f"Wrote {path}")
 
 
-def _replay(
-    log: Log,
-    train: float,
-    minimize: bool,
-    policies: tuple[str, ...],
-    seeds: int,
-    seed: int,
-    out: Path,
-    jobs: int,
-) -> Replay:
-    from heliotrope.experiments import replays
-
+@contextmanager
+def _watched() -> Iterator[Callable[[int, int], None]]:
+    """Show how far a replay is; when it is stopped, say that it can go on."""
     with progress() as bars:
         task = bars.add_task("learning", total=None)
 
         def tick(done: int, total: int) -> None:
             bars.update(task, description="playing", completed=done, total=total)
 
-        return replays.replay(
-            log,
-            train=train,
-            minimize=minimize,
-            policies=policies,
-            seeds=seeds,
-            seed=seed,
-            out=out / "trials",
-            jobs=jobs,
-            tick=tick,
-        )
+        try:
+            yield tick
+        except KeyboardInterrupt:
+            bars.stop()
+            typer.echo("Stopped. Finished replays are kept: run the same again to go on.", err=True)
+            raise typer.Exit(130) from None
 
 
 def _scores(done: Replay) -> Table:
     from heliotrope.experiments.replays import POLICIES
 
-    rows, places = len(done.episode.values), len(done.log.names)
+    rows, places = len(done.rewards), len(done.log.names)
     table = Table(title=f"{rows} steps, {places} places, learned from the {done.trained} before")
-    table.add_column("policy")
+    table.add_column("policy", no_wrap=True)
     for heading in ("average regret", "s.e.", "of the best possible", "of the gain over random"):
         table.add_column(heading, justify="right")
     for score in done.scores:
-        share = "-" if score.share is None else f"{score.share:.1%}"
-        cells = f"{score.regret:.4g}", f"{score.stderr:.2g}", share, f"{score.gain:.1%}"
-        table.add_row(POLICIES[score.policy], *cells)
+        cells = f"{score.regret:.4g}", f"{score.stderr:.2g}", _percent(score.share)
+        table.add_row(POLICIES[score.policy], *cells, _percent(score.gain))
     return table
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

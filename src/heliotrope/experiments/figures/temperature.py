@@ -70,7 +70,7 @@ class Temperature:
             "paper used is not known.",
             "Trials differ in the sensor that is activated first, so there are at most 46. RExp3 "
             f"takes the range of the training days ({self.low:g} to {self.high:g} degrees) and "
-            f"their variation, from which its paper's formula gives batches of {self.batch:g} steps.",
+            f"their variation; its paper's formula then gives batches of {self.batch:g} steps.",
         )
 
     def settings(self) -> Mapping[str, object]:

@@ -1,145 +1,175 @@
-"""What the first part of a log teaches: the prior, epsilon, and the parameters of the rivals."""
+"""What the first part of a log teaches: the prior, epsilon, and the parameters of the policies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 
 from heliotrope.arrays import Array
 from heliotrope.choosing import LogBeta
-from heliotrope.learning import Fit, Panel, cross_validate, empirical_prior, fit
+from heliotrope.engines import Learn
+from heliotrope.environments import Table
+from heliotrope.experiments.replays.drift import Drift, drift_rate
+from heliotrope.kernels import Tabulated
+from heliotrope.learning import Panel, cross_validate, fit
 from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, rexp3_batch, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
 
-EAGERNESS = (0.05, 0.2, 0.8)  # candidates of c1; the paper has 0.2 and 0.8 for its real data
-BLOCKS = (5, 10, 15, 20, 30, 50, 80, 120)  # candidates of N
-_RECENT = 2000  # rows, the latest, that candidates are replayed on
-_NOISE_SHARE = 0.05
+TUNABLE = ("tv_gp_ucb", "r_gp_ucb", "gp_ucb")
+EAGERNESS = (0.02, 0.05, 0.2, 0.8)  # candidates of c1; the paper has 0.2 and 0.8 for its real data
+BLOCKS = (5, 10, 20, 40, 80, 160)  # candidates of N
+_LATEST = 2000  # rows that kernels are fitted to and candidates are replayed on
 _FOLDS = 3
-_COMPLETE = 0.5  # share of rows without gaps that is enough to learn from these alone
+_NOISE_SHARE = 0.05  # the paper's, of the signal variance
+_OWN = 1e-4  # variance of a place alone, at the least, as a share of the mean one
+_ALIKE = 0.1  # how far the places' variances are drawn towards their mean
+_APART = 1e-5  # shift that tells places at one point apart, where the whole extent is 1
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """How places move together by where they lie: a kernel over points, for values of size 1.
+
+    ``matrix`` (M, M) is the kernel's over the places.
+    """
+
+    kernel: Kernel
+    matrix: Array
+
+    @property
+    def share(self) -> float:
+        """The part of the variance that places have in common with those nearby."""
+        common, own = (part.k1.constant_value for part in (self.kernel.k1, self.kernel.k2))
+        return float(common / (common + own))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A policy of upper confidence bounds with the c1 of its beta, and R-GP-UCB's N."""
+
+    name: str
+    c1: float
+    every: int = 0
+
+    def policy(self, prior: Prior) -> Policy:
+        """The policy, believing in a prior."""
+        beta = LogBeta(self.c1, 0.4)
+        if self.name == "r_gp_ucb":
+            return r_gp_ucb(prior, self.every, beta)
+        if self.name == "gp_ucb":
+            return gp_ucb(prior, beta)
+        return tv_gp_ucb(prior, beta, learn=Learn() if self.name == "learning" else None)
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What was learned: the ``fit`` with its prior, and the parameters of the policies.
+    """What was learned: the ``drift``, the ``prior``, and how policies are ``tuned``.
 
-    ``c1`` is the eagerness to explore of each policy of beta = c1 log(0.4 t), ``every`` is
-    R-GP-UCB's N, ``fixed`` the place of the highest mean, and ``variation`` the mean largest
-    change of any place in a step, as a share of the range from ``low`` to ``high``.
+    ``neighbours`` is None where no locations were given. ``variation`` is the mean largest change
+    of any place in a step, as a share of the range from ``low`` to ``high``.
     """
 
-    fit: Fit
-    c1: Mapping[str, float]
-    every: float
+    drift: Drift
+    prior: Prior
+    neighbours: Neighbours | None
+    tuned: Mapping[str, Tuning]
     low: float
     high: float
     variation: float
-    fixed: int
 
     @property
-    def prior(self) -> Prior:
-        """The learned prior."""
-        return self.fit.prior
-
-    @property
-    def epsilon(self) -> float:
-        """The drift rate, a step."""
-        assert isinstance(self.prior.time, Forgetting)
-        return self.prior.time.epsilon
-
-    @property
-    def half_life(self) -> float:
-        """Steps after which half of what was learned is stale: (1 - epsilon)^n = 1 / 2."""
-        return float(np.log(0.5) / np.log1p(-self.epsilon))
+    def fixed(self) -> int:
+        """The place of the highest mean."""
+        return int(np.argmax(self.prior.mean))
 
     def batch(self, horizon: int, places: int) -> int:
         """RExp3's batch, by its paper's formula."""
         return rexp3_batch(places, horizon, self.variation * horizon)
 
 
-def learn(times: Array, values: Array, points: Array | None = None) -> Lesson:
-    """Learn from rewards (T, M), NaN where there was none.
+def learn(
+    times: Array, values: Array, points: Array | None = None, policies: Collection[str] = TUNABLE
+) -> Lesson:
+    """Learn from rewards (T, M), NaN where there was none, what the policies need to know.
 
-    Without points the covariance is the empirical one (the paper's recipe); with points it is a
-    Matern-3/2 kernel over them, whose variance, length and noise are fitted along with epsilon.
+    Without points the covariance of the places is the empirical one (the paper's recipe). With
+    points it is the places' deviations times a fitted kernel: Matern-3/2 over the points, and a
+    part that is each place's own. Gaps are filled in between, but not to learn epsilon.
     """
-    panel = _panel(times, values, points)
-    found = _empirical(panel) if points is None else _over_points(panel)
-    c1, every = _validated(panel, _empirical_prior if points is None else lambda _: found.prior)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    drift = drift_rate(times, values)
+    panel = Panel(times, Table(values, times).values)
+    scale = float(panel.values.var(axis=0).mean())
+    neighbours = None if points is None else _neighbours(panel, points, drift, scale)
+    prior_of = partial(_prior, drift, neighbours, scale)
+    low, high = float(panel.values.min()), float(panel.values.max())
+    changes = np.abs(np.diff(panel.values, axis=0)).max(axis=1)
     return Lesson(
-        found,
-        c1,
-        every,
+        drift,
+        prior_of([panel]),
+        neighbours,
+        _tuned(panel, prior_of, policies),
         low,
         high,
-        _variation(values) / (high - low),
-        int(np.nanmean(values, axis=0).argmax()),
+        float(changes.mean()) / (high - low),
     )
 
 
-def beta(c1: float) -> LogBeta:
-    """The paper's schedule for its real data."""
-    return LogBeta(c1, 0.4)
+def _prior(
+    drift: Drift, neighbours: Neighbours | None, scale: float, panels: Sequence[Panel]
+) -> Prior:
+    """The prior of some rows, which may stand still, of a log of this mean variance."""
+    rows = np.concatenate([panel.values for panel in panels])
+    if neighbours is None:
+        K = np.cov(rows, rowvar=False, bias=True)
+    else:
+        deviations = _deviations(rows, scale)
+        K = np.outer(deviations, deviations) * neighbours.matrix
+    K += _OWN * scale * np.eye(len(K))
+    noise = _NOISE_SHARE * float(np.mean(np.diag(K)))
+    return Prior(Tabulated(K), Forgetting(drift.epsilon), noise, rows.mean(axis=0))
 
 
-def _validated(
-    panel: Panel, learn: Callable[[Sequence[Panel]], Prior]
-) -> tuple[dict[str, float], float]:
-    """Choose c1 of every policy, and N along with R-GP-UCB's, by cross-validated replay."""
-    recent = Panel(panel.times[-_RECENT:], panel.values[-_RECENT:], panel.points)
-    blocks = [n for n in BLOCKS if n <= len(recent.times) // _FOLDS] or BLOCKS[:1]
-    options = [(policy, c1, 0) for policy in ("tv_gp_ucb", "gp_ucb") for c1 in EAGERNESS]
-    options += [("r_gp_ucb", c1, n) for c1 in EAGERNESS for n in blocks]
-    found = cross_validate(recent, [partial(_policy, option) for option in options], _FOLDS, learn)
-    best = {
-        name: min((r, o) for r, o in zip(found.regret, options, strict=True) if o[0] == name)[1]
-        for name in ("tv_gp_ucb", "gp_ucb", "r_gp_ucb")
-    }
-    return {name: c1 for name, (_, c1, _) in best.items()}, float(best["r_gp_ucb"][2])
+def _deviations(rows: Array, scale: float) -> Array:
+    return np.asarray(np.sqrt((1.0 - _ALIKE) * rows.var(axis=0) + _ALIKE * scale))
 
 
-def _policy(option: tuple[str, float, int], prior: Prior) -> Policy:
-    name, c1, n = option
-    if name == "r_gp_ucb":
-        return r_gp_ucb(prior, n, beta(c1))
-    return (tv_gp_ucb if name == "tv_gp_ucb" else gp_ucb)(prior, beta(c1))
+def _neighbours(panel: Panel, points: Array, drift: Drift, scale: float) -> Neighbours:
+    """Fit the kernel to what is left of the values without the places' means and deviations."""
+    apart = np.column_stack([points, _APART * np.arange(len(points))])
+    rows = panel.values[-_LATEST:]
+    rows = (rows - rows.mean(axis=0)) / _deviations(rows, scale)
+    common = ConstantKernel(0.7, (1e-4, 1e2)) * Matern(0.3, (1e-2, 1e2), nu=1.5)
+    own = ConstantKernel(0.3, (1e-4, 1e2)) * Matern(0.1 * _APART, "fixed", nu=1.5)
+    start = Prior(common + own, Forgetting(drift.epsilon), _NOISE_SHARE)
+    latest = Panel(panel.times[-_LATEST:], rows, apart)
+    kernel = fit(start, latest, learn="space", restarts=0).prior.space
+    assert isinstance(kernel, Kernel)
+    return Neighbours(kernel, kernel(apart))
 
 
-def _panel(times: Array, values: Array, points: Array | None) -> Panel:
-    """The panel to learn from: its complete rows where these are many, since they are cheap."""
-    complete = ~np.isnan(values).any(axis=1)
-    if complete.mean() >= _COMPLETE:
-        times, values = times[complete], values[complete]
-    return Panel(times, values, points)
-
-
-def _empirical(panel: Panel) -> Fit:
-    return empirical_prior(panel, noise_share=_NOISE_SHARE).fit
-
-
-def _empirical_prior(panels: Sequence[Panel]) -> Prior:
-    return empirical_prior(panels, noise_share=_NOISE_SHARE).prior
-
-
-def _over_points(panel: Panel) -> Fit:
-    """Fit a kernel over the points, of which the whole extent is 1."""
-    mean = np.nanmean(panel.values, axis=0)
-    signal = float(np.nanvar(panel.values - mean))
-    size = ConstantKernel(signal, (1e-3 * signal, 1e3 * signal))
-    kernel = size * Matern(0.3, (1e-3, 1e2), nu=1.5)
-    start = Prior(kernel, Forgetting(0.03), _NOISE_SHARE * signal, mean)
-    return fit(start, panel)
-
-
-def _variation(values: Array) -> float:
-    """Mean over the steps of the largest change of any place."""
-    changes = np.abs(np.diff(values, axis=0))
-    known = ~np.isnan(changes).all(axis=1)
-    if not known.any():
-        return float(np.nanmax(values) - np.nanmin(values))
-    return float(np.nanmax(changes[known], axis=1).mean())
+def _tuned(
+    panel: Panel, prior_of: Callable[[Sequence[Panel]], Prior], policies: Collection[str]
+) -> dict[str, Tuning]:
+    """Choose c1 of each policy asked for, and N along with R-GP-UCB's, by replay in folds."""
+    latest = Panel(panel.times[-_LATEST:], panel.values[-_LATEST:])
+    blocks = [n for n in BLOCKS if n <= len(latest.times) // _FOLDS] or BLOCKS[:1]
+    wanted = {"tv_gp_ucb" if name == "learning" else name for name in policies} & set(TUNABLE)
+    tried = [
+        Tuning(name, c1, n)
+        for name in sorted(wanted)
+        for c1 in EAGERNESS
+        for n in (blocks if name == "r_gp_ucb" else [0])
+    ]
+    if not tried:
+        return {}
+    regret = cross_validate(latest, [one.policy for one in tried], _FOLDS, prior_of).regret
+    best: dict[str, Tuning] = {}
+    for i in np.argsort(regret, kind="stable"):
+        best.setdefault(tried[i].name, tried[i])
+    if "tv_gp_ucb" in best:  # learning the drift is slow to replay, and explores alike
+        best["learning"] = replace(best["tv_gp_ucb"], name="learning")
+    return best

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
 
-from heliotrope.engines import Learn
 from heliotrope.environments import FiniteEpisode, Step, play
-from heliotrope.experiments.replays.lessons import Lesson, beta
-from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, rexp3, tv_gp_ucb, uniform
-
-Player: TypeAlias = Callable[[FiniteEpisode, int], Iterator[Step]]
+from heliotrope.experiments.replays.lessons import Lesson
+from heliotrope.policies import Policy, rexp3, uniform
 
 POLICIES: Mapping[str, str] = {
     "tv_gp_ucb": "TV-GP-UCB",
@@ -28,28 +23,17 @@ CHANCY = ("rexp3", "random")
 """Policies that draw lots, so that several seeds are played; the others do the same each time."""
 
 
-def player(policy: str, lesson: Lesson) -> Player:
-    """Return who plays a policy of this name."""
+def steps(policy: str, lesson: Lesson, episode: FiniteEpisode, seed: int) -> Iterator[Step]:
+    """Let the policy of this name track an episode."""
     if policy == "fixed":
-        return partial(_stay, lesson.fixed)
-    return lambda episode, seed: play(_policies(lesson, episode)[policy](), episode, seed)
+        return (episode.step(t, lesson.fixed) for t in episode.times.tolist())
+    return play(_policy(policy, lesson, episode), episode, seed)
 
 
-def _policies(lesson: Lesson, episode: FiniteEpisode) -> Mapping[str, Callable[[], Policy]]:
-    prior, places = lesson.prior, len(episode.domain)
-    betas = {policy: beta(c1) for policy, c1 in lesson.c1.items()}
-    batch = lesson.batch(episode.horizon, places)
-    return {
-        "tv_gp_ucb": lambda: tv_gp_ucb(prior, betas["tv_gp_ucb"]),
-        "learning": lambda: tv_gp_ucb(prior, betas["tv_gp_ucb"], learn=Learn()),
-        "r_gp_ucb": lambda: r_gp_ucb(prior, lesson.every, betas["r_gp_ucb"]),
-        "gp_ucb": lambda: gp_ucb(prior, betas["gp_ucb"]),
-        "rexp3": lambda: rexp3(lesson.low, lesson.high, batch),
-        "random": uniform,
-    }
-
-
-def _stay(index: int, episode: FiniteEpisode, _: int) -> Iterator[Step]:
-    """Always measure at one place."""
-    for t in episode.times.tolist():
-        yield episode.step(t, index)
+def _policy(name: str, lesson: Lesson, episode: FiniteEpisode) -> Policy:
+    if name == "random":
+        return uniform()
+    if name == "rexp3":
+        batch = lesson.batch(episode.horizon, len(episode.domain))
+        return rexp3(lesson.low, lesson.high, batch)
+    return lesson.tuned[name].policy(lesson.prior)

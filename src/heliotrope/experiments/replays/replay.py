@@ -1,141 +1,31 @@
-"""Learn from the first part of a log, let every policy track the rest, and say who did best."""
+"""Learn from the first part of a log, and let every policy track the rest."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from heliotrope.arrays import Array, as_number, as_whole
-from heliotrope.environments import FiniteEpisode, Table
+from heliotrope.arrays import Array, Indices, as_number, as_whole
+from heliotrope.environments import Table
 from heliotrope.errors import InputError
-from heliotrope.experiments.claims import compare
-from heliotrope.experiments.figures.measured import fingerprint
 from heliotrope.experiments.figures.protocol import trial_seed
 from heliotrope.experiments.replays.lessons import Lesson, learn
-from heliotrope.experiments.replays.players import CHANCY, POLICIES, player
+from heliotrope.experiments.replays.outcome import Replay
+from heliotrope.experiments.replays.players import CHANCY, POLICIES, steps
 from heliotrope.experiments.trials import run_trials
+from heliotrope.kernels import Tabulated
 from heliotrope.logs import Log
 
 _FEWEST = 10  # rows of either part
-_STRETCHES = 10  # of the test part, over which two policies are compared
-_CLEAR = 2.0  # standard errors over the stretches
-
-
-@dataclass(frozen=True)
-class ReplayRow:
-    """One step: the place that a policy chose at time ``t``, its value and the best there was."""
-
-    policy: str
-    seed: int
-    t: float
-    place: str
-    value: float
-    best: float
-    regret: float
-
-
-@dataclass(frozen=True)
-class Score:
-    """How a policy did: mean regret a step, with its standard error over stretches of the log.
-
-    ``share`` is the reward taken over the best possible (with costs the least possible over the
-    cost paid), None where values are not all positive; ``gain`` is the share of what there was to
-    gain over a random choice.
-    """
-
-    policy: str
-    regret: float
-    stderr: float
-    share: float | None
-    gain: float
-
-
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """A log replayed."""
-
-    log: Log
-    minimize: bool
-    trained: int
-    lesson: Lesson
-    episode: FiniteEpisode
-    filled: float
-    choices: Mapping[str, Array]
-    seeds: Sequence[int]
-
-    def rows(self) -> Iterator[ReplayRow]:
-        """Every step of every policy, values as the log has them."""
-        sign = -1.0 if self.minimize else 1.0
-        times = self.log.times[self.trained :].tolist()
-        best = self.episode.values.max(axis=1)
-        for policy, choices in self.choices.items():
-            for seed, chosen in zip(self.seeds, choices, strict=False):
-                values = self.episode.values[np.arange(len(chosen)), chosen]
-                for i, t in enumerate(times):
-                    yield ReplayRow(
-                        policy,
-                        seed,
-                        t,
-                        self.log.names[chosen[i]],
-                        sign * float(values[i]),
-                        sign * float(best[i]),
-                        float(best[i] - values[i]),
-                    )
-
-    def regrets(self, policy: str) -> Array:
-        """Regrets (T,) of a policy, averaged over its seeds."""
-        values = self.episode.values
-        chosen = self.choices[policy]
-        taken = values[np.arange(len(values)), chosen].mean(axis=0)
-        return np.asarray(values.max(axis=1) - taken)
-
-    @cached_property
-    def scores(self) -> list[Score]:
-        """Scores, the lowest regret first."""
-        return sorted((self._score(policy) for policy in self.choices), key=lambda s: s.regret)
-
-    @property
-    def best(self) -> str:
-        """Name of the policy of least regret."""
-        return self.scores[0].policy
-
-    @property
-    def tied(self) -> list[str]:
-        """Policies that the log cannot tell from the best."""
-        found = {
-            score.policy: compare(self._stretches(score.policy), self._stretches(self.best)).errors
-            for score in self.scores[1:]
-        }
-        return [policy for policy, errors in found.items() if not errors > _CLEAR]
-
-    def _score(self, policy: str) -> Score:
-        values, regret = self.episode.values, self.regrets(policy)
-        best, blind = values.max(axis=1), values.mean(axis=1)
-        taken = float((best - regret).sum())
-        stretches = self._stretches(policy)
-        return Score(
-            policy,
-            float(regret.mean()),
-            float(stretches.std(ddof=1) / np.sqrt(len(stretches))),
-            _share(taken, float(best.sum()), values, self.minimize),
-            1.0 - float(regret.sum()) / float((best - blind).sum()),
-        )
-
-    def _stretches(self, policy: str) -> Array:
-        parts = np.array_split(self.regrets(policy), min(_STRETCHES, len(self.episode.values)))
-        return np.array([part.mean() for part in parts])
-
-
-def _share(taken: float, best: float, values: Array, minimize: bool) -> float | None:
-    if minimize:
-        return best / taken if np.all(values < 0.0) else None
-    return taken / best if np.all(values > 0.0) else None
+_LARGEST = 1e45  # whose squares are far from overflow
 
 
 def replay(
@@ -151,6 +41,8 @@ def replay(
     tick: Callable[[int, int], object] | None = None,
 ) -> Replay:
     """Learn from the first ``train`` share of the rows, replay every policy on the rest.
+
+    Gaps of the test part are filled between their neighbours in time.
 
     Parameters
     ----------
@@ -169,37 +61,29 @@ def replay(
     tick
         Called with the number of finished replays, and how many there are.
 
-    Gaps of the test part are filled between their neighbours in time.
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from heliotrope.logs import log_of
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal([3.0, 0.0], size=(30, 2)), columns=["a", "b"])
+    >>> done = replay(log_of(table), policies=["fixed", "random"], seeds=2, jobs=1)
+    >>> done.best, len(list(done.rows()))
+    ('fixed', 36)
     """
-    names = _checked(policies)
+    if not isinstance(log, Log):
+        raise InputError("a log", type(log).__name__, "Make one with read_log or log_of.")
+    names, cut = _names(policies), _cut(log, as_number(train, "train"))
+    count, seed = as_whole(seeds, "seeds", least=1), as_whole(seed, "seed", least=0)
     rewards = -log.values if minimize else log.values
-    cut = _cut(log, as_number(train, "train"))
     _check_training(log, rewards[:cut])
-    lesson = learn(log.times[:cut], rewards[:cut], log.points)
-    times = log.times[cut:] - log.times[cut] + 1.0
-    table = Table(_known(rewards, cut), times, log.points)
-    count = as_whole(seeds, "seeds", least=1)
-    work = _Work(table, lesson, names, count, as_whole(seed, "seed", least=0))
-    with TemporaryDirectory() if out is None else nullcontext(out) as folder:
-        results = run_trials(
-            work.trial,
-            len(work.jobs),
-            folder=folder,
-            settings=work.settings(fingerprint(rewards), cut),
-            jobs=jobs,
-            tick=None if tick is None else lambda done: tick(done, len(work.jobs)),
-        )
-    choices = {
-        name: np.array(
-            [
-                found["index"]
-                for found, (one, _) in zip(results, work.jobs, strict=True)
-                if one == name
-            ]
-        )
-        for name in names
-    }
-    return Replay(log, minimize, cut, lesson, table.episode(), table.filled, choices, range(count))
+    with threadpool_limits(1):  # whose number the rounding, and so what is kept, depends on
+        lesson = learn(log.times[:cut], rewards[:cut], log.points, names)
+    filled = Table(rewards, log.times).values[cut:]
+    work = _Work(Table(filled, log.times[cut:] - log.times[cut] + 1.0), lesson, names, count, seed)
+    choices = work.choices(out, jobs, tick)
+    share = float(np.isnan(rewards[cut:]).mean())
+    return Replay(log, minimize, cut, lesson, filled, share, choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,48 +96,77 @@ class _Work:
     seeds: int
     seed: int
 
-    @property
-    def jobs(self) -> list[tuple[str, int]]:
-        """Policy and number of the seed of each trial."""
-        return [
-            (policy, number)
-            for policy in self.policies
-            for number in range(self.seeds if policy in CHANCY else 1)
-        ]
+    @cached_property
+    def trials(self) -> list[tuple[str, int]]:
+        """Policy, and which of its runs: first of all policies, so that more may follow."""
+        first = [(policy, 0) for policy in self.policies]
+        chancy = [policy for policy in self.policies if policy in CHANCY]
+        return first + [(policy, run) for run in range(1, self.seeds) for policy in chancy]
 
-    def trial(self, number: int) -> dict[str, Array]:
+    def choices(
+        self,
+        out: str | os.PathLike[str] | None,
+        jobs: int,
+        tick: Callable[[int, int], object] | None,
+    ) -> dict[str, Indices]:
+        """The places (seeds, T) that each policy chose."""
+        count = len(self.trials)
+        with TemporaryDirectory() if out is None else nullcontext(out) as folder:
+            results = run_trials(
+                self.trial,
+                count,
+                folder=folder,
+                settings=self.settings(),
+                jobs=jobs,
+                tick=None if tick is None else lambda done: tick(done, count),
+            )
+        found: dict[str, list[Indices]] = {policy: [] for policy in self.policies}
+        for (policy, _), result in zip(self.trials, results, strict=True):
+            found[policy].append(result["places"])
+        return {policy: np.array(places) for policy, places in found.items()}
+
+    def trial(self, number: int) -> dict[str, Indices]:
         """The places that one policy chose."""
-        policy, repetition = self.jobs[number]
-        steps = player(policy, self.lesson)(self.table.episode(), trial_seed(self.seed, repetition))
-        return {"index": np.array([step.index for step in steps])}
+        policy, run = self.trials[number]
+        played = steps(policy, self.lesson, self.table.episode(), trial_seed(self.seed, run))
+        return {"places": np.array([step.index for step in played])}
 
-    def settings(self, data: str, cut: int) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
         """Everything that a trial depends on but its number."""
+        prior = self.lesson.prior
+        assert isinstance(prior.space, Tabulated)
         return {
-            "data": data,
-            "train": cut,
-            "jobs": [list(job) for job in self.jobs],
+            "policies": list(self.policies),
             "seed": self.seed,
-            "epsilon": self.lesson.epsilon,
-            "noise": self.lesson.prior.noise,
-            "space": str(self.lesson.prior.space),
-            "N": self.lesson.every,
-            "c1": dict(self.lesson.c1),
+            "test": _digest(self.table.times, self.table.values),
+            "prior": _digest(prior.space.K, np.asarray(prior.mean), np.array(prior.noise)),
+            "epsilon": self.lesson.drift.epsilon,
+            "tuned": {name: asdict(tuning) for name, tuning in self.lesson.tuned.items()},
+            "rexp3": [self.lesson.low, self.lesson.high, self.lesson.variation],
         }
 
 
-def _checked(policies: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(policies))
-    unknown = [name for name in names if name not in POLICIES]
-    if unknown or not names:
+def _digest(*arrays: Array) -> str:
+    """A short name of arrays' content, every bit of it."""
+    content = hashlib.sha256()
+    for array in arrays:
+        content.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()[:16]
+
+
+def _names(policies: Sequence[str]) -> tuple[str, ...]:
+    """The policies asked for, each once, in the order of ``POLICIES``."""
+    asked = [policies] if isinstance(policies, str) else list(policies)
+    unknown = [f"{name!r}" for name in asked if name not in POLICIES]
+    if unknown or not asked:
         raise InputError(f"policies among {', '.join(POLICIES)}", ", ".join(unknown) or "none")
-    return names
+    return tuple(name for name in POLICIES if name in asked)
 
 
 def _cut(log: Log, train: float) -> int:
     rows = len(log.times)
     if not 0.0 < train < 1.0:
-        raise InputError("train, a share between 0 and 1", f"{train:g}")
+        raise InputError("train to be a share between 0 and 1", f"{train:g}")
     cut = round(train * rows)
     if cut < _FEWEST or rows - cut < _FEWEST:
         raise InputError(
@@ -263,24 +176,17 @@ def _cut(log: Log, train: float) -> int:
     return cut
 
 
-def _check_training(log: Log, rewards: Array) -> None:
-    seen = ~np.isnan(rewards)
-    unseen = np.flatnonzero(~seen.any(axis=0))
+def _check_training(log: Log, training: Array) -> None:
+    """Refuse rows from which no prior can be learned."""
+    unseen = np.flatnonzero(np.isnan(training).all(axis=0))
     if len(unseen):
         names = ", ".join(repr(log.names[i]) for i in unseen[:5])
         raise InputError(
-            "a value of every place in the training part",
-            f"none of {names}",
+            "a value of every place among the rows to learn from",
+            f"none of {names}{', ...' if len(unseen) > 5 else ''}",
             "Remove the place, or train on more.",
         )
-    if all(np.ptp(column[here]) == 0.0 for column, here in zip(rewards.T, seen.T, strict=True)):
-        raise InputError("a training part in which values change", "constant columns")
-
-
-def _known(rewards: Array, cut: int) -> Array:
-    """The test part; a place that is never measured in it keeps its last value before."""
-    test = rewards[cut:].copy()
-    for i in np.flatnonzero(np.isnan(test).all(axis=0)):
-        column = rewards[:cut, i]
-        test[:, i] = column[~np.isnan(column)][-1]
-    return test
+    low, high = float(np.nanmin(training)), float(np.nanmax(training))
+    if low < high and not 1.0 / _LARGEST < high - low < _LARGEST:
+        expected = f"values that differ by more than {1.0 / _LARGEST:g} and less than {_LARGEST:g}"
+        raise InputError(expected, f"{low:g} to {high:g}", "Count them in another unit.")
