@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from heliotrope.choosing import LogBeta as LogBeta
     from heliotrope.choosing import RBeta as RBeta
     from heliotrope.choosing import TVBeta as TVBeta
+    from heliotrope.client import connect as connect
     from heliotrope.domains import Box as Box
     from heliotrope.domains import Finite as Finite
     from heliotrope.domains import grid as grid
@@ -29,26 +30,41 @@ if TYPE_CHECKING:
     from heliotrope.priors import Forgetting as Forgetting
     from heliotrope.priors import Prior as Prior
     from heliotrope.priors import Static as Static
+    from heliotrope.spaces import Boolean as Boolean
+    from heliotrope.spaces import Categorical as Categorical
+    from heliotrope.spaces import Integer as Integer
+    from heliotrope.spaces import Options as Options
+    from heliotrope.spaces import Real as Real
+    from heliotrope.spaces import SearchSpace as SearchSpace
+    from heliotrope.study import Study as Study
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Belief": "policies",
+    "Boolean": "spaces",
     "Box": "domains",
+    "Categorical": "spaces",
     "ConstantBeta": "choosing",
     "Finite": "domains",
     "Forgetting": "priors",
     "HeliotropeError": "errors",
+    "Integer": "spaces",
     "Learn": "engines",
     "LogBeta": "choosing",
     "Optimizer": "optimizer",
+    "Options": "spaces",
     "Prior": "priors",
     "RBeta": "choosing",
+    "Real": "spaces",
+    "SearchSpace": "spaces",
     "Static": "priors",
+    "Study": "study",
     "Suggestion": "history",
     "TVBeta": "choosing",
     "Tabulated": "kernels",
     "UCB": "choosing",
+    "connect": "client",
     "gp_ucb": "policies",
     "grid": "domains",
     "r_gp_ucb": "policies",

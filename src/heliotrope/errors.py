@@ -77,6 +77,10 @@ class ConflictError(HeliotropeError):
     """Events meant to follow one that is not the last any more: somebody else wrote."""
 
 
+class ServiceError(HeliotropeError):
+    """A service that cannot be reached, fails, wants a token, or answers what makes no sense."""
+
+
 @contextmanager
 def located(field: str) -> Iterator[None]:
     """Say of an error that the block raises in which field it lies, from the outside inwards."""

@@ -1,0 +1,135 @@
+"""Synced commits a second, alone and shared by 16 clients; reading a long log."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Lock
+from time import perf_counter, process_time
+
+import numpy as np
+
+from benchmarks.report import Finding
+from heliotrope.storage import Append, GroupCommit, Store, open_store
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from postgres import server
+
+CLIENTS = 16
+ALONE = 300  # commits
+SHARED = 150  # appends a client
+LOG = 100_000  # events
+Clients = Callable[[Store, GroupCommit], Callable[[int], None]]
+BODY = {"kind": "told", "id": "0123456789abcdef", "y": 0.123456789, "t": 1234.5, "x": [0.25, 0.75]}
+
+
+def findings() -> Iterator[Finding]:
+    with _stores() as stores:
+        for name, store in stores.items():
+            alone, sync = _alone(store)
+            yield Finding(
+                f"{name}: one client, one event a commit: at least 50 a second",
+                f"{1 / alone:.0f}; {1e3 * alone:.2f} ms, where a bare sync takes {1e3 * sync:.2f}",
+                alone < 0.02,
+            )
+            least = 600.0 if name == "SQLite" else 2.0 / alone
+            yield _shared(f"{name}: 16 clients, a study each", store, _own_studies, alone, least)
+            yield _shared(f"{name}: 16 clients of one study", store, _one_study, alone, least)
+            yield _reading(name, store)
+
+
+@contextmanager
+def _stores() -> Iterator[dict[str, Store]]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server(fsync=True) as postgres,
+        closing(open_store(f"sqlite:///{folder}/store.db")) as sqlite,
+        closing(open_store(postgres.new_place())) as remote,
+    ):
+        yield {"SQLite": sqlite, "PostgreSQL": remote}
+
+
+def _alone(store: Store) -> tuple[float, float]:
+    """Median seconds of an append that nobody shares, and of a bare sync, in turns."""
+    uid = store.create("alone", BODY, at=0.0)
+    seconds = np.zeros((ALONE, 2))
+    with tempfile.TemporaryFile(buffering=0) as file:
+        for step in range(ALONE):
+            started = perf_counter()
+            store.append([Append(uid, step + 1, [BODY])])
+            appended = perf_counter()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            seconds[step] = appended - started, perf_counter() - appended
+    alone, sync = np.median(seconds, axis=0)
+    return float(alone), float(sync)
+
+
+def _own_studies(store: Store, group: GroupCommit) -> Callable[[int], None]:
+    uids = [store.create(f"client {number}", BODY, at=0.0) for number in range(CLIENTS)]
+
+    def run(client: int) -> None:
+        for after in range(1, SHARED + 1):
+            group.submit(Append(uids[client], after, [BODY])).result()
+
+    return run
+
+
+def _one_study(store: Store, group: GroupCommit) -> Callable[[int], None]:
+    """Each append follows the one before it, whose result it need not wait for."""
+    uid = store.create("shared", BODY, at=0.0)
+    lock, submitted = Lock(), [Future[int]()]
+    submitted[0].set_result(1)
+
+    def run(_: int) -> None:
+        for _ in range(SHARED):
+            with lock:
+                append = Append(uid, len(submitted), [BODY])
+                submitted.append(group.submit(append, follows=submitted[-1]))
+                mine = submitted[-1]
+            mine.result()
+
+    return run
+
+
+def _shared(claim: str, store: Store, prepare: Clients, alone: float, least: float) -> Finding:
+    """Clients that each wait for their event to be on disk before they send the next."""
+    with closing(GroupCommit(store)) as group, ThreadPoolExecutor(CLIENTS) as pool:
+        run = prepare(store, group)
+        started = perf_counter()
+        list(pool.map(run, range(CLIENTS)))
+        rate = CLIENTS * SHARED / (perf_counter() - started)
+    return Finding(
+        f"{claim}: at least {least:.0f} synced events a second",
+        f"{rate:.0f}, {rate * alone:.1f} times one client alone",
+        rate >= least,
+    )
+
+
+def _reading(name: str, store: Store) -> Finding:
+    uid = store.create("long", BODY, at=0.0)
+    store.append([Append(uid, 1, [BODY] * (LOG - 1))])
+    texts = [json.dumps(BODY)] * LOG
+    reading = _cpu(lambda: store.events(uid))
+    parsing = _cpu(lambda: [json.loads(text) for text in texts])
+    return Finding(
+        f"{name}: {LOG:,} events read and verified within 1 s of CPU",
+        f"{reading:.2f} s, {reading / parsing:.1f} times json.loads of their bodies",
+        reading < 1.0,
+    )
+
+
+def _cpu(call: Callable[[], object]) -> float:
+    """Least seconds of five calls, whatever else the machine does."""
+    seconds = []
+    for _ in range(5):
+        started = process_time()
+        call()
+        seconds.append(process_time() - started)
+    return min(seconds)

