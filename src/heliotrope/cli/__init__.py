@@ -11,10 +11,13 @@ from heliotrope.cli.bounds import bounds
 from heliotrope.cli.demo import demo
 from heliotrope.cli.replay import replay
 from heliotrope.cli.reproduce import reproduce
+from heliotrope.cli.serve import serve
+from heliotrope.cli.study import app as study
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, reproduce, replay, bounds):
+for command in (demo, reproduce, replay, bounds, serve):
     app.command()(command)
+app.add_typer(study, name="study")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,47 @@
+"""The command ``heliotrope serve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from heliotrope.cli.console import errors_as_messages
+from heliotrope.errors import InputError
+
+
+def serve(
+    store: Annotated[
+        str, typer.Option(envvar="HELIOTROPE_STORE", help="sqlite:///file.db or postgresql://...")
+    ] = "sqlite:///heliotrope.db",
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Its port; 0 is any.")] = 8765,
+    token_file: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Tokens of clients, one a line.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name of the service; may be repeated.")
+    ] = None,
+    demo: Annotated[bool, typer.Option(help="Whether clients may start demo studies.")] = True,
+) -> None:
+    """Serve the studies of a store over HTTP, to clients and to a browser."""
+    with errors_as_messages():
+        running, settings = _service()
+        tokens = () if token_file is None else settings.read_tokens(token_file)
+        hosts = settings.checked_hosts(host, allow_host or [], tokens)
+        wanted = settings.Settings(store, tokens, hosts, demo)
+        running.serve(wanted, host, port, workers=workers, token_file=token_file)
+
+
+def _service() -> tuple[ModuleType, ModuleType]:
+    """What is needed beyond the package, and slow to load."""
+    try:
+        from heliotrope.service import running, settings
+    except ImportError as error:
+        raise InputError(
+            "the packages that the service needs", str(error), "pip install 'heliotrope[service]'"
+        ) from error
+    return running, settings

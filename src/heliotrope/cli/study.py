@@ -1,0 +1,250 @@
+"""The commands ``heliotrope study ...``: studies from the shell.
+
+Whatever is printed is JSON in one line, for scripts; on a terminal ``list`` and ``show`` print
+tables.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from heliotrope.cli.console import errors_as_messages
+from heliotrope.cli.places import DEFAULT, studies_at
+from heliotrope.errors import InputError
+
+if TYPE_CHECKING:
+    from heliotrope.storage import StudyInfo
+
+app = typer.Typer(no_args_is_help=True, help="Use studies, in a store or at a service.")
+
+Name = Annotated[str, typer.Argument(help="The study's name.")]
+Id = Annotated[str, typer.Argument(help="The id that ask gave.")]
+At = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="HELIOTROPE_STORE",
+        help="A store (sqlite:///..., postgresql://...) or a service (http://..., https://...).",
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="The token of a service; else $HELIOTROPE_TOKEN."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON also on a terminal.")]
+
+
+class Kind(StrEnum):
+    """What an export is written as."""
+
+    csv = "csv"
+    json = "json"
+
+
+@app.command()
+def create(
+    name: Name,
+    space: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file of them.")
+    ] = None,
+    options: Annotated[
+        str | None, typer.Option(help="Names with commas between them, or a list as JSON.")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Kind and parameters, or a file of them.")
+    ] = None,
+    minimize: Annotated[
+        bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
+    ] = False,
+    clock: Annotated[
+        str | None, typer.Option(help="Unit of wall time, such as 10min; else asks are counted.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Where its random choices come from.")] = 0,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Begin a study of parameters (--space) or of named options (--options)."""
+    form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
+    with errors_as_messages():
+        from heliotrope.study import Setup  # slow to load
+
+        if space is not None:
+            form["space"] = _read(space, "--space")
+        if options is not None:
+            form["options"] = _names(options)
+        if policy is not None:
+            form["policy"] = _read(policy, "--policy")
+        if clock is not None:
+            form["clock"] = {"kind": "wall", "unit": clock}
+        setup = Setup.from_json(form)
+        with studies_at(at, token_file, make=True) as studies:
+            studies.create_from(name, setup)
+    _print({"created": name})
+
+
+@app.command()
+def ask(
+    name: Name,
+    t: Annotated[float | None, typer.Option(help="Its time; by default now.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The same key again gives the same open ask.")
+    ] = None,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Suggest what to measure now: {"id", "t", "params"} or {"id", "t", "option"}."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        made = studies.open(name).ask(t, key=key)
+    _print(made.to_json())
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # or -1.5 would be one
+def tell(
+    name: Name,
+    id: Id,
+    value: Annotated[float, typer.Argument(help="What was measured.")],
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Take a result; the same again is accepted, another value for it is refused."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        studies.open(name).tell(id, value)
+    _print({"told": id})
+
+
+@app.command()
+def cancel(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+    """Give up an ask whose measurement failed."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        studies.open(name).cancel(id)
+    _print({"cancelled": id})
+
+
+@app.command()
+def show(
+    name: Name, as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None
+) -> None:
+    """Show what is best now, how fast it drifts, and what is open."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        summary = studies.open(name).summary()
+    _print(summary, None if as_json else _facts(summary))
+
+
+@app.command("list")
+def list_studies(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+    """List the studies."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        found = studies.studies()
+    _print([asdict(info) for info in found], None if as_json else _listed(found))
+
+
+@app.command()
+def export(
+    name: Name,
+    kind: Annotated[Kind, typer.Option(help="What to write.")] = Kind.csv,
+    out: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="A file to write, instead of printing.")
+    ] = None,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Print or write all results."""
+    with errors_as_messages():
+        with studies_at(at, token_file) as studies:
+            text = studies.open(name).export(kind.value)
+        if out is not None:
+            out.write_text(text, encoding="utf-8", newline="")
+    typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether to.")] = False,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Remove a study with all its events."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        study = studies.open(name)
+        if not yes:
+            typer.confirm(f"Remove {name} with all its events?", abort=True, err=True)
+        study.delete()
+    _print({"deleted": name})
+
+
+def _read(text: str, option: str) -> Any:
+    """What an option says as JSON, or the file that it names."""
+    try:
+        return json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"JSON, or a file of it, for {option}", str(error)) from error
+
+
+def _names(text: str) -> Any:
+    if text.lstrip().startswith("["):
+        return _read(text, "--options")
+    return [name.strip() for name in text.split(",")]
+
+
+def _print(data: object, table: Table | None = None) -> None:
+    """Print JSON; on a terminal the table, if there is one."""
+    console = Console()
+    if table is not None and console.is_terminal:
+        console.print(table)
+    else:
+        typer.echo(json.dumps(data))
+
+
+def _listed(found: list[StudyInfo]) -> Table:
+    table = Table()
+    for heading in ("study", "created", "last event"):
+        table.add_column(heading)
+    table.add_column("events", justify="right")
+    for info in found:
+        table.add_row(info.name, _when(info.created), _when(info.updated), f"{info.events:,}")
+    return table
+
+
+def _facts(summary: dict[str, Any]) -> Table:
+    best, waiting = summary["best"], summary["open"]
+    facts = {
+        "created": _when(summary["created"]),
+        "time now": f"{summary['t']:.6g}",
+        "told": f"{summary['told']:,} of {summary['asked']:,} asked",
+        "best now": "unknown" if best is None else _place(best),
+        "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
+        "drift": summary["drift"]["words"],
+        "open": "\n".join(f"{ask['id']}: {_place(ask)}" for ask in waiting),
+    }
+    table = Table(title=Text(summary["name"]), show_header=False)
+    for fact, words in facts.items():
+        table.add_row(fact, Text(words))  # names may look like markup
+    return table
+
+
+def _place(chosen: dict[str, Any]) -> str:
+    """An option, or parameters with their values."""
+    if "option" in chosen:
+        return str(chosen["option"])
+    return ", ".join(f"{name} {_number(value)}" for name, value in chosen["params"].items())
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).isoformat(" ", "seconds")

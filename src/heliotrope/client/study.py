@@ -1,0 +1,156 @@
+"""A study that a service holds."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import httpx
+
+from heliotrope.arrays import as_number, as_whole
+from heliotrope.client.link import Link
+from heliotrope.client.refusals import understood
+from heliotrope.errors import ServiceError
+from heliotrope.storage import Event
+from heliotrope.study import Ask, Setup
+from heliotrope.study.study import as_value
+
+_PAGE = 1_000  # events in one answer
+
+
+class RemoteStudy:
+    """What :class:`heliotrope.Study` is, at a service: the same methods, results and errors.
+
+    Several threads may use it at a time. It goes by the study's name: if the study is deleted and
+    another one is created under its name, asks go to that one.
+    """
+
+    def __init__(self, link: Link, summary: Mapping[str, Any]) -> None:
+        self._link = link
+        with understood():
+            self._name, self._setup = str(summary["name"]), summary["setup"]
+
+    @property
+    def name(self) -> str:
+        """What the study is called."""
+        return self._name
+
+    @cached_property
+    def setup(self) -> Setup:
+        """What it was created with."""
+        with understood():
+            return Setup.from_json(self._setup)
+
+    # ---- changing it
+
+    def ask(self, t: float | None = None, *, key: str | None = None) -> Ask:
+        """Suggest what to measure now. The same ``key`` again gives the same open ask."""
+        return _as_ask(self._post("ask", _wish(t, key)))
+
+    def tell(self, id: str, value: float) -> None:
+        """Take a result; the same again is accepted, another value for it is refused."""
+        self._post("tell", _result(id, value))
+
+    def tell_and_ask(
+        self, id: str, value: float, t: float | None = None, *, key: str | None = None
+    ) -> Ask:
+        """Tell a result and ask for the next in one go."""
+        answer = self._post("tell", {**_result(id, value), "ask": _wish(t, key)})
+        with understood():
+            return _as_ask(answer["ask"])
+
+    def cancel(self, id: str) -> None:
+        """Give up an ask whose measurement failed; again is accepted."""
+        self._post("cancel", {"id": id})
+
+    def delete(self) -> None:
+        """Remove the study with all its events."""
+        reply = self._link.send("DELETE", self._path())
+        if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
+            reply.text()
+
+    # ---- reading it
+
+    def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The log, or what came after an event."""
+        after = as_whole(after, "after", least=0)
+        most = None if limit is None else as_whole(limit, "limit", least=0)
+        found: list[Event] = []
+        last = after + 1
+        while after < last and (most is None or len(found) < most):
+            left = _PAGE if most is None else min(_PAGE, most - len(found))
+            page, last = self._page(after, left)
+            found += page
+            after = page[-1].seq if page else last
+        return found
+
+    def open_asks(self) -> list[Ask]:
+        """Asks that wait for their results."""
+        summary = self.summary()
+        with understood():
+            return [_as_ask(form) for form in summary["open"]]
+
+    def belief(self, t: float | None = None) -> dict[str, Any]:
+        """What is believed at a time, by default now, as JSON has it; also of the past."""
+        return self._get("/belief", None if t is None else {"t": as_number(t, "t")})
+
+    def summary(self) -> dict[str, Any]:
+        """The setup, the counts, the best now, the drift in words, as JSON has it."""
+        return self._get("")
+
+    def track(self) -> dict[str, Any]:
+        """Rewards over time with what was chosen, and how the best has moved."""
+        return self._get("/track")
+
+    def export(self, kind: str = "csv") -> str:
+        """All results as CSV or JSON."""
+        return self._link.send("GET", self._path("/export"), params={"kind": str(kind)}).text()
+
+    # ---- the machinery
+
+    def _path(self, rest: str = "") -> str:
+        return f"studies/{self._name}{rest}"
+
+    def _get(self, rest: str, params: Mapping[str, float] | None = None) -> dict[str, Any]:
+        return _as_object(self._link.send("GET", self._path(rest), params=params).data())
+
+    def _post(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return _as_object(self._link.send("POST", self._path(f"/{verb}"), body).data())
+
+    def _page(self, after: int, limit: int) -> tuple[list[Event], int]:
+        """Some events, and the number of the last one that there is."""
+        answer = self._get("/events", {"after": after, "limit": limit})
+        with understood():
+            found, last = [_as_event(dict(form)) for form in answer["events"]], int(answer["last"])
+        if any(event.seq <= after for event in found):
+            raise ServiceError(f"events after {after}", "earlier ones")
+        return found, last
+
+
+def _wish(t: float | None, key: str | None) -> dict[str, Any]:
+    """What an ask says; with a key of its own it may be sent again."""
+    wish: dict[str, Any] = {"key": uuid.uuid4().hex if key is None else key}
+    return wish if t is None else {**wish, "t": as_number(t, "t")}
+
+
+def _result(id: str, value: float) -> dict[str, Any]:
+    return {"id": id, "value": as_value(value)}
+
+
+def _as_object(answer: object) -> dict[str, Any]:
+    with understood():
+        if not isinstance(answer, dict):
+            raise TypeError("no object")
+        return answer
+
+
+def _as_ask(form: Mapping[str, Any]) -> Ask:
+    with understood():
+        chosen = {key: form[key] for key in ("params", "option") if key in form}
+        return Ask(form["id"], form["t"], **chosen)
+
+
+def _as_event(form: dict[str, Any]) -> Event:
+    return Event(form.pop("seq"), form.pop("at"), form)

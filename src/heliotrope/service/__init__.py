@@ -1,0 +1,9 @@
+"""Studies over HTTP: JSON in and out, locked by default.
+
+``heliotrope serve`` runs it; :func:`create_app` is the application for a server of one's own.
+"""
+
+from heliotrope.service.app import create_app
+from heliotrope.service.settings import Limits, Settings
+
+__all__ = ["Limits", "Settings", "create_app"]

@@ -1,0 +1,81 @@
+"""The JSON of requests, read strictly: what two readers could understand differently is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from math import isfinite
+from typing import Any, NoReturn
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from heliotrope.service.refusals import Refusal
+
+_SURROGATE = rb"\ud"  # begins half a character, which is no text without its other half
+
+
+class StrictRoute(APIRoute):
+    """A route whose body is read by :func:`loads`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, given such a request."""
+        handler = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await handler(_StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        return loads(await self.body())
+
+
+def loads(body: bytes) -> Any:
+    """Read JSON in UTF-8: no key twice in an object, no NaN, no number beyond the floats.
+
+    Examples
+    --------
+    >>> loads(b'{"value": 1.5}')
+    {'value': 1.5}
+    """
+    try:
+        read = _decoder.decode(body.decode())
+        if _SURROGATE in body.lower():
+            json.dumps(read, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise _refusal("text in UTF-8", "something else") from None
+    except RecursionError:
+        raise _refusal("JSON", "brackets too deep in each other") from None
+    except json.JSONDecodeError as error:
+        raise _refusal("JSON", f"{error.msg.lower()} at character {error.pos}") from None
+    except ValueError:  # an integer of more digits than Python reads
+        raise _refusal("numbers of a size below 1e100", "a longer one") from None
+    return read
+
+
+def _refusal(expected: str, got: str) -> Refusal:
+    return Refusal(422, "json", f"expected {expected}; got {got}.", "body")
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise _refusal("keys that differ", "one twice in an object")
+    return read
+
+
+def _constant(name: str) -> NoReturn:
+    raise _refusal("finite numbers", name)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise _refusal("finite numbers", text[:40])
+    return number
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_float)

@@ -1,0 +1,80 @@
+"""Studies that the service drives itself, for people to watch: two hills that wander."""
+
+from __future__ import annotations
+
+import secrets
+from threading import Event, Lock, Thread
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Box
+from heliotrope.environments import Episode, Function
+from heliotrope.errors import HeliotropeError
+from heliotrope.service.refusals import LimitError, log
+from heliotrope.service.studies import Studies
+from heliotrope.study import Study
+
+STEPS = 300
+_PAUSE = 0.2  # seconds between two steps
+_NOISE = 0.01
+_SPACE = {name: {"type": "real", "low": 0.0, "high": 1.0} for name in ("x", "y")}
+
+
+class Demos:
+    """Threads that ask and tell, each for some hundred steps."""
+
+    def __init__(self, studies: Studies, most: int, pause: float = _PAUSE) -> None:
+        self._studies, self._most, self._pause = studies, most, pause
+        self._threads: set[Thread] = set()
+        self._lock, self._stop = Lock(), Event()
+
+    def start(self) -> str:
+        """Begin a study, and return its name; LimitError."""
+        with self._lock:
+            self._threads = {thread for thread in self._threads if thread.is_alive()}
+            if len(self._threads) >= self._most:
+                raise LimitError(f"at most {self._most} demos at a time", "one more")
+            name = f"demo-{secrets.token_hex(3)}"
+            self._studies.create(name, {"space": _SPACE})
+            thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)
+            self._threads.add(thread)
+            thread.start()
+        return name
+
+    def close(self) -> None:
+        """Have all of them stop, and wait until they have."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _drive(self, name: str) -> None:
+        world = Function(Box([0.0, 0.0], [1.0, 1.0]), hills, _NOISE)
+        episode = world.episode(STEPS, seed=0)
+        try:
+            for _ in range(STEPS):
+                self._studies.use(name, lambda study: _step(study, episode))
+                if self._stop.wait(self._pause):
+                    return
+        except HeliotropeError as error:  # somebody deleted it, say
+            log.info("%s ends: %s", name, error)
+
+
+def hills(x: Array, t: float) -> float:
+    """Two hills on their ways round the unit square, of which now one is higher, now the other."""
+    phase = 2.0 * np.pi * t / 200.0
+    height = 0.5 + 0.4 * np.sin(0.7 * phase)
+    first = 0.5 + 0.35 * np.array([np.cos(phase), np.sin(phase)])
+    second = 0.5 - 0.35 * np.array([np.sin(0.6 * phase), np.cos(0.6 * phase)])
+    return float(height * _hill(x - first) + (1.0 - height) * _hill(x - second))
+
+
+def _hill(distance: Array) -> float:
+    return float(np.exp(-(distance @ distance) / 0.05))
+
+
+def _step(study: Study, episode: Episode) -> None:
+    ask = study.ask()
+    assert ask.params is not None
+    x = np.array([ask.params[name] for name in _SPACE])
+    study.tell(ask.id, episode.measure(ask.t, x))

@@ -1,0 +1,119 @@
+"""Errors as answers: a status, and JSON with a code, a sentence and the field at fault."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from heliotrope import errors
+from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.spaces.checks import shown
+
+log = logging.getLogger("heliotrope.service")
+
+
+class Refusal(HTTPException):
+    """A request that is not let through to the studies."""
+
+    def __init__(self, status: int, code: str, message: str, field: str = "") -> None:
+        super().__init__(status, message)
+        self.code, self.field = code, field
+
+
+class LimitError(HeliotropeError):
+    """Too much of something; what is there already stays as it is."""
+
+
+_STATUS: Mapping[type[HeliotropeError], int] = {
+    errors.UnknownStudyError: 404,
+    errors.UnknownSuggestionError: 404,
+    errors.StudyExistsError: 409,
+    errors.ClosedSuggestionError: 409,
+    errors.ConflictError: 409,
+    errors.NoBeliefError: 409,
+    errors.InputError: 422,
+    LimitError: 429,
+}
+_NAMED = (errors.UnknownStudyError, errors.StudyExistsError)  # by the name in the request
+_BROKEN = 503  # the store's or our own fault: the log says more than the client is told
+_CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Have every error answered in the same form."""
+    app.add_exception_handler(HeliotropeError, _of_package)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, _of_validation)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, _of_http)  # type: ignore[arg-type]
+    app.add_exception_handler(Exception, _of_us)
+
+
+def answer(
+    status: int,
+    code: str,
+    message: str,
+    field: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """An error as a response."""
+    content = {"error": {"code": code, "message": message, "field": field}}
+    return JSONResponse(content, status, headers)
+
+
+def code_of(kind: type[HeliotropeError]) -> str:
+    """The code of an error.
+
+    Examples
+    --------
+    >>> code_of(errors.UnknownStudyError)
+    'unknown_study'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Error")).lower()
+
+
+def refusal_of(error: HeliotropeError) -> JSONResponse:
+    """An error of the package as a response."""
+    for kind, status in _STATUS.items():
+        if isinstance(error, kind):
+            if isinstance(error, _NAMED):
+                error.field = error.field or "name"
+            return answer(status, code_of(type(error)), str(error), error.field)
+    log.error("%s: %s", type(error).__name__, error)
+    return answer(_BROKEN, code_of(type(error)), "The store of the service cannot be used.")
+
+
+async def _of_package(_: Request, error: HeliotropeError) -> JSONResponse:
+    return refusal_of(error)
+
+
+async def _of_validation(_: Request, error: RequestValidationError) -> JSONResponse:
+    return refusal_of(as_input_error(error.errors()[0]))
+
+
+async def _of_http(_: Request, error: HTTPException) -> JSONResponse:
+    if isinstance(error, Refusal):
+        return answer(error.status_code, error.code, error.detail, error.field)
+    code = _CODES.get(error.status_code, "refused")
+    return answer(error.status_code, code, error.detail, headers=error.headers)
+
+
+async def _of_us(_: Request, __: Exception) -> JSONResponse:
+    return answer(500, "internal", "The service failed; its log says why.")
+
+
+def as_input_error(found: Mapping[str, Any]) -> InputError:
+    """What Pydantic found, in the words of the package."""
+    where, *path = found["loc"]
+    field = ".".join(str(part) for part in path)
+    if found["type"] == "missing":
+        return InputError("a value", "none", "", field or str(where))
+    if found["type"] == "extra_forbidden":
+        return InputError("no such key", shown(field), "", field)
+    expected = found["msg"].removeprefix("Input should be ")
+    return InputError(expected, shown(found["input"]), "", field)

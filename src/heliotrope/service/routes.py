@@ -1,0 +1,160 @@
+"""The routes below /api, each a line or two around a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, TypeAlias
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from heliotrope.service import schemas
+from heliotrope.service.demos import Demos
+from heliotrope.service.metrics import Metrics
+from heliotrope.service.refusals import Refusal
+from heliotrope.service.studies import Studies
+from heliotrope.service.watching import Watch, as_json
+
+Name: TypeAlias = Annotated[str, Path(description="The study.")]
+Number: TypeAlias = Annotated[int, Query(ge=0, le=2**53, description="The event before.")]
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=1_000, description="At most so many.")]
+
+_MEDIA = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+_STREAM = "text/event-stream"
+
+
+class Api:
+    """What can be done with the studies of a store."""
+
+    def __init__(
+        self, studies: Studies, watch: Watch, demos: Demos | None, metrics: Metrics
+    ) -> None:
+        self._studies, self._watch, self._demos, self._metrics = studies, watch, demos, metrics
+
+    def add_to(self, router: APIRouter) -> None:
+        """All routes, with what they answer."""
+        one = "/api/studies/{name}"
+        _add(router, "POST", "/api/studies", self.create, 201, schemas.Summary, 409, 413, 415, 429)
+        _add(router, "GET", "/api/studies", self.list, 200, schemas.Listing)
+        _add(router, "GET", one, self.summary, 200, schemas.Summary, 404)
+        _add(router, "DELETE", one, self.delete, 204, None, 404)
+        _add(router, "POST", f"{one}/ask", self.ask, 200, schemas.Ask, 404, 409, 413, 415)
+        _add(router, "POST", f"{one}/tell", self.tell, 200, schemas.Told, 404, 409, 413, 415)
+        _add(
+            router, "POST", f"{one}/cancel", self.cancel, 200, schemas.Cancelled, 404, 409, 413, 415
+        )
+        _add(router, "GET", f"{one}/belief", self.belief, 200, schemas.Belief, 404)
+        _add(router, "GET", f"{one}/track", self.track, 200, schemas.Track, 404)
+        _add(router, "GET", f"{one}/events", self.events, 200, schemas.Events, 404, 429)
+        _add(router, "GET", f"{one}/export", self.export, 200, None, 404)
+        _add(router, "POST", "/api/demo", self.demo, 201, schemas.Started, 415, 429)
+
+    def create(self, body: schemas.NewStudy) -> Response:
+        """Begin a study."""
+        return JSONResponse(self._studies.create(body.name, body.setup()).summary(), 201)
+
+    def list(self, after: str = "", limit: Limit = 100) -> Response:
+        """Studies in the order of their names, those beyond the name ``after``."""
+        found = self._studies.page(after, limit)
+        following = found[-1].name if len(found) == limit else None
+        return JSONResponse({"studies": [asdict(info) for info in found], "next": following})
+
+    def summary(self, name: Name) -> Response:
+        """A study at a glance: what it is, how far it got, what is best now."""
+        return JSONResponse(self._studies.use(name, lambda study: study.summary()))
+
+    def delete(self, name: Name) -> Response:
+        """Remove a study with all its events."""
+        self._studies.delete(name)
+        return Response(status_code=204)
+
+    def ask(self, name: Name, body: schemas.AskFor) -> Response:
+        """Say what to measure now; the same key again gives the same open ask."""
+        ask = self._studies.use(name, lambda study: study.ask(body.t, key=body.key))
+        self._metrics.asks.inc()
+        return JSONResponse(ask.to_json())
+
+    def tell(self, name: Name, body: schemas.Tell) -> Response:
+        """Take a result; the same again is accepted. With an ask: say what to measure next."""
+        if body.ask is None:
+            self._studies.use(name, lambda study: study.tell(body.id, body.value))
+            answer: dict[str, Any] = {"told": body.id}
+        else:
+            t, key = body.ask.t, body.ask.key
+            ask = self._studies.use(
+                name, lambda study: study.tell_and_ask(body.id, body.value, t, key=key)
+            )
+            self._metrics.asks.inc()
+            answer = {"told": body.id, "ask": ask.to_json()}
+        self._metrics.tells.inc()
+        return JSONResponse(answer)
+
+    def cancel(self, name: Name, body: schemas.Cancel) -> Response:
+        """Give up an ask whose measurement failed."""
+        self._studies.use(name, lambda study: study.cancel(body.id))
+        return JSONResponse({"cancelled": body.id})
+
+    def belief(
+        self, name: Name, t: Annotated[float | None, Query(description="Now if not given.")] = None
+    ) -> Response:
+        """What is believed at a time, now or in the past, of all there is to choose from."""
+        return JSONResponse(self._studies.use(name, lambda study: study.belief(t)))
+
+    def track(self, name: Name) -> Response:
+        """Results over time, and where the best was."""
+        return JSONResponse(self._studies.use(name, lambda study: study.track()))
+
+    def events(
+        self,
+        request: Request,
+        name: Name,
+        after: Number = 0,
+        limit: Limit = 100,
+        last_event_id: Annotated[int | None, Header(ge=0, le=2**53)] = None,
+    ) -> Response:
+        """The log beyond an event; as server-sent events also what comes, as it comes."""
+        info = self._studies.find(name)
+        start = after if last_event_id is None else last_event_id
+        if _STREAM in request.headers.get("accept", ""):
+            self._watch.check_room()
+            return StreamingResponse(self._watch.stream(info.uid, start), media_type=_STREAM)
+        found = [as_json(event) for event in self._studies.events(info.uid, start, limit)]
+        return JSONResponse({"events": found, "last": max(info.events, start + len(found))})
+
+    def export(self, name: Name, kind: Literal["csv", "json"] = "csv") -> Response:
+        """All asks with their results, to download."""
+        text = self._studies.use(name, lambda study: study.export(kind))
+        headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+        return Response(text, media_type=_MEDIA[kind], headers=headers)
+
+    def demo(self) -> Response:
+        """Begin a study that the service itself drives for a while."""
+        if self._demos is None:
+            raise Refusal(403, "no_demo", "This service was started without demos.")
+        return JSONResponse({"name": self._demos.start()}, 201)
+
+
+def _add(
+    router: APIRouter,
+    method: str,
+    path: str,
+    endpoint: Callable[..., Response],
+    status: int,
+    model: type | None,
+    *refusals: int,
+) -> None:
+    """Add a route and its description; any may be refused for its token, its site, its values."""
+    responses: dict[int | str, dict[str, Any]] = {
+        code: {"model": schemas.Problem} for code in (401, 403, 422, *refusals)
+    }
+    if model is not None:
+        responses[status] = {"model": model}
+    router.add_api_route(
+        path,
+        endpoint,
+        methods=[method],
+        status_code=status,
+        response_model=None,
+        responses=responses,
+    )

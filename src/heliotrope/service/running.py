@@ -1,0 +1,42 @@
+"""The service on uvicorn, in one process or several."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import uvicorn
+
+from heliotrope.errors import InputError
+from heliotrope.service.settings import Settings, hand_on
+from heliotrope.storage import open_store
+
+_PATIENCE = 5  # seconds for streams to end when the service stops
+_SLOW_START = 120  # seconds that a worker may take on a busy machine before it is started anew
+
+
+def serve(
+    settings: Settings, host: str, port: int, *, workers: int = 1, token_file: Path | None = None
+) -> None:
+    """Serve until a signal comes; what was acknowledged by then is on disk."""
+    if workers > 1 and settings.store == "memory:":
+        raise InputError("a store that processes can share", "memory:", "Use one worker.")
+    open_store(settings.store).close()  # says what is wrong before any worker is started
+    hand_on(settings, token_file)
+    with tempfile.TemporaryDirectory(prefix="heliotrope-") as folder:
+        if workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        uvicorn.run(
+            "heliotrope.service.app:from_parent",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=_PATIENCE,
+            timeout_worker_healthcheck=_SLOW_START,
+        )

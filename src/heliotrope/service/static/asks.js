@@ -1,0 +1,49 @@
+// Open asks, to be told or cancelled by hand. Rows stay as they are, so that typing is not disturbed.
+
+import { call, pathOf } from "./api.js";
+import { button, byId, element } from "./dom.js";
+import { guarded } from "./messages.js";
+import { choice, plural } from "./words.js";
+
+const SHOWN = 20;
+
+/** A function that shows a list of open asks of a study. */
+export function askList(name, onChange) {
+  const rows = new Map();
+  return (asks, clock) => {
+    const shown = asks.slice(0, SHOWN);
+    const ids = new Set(shown.map((ask) => ask.id));
+    for (const [id, row] of rows) {
+      if (!ids.has(id)) { row.remove(); rows.delete(id); }
+    }
+    for (const ask of shown) {
+      if (!rows.has(ask.id)) {
+        rows.set(ask.id, askRow(name, ask, clock, onChange));
+        byId("asks").append(rows.get(ask.id));
+      }
+    }
+    byId("no-asks").hidden = asks.length > 0;
+    byId("more-asks").hidden = asks.length <= SHOWN;
+    byId("more-asks").textContent = `And ${plural(asks.length - SHOWN, "more open ask")}.`;
+  };
+}
+
+function askRow(name, ask, clock, onChange) {
+  const what = choice(ask);
+  const field = element("input", {
+    type: "number", step: "any", required: true, placeholder: "value", "aria-label": `Value measured at ${what}`,
+  });
+  const tell = async () => {
+    await call("POST", `${pathOf(name)}/tell`, { id: ask.id, value: field.valueAsNumber });
+    byId("ask").focus(); // the row goes, and the focus with it
+    onChange();
+  };
+  const cancel = async () => {
+    await call("POST", `${pathOf(name)}/cancel`, { id: ask.id });
+    onChange();
+  };
+  const form = element("form", { onsubmit: guarded(tell) }, field,
+    element("button", { className: "primary" }, "Tell"), button("Cancel", guarded(cancel)));
+  return element("li", { "data-ask": ask.id },
+    element("div", {}, what), element("div", { className: "faint" }, clock.label(ask.t)), form);
+}

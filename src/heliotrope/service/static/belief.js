@@ -1,0 +1,207 @@
+// The belief as a figure: a heat map, a band, ranked options, or slices.
+
+import { faded, palette, plain, shortened } from "./charts.js";
+import { namedScale, scaleOf } from "./scales.js";
+import { Z95, interval, number } from "./words.js";
+
+const RANKED = 30; // options shown, the best first
+const RECENT = 60; // chosen points shown
+
+/** The figure of a belief, or null if there is none to draw.
+ *
+ * study: {setup, results, epsilon, deviation}; look: {isDeviation, isNarrow, limit}.
+ */
+export function beliefFigure(belief, study, look) {
+  const draw = { map: mapFigure, band: bandFigure, options: rankedFigure, slices: slicesFigure }[belief.view];
+  return draw ? draw(belief, study, look) : null;
+}
+
+/** What the figure shows, in a sentence. */
+export function beliefWords({ view, options, slices }, { isDeviation, limit }) {
+  if (view === "map") {
+    const shown = isDeviation ? "standard deviation of the belief: dark is sure" : "believed value";
+    return `Colour: ${shown}. Dots: what was chosen, fading as it gets stale. Star: the best.`;
+  }
+  if (view === "band") return "Line: believed value, with its 95 % band. Dots: results, fading as they get stale.";
+  if (view === "options") {
+    const some = options.length > RANKED ? `The best ${RANKED} of ${options.length}. ` : "";
+    return `${some}Dot: believed value. Bar: where it lies with a probability of 95 %.`;
+  }
+  if (view === "slices") {
+    const some = slices.length > limit ? `The first ${limit} of ${slices.length}. ` : "";
+    return `${some}Each parameter varied alone, the others where the best is; with 95 % bands.`;
+  }
+  return "";
+}
+
+/** Results up to a time, the latest ones, with how much of each is still fresh. */
+function remembered({ results, epsilon }, t) {
+  const past = results.filter((one) => one.t <= t).slice(-RECENT);
+  const rho = Math.sqrt(1 - (epsilon ?? 0.01));
+  return past.map((one) => ({ ...one, fresh: 0.12 + 0.88 * rho ** (t - one.t) }));
+}
+
+function mapFigure(belief, study, { isDeviation, isNarrow }) {
+  const [across, up] = belief.parameters.map((name) => scaleOf(name, study.setup.space[name]));
+  const [a, b] = belief.parameters;
+  const chosen = remembered(study, belief.t);
+  const shown = isDeviation ? "standard deviation" : "believed value";
+  const heat = {
+    type: "heatmap",
+    x: belief.values[0].map(across.place),
+    y: belief.values[1].map(up.place),
+    z: isDeviation ? belief.std : belief.mean,
+    ...colourRange(study, isDeviation),
+    colorscale: "Cividis",
+    zsmooth: across.isDiscrete || up.isDiscrete ? false : "best",
+    colorbar: colourBar(shown, isNarrow),
+    hovertemplate: `${plain(a)} %{x:.4g}<br>${plain(b)} %{y:.4g}<br>${shown} %{z:.4g}<extra></extra>`,
+  };
+  const dots = {
+    type: "scatter",
+    mode: "markers",
+    cliponaxis: false,
+    x: chosen.map((one) => across.place(one.params[a])),
+    y: chosen.map((one) => up.place(one.params[b])),
+    customdata: chosen.map((one) => [one.t, one.value]),
+    marker: { size: 8, color: "#ffffff", opacity: chosen.map((one) => one.fresh), line: { color: "#1b1b1b", width: 1 } },
+    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{customdata[1]:.4g}<extra></extra>",
+  };
+  const star = {
+    type: "scatter",
+    mode: "markers",
+    cliponaxis: false,
+    x: [across.place(belief.best.params[a])],
+    y: [up.place(belief.best.params[b])],
+    marker: { symbol: "star", size: 20, color: "#e8590c", line: { color: "#ffffff", width: 1.5 } },
+    hovertemplate: `best: ${plain(a)} %{x:.4g}, ${plain(b)} %{y:.4g}<extra></extra>`,
+  };
+  const flat = { showgrid: false, ticks: "outside" };
+  return {
+    traces: [heat, dots, star],
+    layout: { xaxis: { ...across.axis, ...flat }, yaxis: { ...up.axis, ...flat } },
+    label: `Heat map: ${shown} over ${a} and ${b}; the star is the best.`,
+  };
+}
+
+/** The same colours at all times, so that a replay shows what rose and what fell. */
+function colourRange({ results, deviation }, isDeviation) {
+  if (isDeviation) return { zmin: 0, zmax: deviation };
+  const values = results.map((one) => one.value);
+  const [zmin, zmax] = [Math.min(...values), Math.max(...values)];
+  return zmin < zmax ? { zmin, zmax } : {};
+}
+
+function colourBar(text, isNarrow) {
+  const bar = { thickness: 12, outlinewidth: 0, title: { text, side: isNarrow ? "top" : "right" } };
+  return isNarrow ? { ...bar, orientation: "h", y: -0.22, yanchor: "top" } : bar;
+}
+
+function bandFigure(belief, study) {
+  const colours = palette();
+  const name = belief.parameter;
+  const scale = scaleOf(name, study.setup.space[name]);
+  const chosen = remembered(study, belief.t);
+  const dots = {
+    type: "scatter",
+    mode: "markers",
+    x: chosen.map((one) => scale.place(one.params[name])),
+    y: chosen.map((one) => one.value),
+    customdata: chosen.map((one) => one.t),
+    marker: { size: 7, color: colours.ink, opacity: chosen.map((one) => one.fresh) },
+    hovertemplate: "chosen at %{customdata:.6g}<br>value %{y:.4g}<extra></extra>",
+  };
+  const best = scale.place(belief.best.params[name]);
+  return {
+    traces: [...bandTraces(belief, scale, colours), dots],
+    layout: {
+      xaxis: scale.axis,
+      yaxis: { title: { text: "value" } },
+      shapes: [upright(best, colours)],
+    },
+    label: `Believed value over ${name}; the best is at ${number(best)}.`,
+  };
+}
+
+const upright = (x, colours, axis = "") => ({
+  type: "line", x0: x, x1: x, xref: `x${axis}`, yref: `y${axis} domain`, y0: 0, y1: 1,
+  line: { color: colours.orange, width: 1.5, dash: "dash" },
+});
+
+/** The 95 % band and the mean over one parameter; dots with error bars where it is not a number. */
+function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "") {
+  const on = { type: "scatter", x: values.map(scale.place), xaxis: `x${axis}`, yaxis: `y${axis}` };
+  const hovertemplate = `${plain(parameter)} %{x:.4g}<br>believed %{y:.4g}<extra></extra>`;
+  if (scale.isDiscrete) {
+    const array = std.map((one) => Z95 * one);
+    const error_y = { type: "data", array, color: colours.blue, thickness: 1.5 };
+    return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "believed %{y:.4g}<extra></extra>" }];
+  }
+  const edges = mean.map((m, i) => interval({ mean: m, std: std[i] }));
+  const edge = { ...on, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
+  return [
+    { ...edge, y: edges.map(([low]) => low) },
+    { ...edge, y: edges.map(([, high]) => high), fill: "tonexty", fillcolor: faded(colours.blue, 0.2) },
+    { ...on, y: mean, mode: "lines", line: { color: colours.blue, width: 2 }, hovertemplate },
+  ];
+}
+
+function rankedFigure(belief, { setup }, { isNarrow }) {
+  const colours = palette();
+  const sign = setup.direction === "minimize" ? 1 : -1;
+  const ranked = [...belief.options].sort((one, other) => sign * (one.mean - other.mean)).slice(0, RANKED).reverse();
+  const scale = namedScale(ranked.map((one) => one.option), undefined, isNarrow ? 14 : 28);
+  const places = ranked.map((_, i) => i);
+  const bars = {
+    type: "bar",
+    orientation: "h",
+    y: places,
+    base: ranked.map((one) => interval(one)[0]),
+    x: ranked.map((one) => 2 * Z95 * one.std),
+    marker: { color: ranked.map((one) => faded(isBest(one) ? colours.orange : colours.blue, 0.35)) },
+    width: 0.6,
+    hoverinfo: "skip",
+  };
+  const dots = {
+    type: "scatter",
+    mode: "markers",
+    x: ranked.map((one) => one.mean),
+    y: places,
+    customdata: ranked.map((one) => [plain(shortened(one.option, 60)), ...interval(one)]),
+    marker: { size: 10, color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)) },
+    hovertemplate: "%{customdata[0]}<br>believed %{x:.4g}<br>95 %: %{customdata[1]:.4g} to %{customdata[2]:.4g}<extra></extra>",
+  };
+  function isBest(one) { return one.option === belief.best.option; }
+  return {
+    traces: [bars, dots],
+    layout: { xaxis: { title: { text: "value" } }, yaxis: { ...scale.axis, showgrid: false } },
+    label: `Options, the best first: ${ranked.slice(-3).reverse().map((one) => one.option).join(", ")}.`,
+    height: Math.max(260, 80 + 34 * ranked.length),
+  };
+}
+
+function slicesFigure(belief, { setup }, { isNarrow, limit }) {
+  const colours = palette();
+  const slices = belief.slices.slice(0, limit);
+  const columns = isNarrow ? 1 : 2;
+  const rows = Math.ceil(slices.length / columns);
+  const traces = [];
+  const layout = { grid: { rows, columns, pattern: "independent", xgap: 0.16, ygap: isNarrow ? 0.42 : 0.36 }, shapes: [] };
+  slices.forEach((slice, i) => {
+    const axis = i === 0 ? "" : String(i + 1);
+    const scale = scaleOf(slice.parameter, setup.space[slice.parameter]);
+    traces.push(...bandTraces(slice, scale, colours, axis));
+    layout[`xaxis${axis}`] = { ...scale.axis };
+    layout[`yaxis${axis}`] = {
+      ...(i > 0 && { matches: "y" }),
+      ...(i % columns === 0 && { title: { text: "value" } }),
+    };
+    layout.shapes.push(upright(scale.place(belief.best.params[slice.parameter]), colours, axis));
+  });
+  return {
+    traces,
+    layout,
+    label: `Slices through the best, one for each parameter: ${slices.map((slice) => slice.parameter).join(", ")}.`,
+    height: 60 + 200 * rows,
+  };
+}

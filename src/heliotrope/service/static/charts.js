@@ -1,0 +1,101 @@
+// The plotting library in the page's own look: its themes, its fonts, its manners.
+
+const MARGIN = { l: 56, r: 12, t: 12, b: 48 };
+const isTouch = matchMedia("(pointer: coarse)");
+
+let library = null;
+
+/** The library, fetched when the first picture is drawn. */
+function plotly() {
+  library ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = "/static/plotly.min.js";
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => reject(new Error("The plotting library did not load."));
+    document.head.append(script);
+  });
+  return library;
+}
+
+/** A text that the library shows as it is: it would read markup and templates in it. */
+export const plain = (text) =>
+  String(text).replace(/[&<>%]/g, (sign) => `&#${sign.codePointAt(0)};`);
+
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/** The colours of the present theme by their names in the style sheet. */
+export function palette() {
+  const probe = document.body.appendChild(document.createElement("i"));
+  const read = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const names = ["card", "ink", "faint", "line", "blue", "orange"];
+  const colours = Object.fromEntries(names.map((name) => [name, read(name)]));
+  probe.remove();
+  return colours;
+}
+
+/** The same colour, see-through. */
+export const faded = (rgb, alpha) => rgb.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
+
+/** Draw a figure {traces, layout, label, height?}; the picture before it is changed, not replaced. */
+export async function draw(plot, { traces, layout, label, height }) {
+  const library = await plotly();
+  plot.style.height = height ? `${height}px` : "";
+  plot.querySelector(":scope > .faint")?.remove();
+  describe(plot, label, true);
+  const config = { displayModeBar: false, responsive: true };
+  await library.react(plot, traces, dressed(layout), config);
+}
+
+/** Words in the place of a picture. */
+export async function drawNothing(plot, words) {
+  if (plot.data) (await plotly()).purge(plot);
+  const text = document.createElement("p");
+  text.className = "faint";
+  text.textContent = words;
+  plot.style.height = "";
+  plot.replaceChildren(text);
+  describe(plot, words, false);
+}
+
+function describe(plot, label, isPicture) {
+  plot.setAttribute("aria-label", label);
+  for (const save of document.querySelectorAll(`[data-pictures="${plot.id}"] [data-format]`)) {
+    save.disabled = !isPicture;
+  }
+}
+
+export async function savePicture(plot, format, filename) {
+  const { clientWidth: width, clientHeight: height } = plot;
+  await (await plotly()).downloadImage(plot, { format, filename, width, height, scale: 2 });
+}
+
+function dressed(layout) {
+  const colours = palette();
+  const axis = {
+    color: colours.faint,
+    gridcolor: colours.line,
+    linecolor: colours.line,
+    zeroline: false,
+    automargin: true,
+    fixedrange: isTouch.matches, // a finger that drags scrolls the page
+  };
+  const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name));
+  return {
+    autosize: true,
+    margin: MARGIN,
+    paper_bgcolor: colours.card,
+    plot_bgcolor: colours.card,
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colours.ink },
+    hoverlabel: { align: "left", bgcolor: colours.card, bordercolor: colours.line, font: { color: colours.ink } },
+    hovermode: "closest",
+    dragmode: isTouch.matches ? false : "zoom",
+    showlegend: false,
+    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: colours.faint } },
+    uirevision: "kept", // a zoom outlives an update
+    ...layout,
+    ...Object.fromEntries(axes.map(([name, own]) => [name, { ...axis, ...own }])),
+  };
+}

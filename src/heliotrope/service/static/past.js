@@ -1,0 +1,105 @@
+// What came in, and how the best moved, over time.
+
+import { faded, palette, plain, shortened } from "./charts.js";
+import { namedScale, scaleOf, varying } from "./scales.js";
+import { choice, interval } from "./words.js";
+
+const GAP = 0.16; // between rows, as a share of a row with its gap
+
+/** Results over time, with the believed best and its 95 % band. */
+export function rewardsFigure({ results, best }, clock) {
+  const colours = palette();
+  const times = best.map((one) => clock.at(one.t));
+  const edge = { type: "scatter", mode: "lines", x: times, line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+  return {
+    traces: [
+      { ...edge, y: best.map((one) => interval(one)[0]) },
+      { ...edge, y: best.map((one) => interval(one)[1]), fill: "tonexty", fillcolor: faded(colours.orange, 0.2) },
+      {
+        type: "scatter",
+        mode: "lines",
+        name: "believed best, 95 %",
+        x: times,
+        y: best.map((one) => one.mean),
+        line: { color: colours.orange, width: 2 },
+        hovertemplate: "best believed %{y:.4g}<extra></extra>",
+      },
+      {
+        type: "scatter",
+        mode: "markers",
+        name: "results",
+        x: results.map((one) => clock.at(one.t)),
+        y: results.map((one) => one.value),
+        customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choice(one), 80))]),
+        marker: { color: colours.blue, size: 7, opacity: 0.75 },
+        hovertemplate: "%{customdata[0]}<br>value %{y:.4g}<br>%{customdata[1]}<extra></extra>",
+      },
+    ],
+    layout: {
+      showlegend: true,
+      margin: { l: 56, r: 12, t: 32, b: 48 },
+      xaxis: clock.axis,
+      yaxis: { title: { text: "value" } },
+    },
+    label: `${results.length} results over time, with the believed best.`,
+  };
+}
+
+/** Where the best was believed to be, over time, among what was chosen. */
+export function movesFigure(track, setup, clock, { limit, isNarrow }) {
+  if (setup.options) return rows([optionRow(track, isNarrow)], track, clock);
+  const names = varying(setup.space).slice(0, limit);
+  return rows(names.map((name) => parameterRow(name, setup.space[name])), track, clock);
+}
+
+function optionRow({ best }, isNarrow) {
+  const names = [...new Set(best.map((one) => one.option))].sort().reverse();
+  const scale = namedScale(names, undefined, isNarrow ? 12 : 20);
+  return { ...scale, isDiscrete: true, of: (one) => one.option };
+}
+
+const parameterRow = (name, parameter) => ({ ...scaleOf(name, parameter), of: (one) => one.params[name] });
+
+function rows(scales, { results, best }, clock) {
+  const colours = palette();
+  const share = 1 / (scales.length - GAP); // of a row and the gap below it
+  const layout = { showlegend: true, margin: { l: 56, r: 12, t: 32, b: 48 } };
+  const traces = scales.flatMap((scale, i) => {
+    const axis = i === 0 ? "" : String(i + 1);
+    const top = 1 - i * share;
+    layout[`yaxis${axis}`] = { ...scale.axis, domain: [top - (1 - GAP) * share, top] };
+    const on = { type: "scatter", yaxis: `y${axis}`, showlegend: i === 0 };
+    return [
+      {
+        ...on,
+        mode: "markers",
+        cliponaxis: false,
+        name: "chosen",
+        x: results.map((one) => clock.at(one.t)),
+        y: results.map((one) => scale.place(scale.of(one)) ?? null),
+        marker: { color: colours.blue, size: 5, opacity: 0.45 },
+        hoverinfo: "skip",
+      },
+      {
+        ...on,
+        mode: "lines+markers",
+        cliponaxis: false,
+        name: "believed best",
+        x: best.map((one) => clock.at(one.t)),
+        y: best.map((one) => scale.place(scale.of(one))),
+        customdata: best.map((one) => [plain(clock.label(one.t)), plain(shortened(choice(one), 80))]),
+        line: { color: colours.orange, width: 2, shape: scale.isDiscrete ? "hv" : "linear" },
+        marker: { size: 4 },
+        hovertemplate: "%{customdata[0]}<br>best: %{customdata[1]}<extra></extra>",
+      },
+    ];
+  });
+  const bottom = scales.length === 1 ? "y" : `y${scales.length}`;
+  layout.xaxis = { ...clock.axis, anchor: bottom };
+  return {
+    traces,
+    layout,
+    label: "Where the best was believed to be, over time.",
+    height: scales.length > 2 ? 60 + 140 * scales.length : undefined,
+  };
+}

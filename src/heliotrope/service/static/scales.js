@@ -1,0 +1,36 @@
+// Where values lie on an axis: numbers as they are, choices side by side.
+
+import { plain, shortened } from "./charts.js";
+
+/** The parameters that can take more than one value, by name. */
+export function varying(space) {
+  return Object.keys(space).filter((name) => {
+    const { type, choices, low, high } = space[name];
+    return type === "boolean" || (type === "categorical" ? choices.length > 1 : low < high);
+  });
+}
+
+/** {place(value), axis, isDiscrete} of one parameter. */
+export function scaleOf(name, parameter) {
+  const title = { text: plain(shortened(name, 40)) };
+  const choices = parameter.type === "boolean" ? [false, true] : parameter.choices;
+  if (choices) return { isDiscrete: true, ...namedScale(choices.map(String), title) };
+  const type = parameter.scale === "log" ? "log" : "linear";
+  const range = [parameter.low, parameter.high].map(type === "log" ? Math.log10 : Number);
+  return { isDiscrete: false, place: (value) => value, axis: { title, type, range } };
+}
+
+/** Names at 0, 1, 2, ... of an axis. */
+export function namedScale(names, title, longest = 16) {
+  const places = new Map(names.map((name, i) => [name, i]));
+  return {
+    place: (value) => places.get(String(value)),
+    axis: {
+      title,
+      type: "linear",
+      tickvals: names.map((_, i) => i),
+      ticktext: names.map((name) => plain(shortened(name, longest))),
+      range: [-0.6, names.length - 0.4],
+    },
+  };
+}

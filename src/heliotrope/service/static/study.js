@@ -1,0 +1,219 @@
+// The page of a study: reads the server, shows what it says, and follows its events.
+
+import { call, get, pathOf, request } from "./api.js";
+import { askList } from "./asks.js";
+import { beliefFigure, beliefWords } from "./belief.js";
+import { draw, drawNothing, savePicture } from "./charts.js";
+import { button, byId, saveFile } from "./dom.js";
+import { follow } from "./events.js";
+import { guarded, showError, showState } from "./messages.js";
+import { movesFigure, rewardsFigure } from "./past.js";
+import { paced } from "./refresh.js";
+import { timeSlider } from "./replay.js";
+import { varying } from "./scales.js";
+import { showSummary } from "./summary.js";
+import { clockOf } from "./words.js";
+
+const FEW = 8; // parameters drawn unless all are wished for
+const TICK = 20_000; // ms between looks at a study whose time passes by itself
+const UNTOLD = "Nothing was told yet.";
+const NO_BELIEF = "This policy holds no belief.";
+const narrow = matchMedia("(max-width: 40rem)");
+const name = decodeURIComponent(location.pathname.split("/")[2]);
+const api = pathOf(name);
+
+const study = { summary: null, belief: null, track: { results: [], best: [] }, first: null };
+const look = { isDeviation: false, limit: FEW, isNarrow: narrow.matches };
+let at = null; // the past time that is shown, null for now
+let moving = new AbortController();
+
+// ---- reading
+
+async function loadPresent() {
+  const [summary, belief] = await Promise.all([get(api), at === null ? get(`${api}/belief`) : null]);
+  study.summary = summary;
+  if (belief && at === null) study.belief = belief;
+  study.first ??= await firstTime();
+}
+
+/** The time of the first ask. */
+async function firstTime() {
+  const { events } = await get(`${api}/events?limit=2`);
+  return events.find((event) => event.kind === "asked")?.t ?? null;
+}
+
+/** Show the belief of another time; only the latest wish counts. */
+async function moveTo(t) {
+  at = t;
+  moving.abort();
+  moving = new AbortController();
+  try {
+    study.belief = await get(`${api}/belief${t === null ? "" : `?t=${t}`}`, moving.signal);
+    await showBelief();
+  } catch (error) {
+    showError(error);
+  }
+}
+
+// ---- showing
+
+const setSpan = timeSlider(moveTo);
+const showAsks = askList(name, () => refresh(true));
+
+async function showPresent() {
+  const { summary, belief, first } = study;
+  const clock = clockOf(summary);
+  byId("content").hidden = false;
+  showSummary(summary);
+  showAsks(summary.open, clock);
+  const canReplay = first !== null && belief.view !== "none";
+  setSpan({ first: first ?? 0, last: canReplay ? summary.t : first ?? 0, clock });
+  showAllButton(summary.setup);
+  await showBelief();
+}
+
+function showAllButton({ space }) {
+  const count = space ? varying(space).length : 0;
+  byId("all-parameters").hidden = count <= FEW;
+  byId("all-parameters").firstElementChild.textContent =
+    look.limit === FEW ? `Draw all ${count} parameters` : `Draw ${FEW} parameters`;
+}
+
+async function showBelief() {
+  const { summary: { setup, drift, model, told, ...summary }, track, belief } = study;
+  const clock = clockOf({ setup, ...summary });
+  const shown = { setup, results: track.results, epsilon: drift.epsilon, deviation: Math.sqrt(model.variance) };
+  const figure = told ? beliefFigure(belief, shown, look) : null;
+  byId("belief-title").textContent = at === null ? "Belief now" : `Belief at ${clock.label(belief.t)}`;
+  byId("sureness").hidden = !figure || belief.view !== "map";
+  byId("belief-words").textContent = figure ? beliefWords(belief, look) : "";
+  await (figure ? draw(byId("belief"), figure) : drawNothing(byId("belief"), told ? NO_BELIEF : UNTOLD));
+}
+
+async function showPast() {
+  const { summary, track } = study;
+  const clock = clockOf(summary);
+  const why = track.results.length ? NO_BELIEF : UNTOLD;
+  await (track.results.length
+    ? draw(byId("rewards"), rewardsFigure(track, clock))
+    : drawNothing(byId("rewards"), why));
+  await (track.best.length
+    ? draw(byId("moves"), movesFigure(track, summary.setup, clock, look))
+    : drawNothing(byId("moves"), why));
+}
+
+// Two loops: the past takes the server longer than the present, which should not wait for it.
+const refreshPresent = paced(attempt(async () => {
+  await loadPresent();
+  await showPresent();
+}));
+const refreshPast = paced(attempt(async () => {
+  study.track = await get(`${api}/track`);
+  if (!study.summary) await loadPresent();
+  await showPast();
+  await showBelief();
+}));
+
+function refresh(isUrgent = false) {
+  refreshPresent(isUrgent);
+  refreshPast(isUrgent);
+}
+
+const redraw = attempt(async () => {
+  if (!study.summary) return;
+  await showPresent();
+  await showPast();
+});
+
+/** Work that shows what goes wrong; a server out of reach is what the state says. */
+function attempt(work) {
+  return async () => {
+    try {
+      await work();
+    } catch (error) {
+      if (error.status === 404) showGone();
+      else if (error.code !== "unreachable") showError(error);
+    }
+  };
+}
+
+function showGone() {
+  showState("gone");
+  byId("content").hidden = true;
+  for (const control of document.querySelectorAll("main > .head button")) control.disabled = true;
+  byId("about").textContent = "There is no study of this name, or it was deleted.";
+}
+
+// ---- doing
+
+async function ask() {
+  const made = await call("POST", `${api}/ask`, {});
+  study.summary.open.push(made);
+  showAsks(study.summary.open, clockOf(study.summary));
+  document.querySelector(`[data-ask="${CSS.escape(made.id)}"] input`)?.focus();
+  refresh(true);
+}
+
+async function exportAs(kind) {
+  const response = await request("GET", `${api}/export?kind=${kind}`);
+  saveFile(await response.blob(), `${name}.${kind}`);
+}
+
+async function confirmDelete() {
+  byId("confirm-words").textContent = `“${name}” and all its results cannot be brought back.`;
+  const dialog = byId("confirm");
+  dialog.returnValue = "cancel";
+  dialog.showModal();
+  await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+  if (dialog.returnValue !== "delete") return;
+  await call("DELETE", api);
+  location.assign("/");
+}
+
+function addPictureButtons() {
+  for (const tools of document.querySelectorAll("[data-pictures]")) {
+    const id = tools.dataset.pictures;
+    for (const format of ["png", "svg"]) {
+      const save = () => savePicture(byId(id), format, `${name}-${id}`);
+      const label = `Save this picture as ${format.toUpperCase()}`;
+      tools.append(button(format.toUpperCase(), guarded(save),
+        { className: "quiet", disabled: true, "aria-label": label, "data-format": format }));
+    }
+  }
+}
+
+function addListeners() {
+  byId("ask").addEventListener("click", guarded(ask));
+  byId("delete").addEventListener("click", guarded(confirmDelete));
+  for (const control of document.querySelectorAll("[data-export]")) {
+    control.addEventListener("click", guarded(() => exportAs(control.dataset.export)));
+  }
+  byId("sureness").addEventListener("click", (event) => {
+    look.isDeviation = !look.isDeviation;
+    event.currentTarget.setAttribute("aria-pressed", look.isDeviation);
+    redraw();
+  });
+  byId("all-parameters").firstElementChild.addEventListener("click", () => {
+    look.limit = look.limit === FEW ? Infinity : FEW;
+    redraw();
+  });
+  document.addEventListener("themechange", redraw);
+  narrow.addEventListener("change", () => { look.isNarrow = narrow.matches; redraw(); });
+}
+
+async function start() {
+  document.title = `${name} · Heliotrope`;
+  byId("name").textContent = name;
+  showState("connecting");
+  addPictureButtons();
+  addListeners();
+  const { events, setup } = await get(api);
+  refresh();
+  if (setup.clock.kind === "wall") setInterval(() => refreshPresent(), TICK);
+  await follow(api, events, {
+    onEvent: () => refresh(),
+    onState: (state) => (state === "gone" ? showGone() : showState(state)),
+  });
+}
+
+attempt(start)();

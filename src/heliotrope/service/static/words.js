@@ -1,0 +1,47 @@
+// Numbers, times and choices as people read them.
+
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const CLOCK = {
+  month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+};
+const UNIT_SECONDS = { s: 1, sec: 1, min: 60, h: 3600, hour: 3600, d: 86400, day: 86400, week: 604800 };
+
+export const Z95 = 1.96; // standard deviations to either side that hold 95 %
+
+export const number = (value) => String(Number(value.toPrecision(4)));
+
+export const value = (given) => (typeof given === "number" ? number(given) : String(given));
+
+/** "fan 3, heat 21.5", or the option's name. */
+export function choice(one) {
+  if (one.params === undefined) return one.option;
+  return Object.entries(one.params).map(([name, given]) => `${name} ${value(given)}`).join(", ");
+}
+
+export const interval = ({ mean, std }) => [mean - Z95 * std, mean + Z95 * std];
+
+export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+export function ago(seconds, now = Date.now() / 1000) {
+  const past = Math.max(0, now - seconds);
+  for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+    if (past >= length) return AGO.format(-Math.floor(past / length), unit);
+  }
+  return AGO.format(-Math.floor(past), "second");
+}
+
+/** How a study counts time, in steps or in a unit of the clock since it was created.
+ *
+ * {axis: of a chart, step: of a slider, shortest: of a replay, at(t): place on the axis, label(t): in words}
+ */
+export function clockOf({ setup, created }) {
+  if (setup.clock.kind === "steps") {
+    const axis = { title: { text: "step" } };
+    return { axis, step: 1, shortest: 1, at: (t) => t, label: (t) => `step ${number(t)}` };
+  }
+  const [, count, unit] = /^\s*([\d.]+)?\s*([a-z]+?)s?\s*$/.exec(setup.clock.unit);
+  const seconds = Number(count ?? 1) * UNIT_SECONDS[unit];
+  const at = (t) => new Date(1000 * (created + t * seconds));
+  const axis = { title: { text: "time" }, nticks: 4, tickangle: 0 };
+  return { axis, step: "any", shortest: 0, at, label: (t) => at(t).toLocaleString("en", CLOCK) };
+}

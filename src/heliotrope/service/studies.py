@@ -1,0 +1,181 @@
+"""The studies of one process: those in use are held in memory, within a budget."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+from heliotrope.domains import Finite
+from heliotrope.errors import ConflictError, InputError, UnknownStudyError, located
+from heliotrope.service.refusals import LimitError
+from heliotrope.service.settings import Limits
+from heliotrope.storage import Append, Event, GroupCommit, Store, StudyInfo
+from heliotrope.storage.protocol import as_name
+from heliotrope.study import Setup, Study
+
+T = TypeVar("T")
+Written = Callable[[str, int], None]
+"""Told of each append that is on disk: the study's uid, and the number of its last event."""
+
+
+class Journal:
+    """A group commit that tells when something was written, and when not for a conflict."""
+
+    def __init__(self, store: Store, written: Written, conflict: Callable[[], None]) -> None:
+        self._group = GroupCommit(store)
+        self._written, self._conflict = written, conflict
+
+    def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
+        """Have events written."""
+        future = self._group.submit(append, follows)
+        future.add_done_callback(lambda done: self._tell(append.study, done))
+        return future
+
+    def close(self) -> None:
+        """Write what waits, and stop."""
+        self._group.close()
+
+    def _tell(self, uid: str, done: Future[int]) -> None:
+        error = done.exception()
+        if error is None:
+            self._written(uid, done.result())
+        elif isinstance(error, ConflictError):
+            self._conflict()
+
+
+@dataclass
+class _Held:
+    study: Study
+    size: float = 0.0  # megabytes
+
+
+class Studies:
+    """Studies by name; the ones used longest ago are let go when there are too many.
+
+    Whatever happened to a study elsewhere is noticed when it is used: one that was deleted, also
+    if another one has its name now, is let go.
+    """
+
+    def __init__(
+        self, store: Store, journal: Journal, limits: Limits, count: Callable[[int], None]
+    ) -> None:
+        self._store, self._journal, self._limits = store, journal, limits
+        self._count = count  # told how many are held
+        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._lock = Lock()
+
+    def create(self, name: str, data: dict[str, Any]) -> Study:
+        """Begin a study of a setup as JSON has it, if it is not too large."""
+        with located("name"):
+            as_name(name)
+        setup = Setup.from_json(data)
+        _check_size(setup, self._limits)
+        if self._store.count() >= self._limits.studies:
+            raise LimitError(
+                f"at most {self._limits.studies:,} studies", "one more", "Delete some first."
+            )
+        study = Study.create_from(name, setup, self._store, journal=self._journal)
+        self._hold(name, study)
+        return study
+
+    def find(self, name: str) -> StudyInfo:
+        """What the store says of a study; UnknownStudyError."""
+        with _no_such_name():
+            return self._store.find(name)
+
+    def page(self, after: str, limit: int) -> list[StudyInfo]:
+        """Studies in the order of their names, those beyond the name ``after``."""
+        with located("after"):
+            return self._store.studies(after, limit)
+
+    def events(self, uid: str, after: int, limit: int) -> list[Event]:
+        """Events of a study beyond a number."""
+        return self._store.events(uid, after, limit)
+
+    def use(self, name: str, action: Callable[[Study], T]) -> T:
+        """Do something with a study; UnknownStudyError."""
+        study = self._get(name)
+        try:
+            return action(study)
+        except UnknownStudyError:  # begun anew under its name, perhaps
+            self._let_go(name, study)
+            return action(self._get(name))
+
+    def delete(self, name: str) -> None:
+        """Remove a study; UnknownStudyError."""
+        study = self._get(name)
+        self._let_go(name, study)
+        study.delete()
+
+    def _get(self, name: str) -> Study:
+        with self._lock:
+            held = self._held.get(name)
+            if held is not None:
+                self._held.move_to_end(name)
+                return held.study
+        with _no_such_name():
+            study = Study(self._store, name, journal=self._journal)
+        return self._hold(name, study)
+
+    def _hold(self, name: str, study: Study) -> Study:
+        """Keep a study, or take the one that another thread was faster to keep."""
+        with self._lock:
+            held = self._held.setdefault(name, _Held(study))
+        try:
+            held.size = megabytes(held.study.setup)
+        except BaseException:
+            self._let_go(name, held.study)
+            raise
+        self._make_room()
+        return held.study
+
+    def _make_room(self) -> None:
+        with self._lock:
+            while len(self._held) > 1 and self._total() > self._limits.memory:
+                self._held.popitem(last=False)
+            self._count(len(self._held))
+
+    def _total(self) -> float:
+        return sum(held.size for held in self._held.values())
+
+    def _let_go(self, name: str, study: Study) -> None:
+        with self._lock:
+            held = self._held.get(name)
+            if held is not None and held.study is study:
+                del self._held[name]
+            self._count(len(self._held))
+
+
+@contextmanager
+def _no_such_name() -> Iterator[None]:
+    """A name that no study can have is one of no study."""
+    try:
+        yield
+    except InputError as error:
+        raise UnknownStudyError("the name of a study", error.got, error.advice) from None
+
+
+def megabytes(setup: Setup) -> float:
+    """Roughly what a study takes in memory, as it was measured.
+
+    Of n independent options there are matrices of n x n, of other points some rows of n.
+    """
+    domain = setup.domain
+    if not isinstance(domain, Finite):
+        return 5.0
+    return 1.0 + ((len(domain) / 75) ** 2 if setup.independent else len(domain) / 20)
+
+
+def _check_size(setup: Setup, limits: Limits) -> None:
+    domain = setup.domain
+    listed = isinstance(domain, Finite)
+    size = len(domain) if isinstance(domain, Finite) else domain.dimension
+    most, what = (limits.points, "points") if listed else (limits.coordinates, "coordinates")
+    if size > most:
+        field = "options" if "options" in setup.to_json() else "space"
+        raise InputError(f"a domain of at most {most:,} {what}", f"{size:,}", "", field)

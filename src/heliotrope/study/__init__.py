@@ -1,0 +1,8 @@
+"""Studies: named optimizers that outlive the process."""
+
+from heliotrope.study.clocks import Steps, Wall
+from heliotrope.study.fold import Ask
+from heliotrope.study.setups import PolicyChoice, Setup
+from heliotrope.study.study import Study
+
+__all__ = ["Ask", "PolicyChoice", "Setup", "Steps", "Study", "Wall"]

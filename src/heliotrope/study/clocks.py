@@ -1,0 +1,100 @@
+"""What time it is in a study: a counter of steps, or the wall clock in a stated unit."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from heliotrope.errors import InputError
+
+Now: TypeAlias = Callable[[], float]
+"""Seconds since 1970; tests put their own in its place."""
+
+_SECONDS = {
+    "ms": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "d": 86400.0,
+    "day": 86400.0,
+    "week": 604800.0,
+}
+_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*")
+_LONGEST = 1e12  # seconds
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Time is 1, 2, 3, ..., one more for each ask that does not say its own."""
+
+    def at(self, now: float, created: float) -> float | None:
+        """Return None: the optimizer counts."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """The clock as JSON."""
+        return {"kind": "steps"}
+
+
+@dataclass(frozen=True)
+class Wall:
+    """Time since the study was created, in a unit such as "10min": epsilon is per ten minutes.
+
+    Examples
+    --------
+    >>> Wall("10min").at(now=1500.0, created=300.0)
+    2.0
+    """
+
+    unit: str
+
+    def __post_init__(self) -> None:
+        self.seconds  # noqa: B018 - refuses a unit that it does not know
+
+    @property
+    def seconds(self) -> float:
+        """Length of the unit."""
+        match = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
+        number, name = match.groups() if match else ("", "")
+        scale = _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 0.0)
+        length = float(number or 1.0) * scale
+        if not 0.0 < length < _LONGEST:
+            raise InputError(
+                "a unit of time such as 30s, 10min, 1h or 1d", repr(self.unit)[:60], field="unit"
+            )
+        return length
+
+    def at(self, now: float, created: float) -> float:
+        """The time in units since the study was created."""
+        return (now - created) / self.seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """The clock as JSON."""
+        return {"kind": "wall", "unit": self.unit}
+
+
+Clock: TypeAlias = Steps | Wall
+
+
+def clock_from_json(data: object) -> Clock:
+    """Read {"kind": "steps"} or {"kind": "wall", "unit": "10min"}; None is steps."""
+    if data is None:
+        return Steps()
+    form = dict(data) if isinstance(data, Mapping) else {}
+    if form == {"kind": "steps"}:
+        return Steps()
+    if form.get("kind") == "wall" and set(form) == {"kind", "unit"}:
+        return Wall(form["unit"])
+    raise InputError(
+        'a clock, {"kind": "steps"} or {"kind": "wall", "unit": "10min"}', repr(data)[:60]
+    )
+
+
+def wall_time() -> float:
+    """Seconds since 1970."""
+    return time.time()

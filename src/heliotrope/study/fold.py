@@ -1,0 +1,245 @@
+"""A study as the fold over its events: what was asked, told, cancelled and learned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heliotrope import archive
+from heliotrope.arrays import Array
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    FormatError,
+    InputError,
+    UnknownSuggestionError,
+)
+from heliotrope.history import Suggestion
+from heliotrope.optimizer import Optimizer
+from heliotrope.policies import uniform
+from heliotrope.spaces import Options
+from heliotrope.study.estimation import Results, estimate
+from heliotrope.study.models import Given, Model, is_time_to_learn
+from heliotrope.study.setups import Setup
+
+VERSION = 1
+_KIND = "heliotrope.study"
+_PREFIX = 12  # digits of the uid that an ask's id begins with
+_LONGEST = 15  # digits of an ask's number
+_WINDOW = 100  # latest results that a model is learned from
+_SHOWN = 300  # latest results that a policy made anew is shown
+_GAIN = 2.0  # in log likelihood, for which a model is changed
+Body = dict[str, Any]
+"""An event, as versioned JSON."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``."""
+
+    id: str
+    t: float
+    params: Mapping[str, Any] | None = None
+    option: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The ask as JSON, without what it does not have."""
+        chosen = {"option": self.option} if self.params is None else {"params": dict(self.params)}
+        return {"id": self.id, "t": self.t, **chosen}
+
+
+class Fold:
+    """The state of a study after some of its events; events are applied in their order."""
+
+    def __init__(self, uid: str, setup: Setup, created: float) -> None:
+        self.uid, self.setup, self.created = uid, setup, created
+        self.model, self.seq = Model(), 1
+        self.optimizer = Optimizer(setup.domain, setup.build(self.model), setup.seed)
+        self._keys: dict[str, str] = {}  # of open asks: the client's own key, and the ask's id
+
+    # ---- what the next events are
+
+    def asked(self, t: float | None, key: str | None) -> Body:
+        """The event of the next ask."""
+        suggestion = self.optimizer.propose(t)
+        place = self._place(suggestion)
+        body = {"v": VERSION, "kind": "asked", "id": self._id(suggestion.id), "t": suggestion.t}
+        body |= {"place": place, **self._shown(place)}
+        return body if key is None else {**body, "key": key}
+
+    def told(self, id: str, value: float) -> Body | None:
+        """The event of a result; None if the same was told before."""
+        number = self._number(id)
+        if self.optimizer.is_open(number):
+            return {"v": VERSION, "kind": "told", "id": id, "value": value}
+        before = self._value(number)
+        if before is None:
+            raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
+        if before != value:
+            raise ClosedSuggestionError(
+                f"the value {before!r} that was told before", repr(value), "", "value"
+            )
+        return None
+
+    def cancelled(self, id: str) -> Body | None:
+        """The event of a cancellation; None if it was cancelled before."""
+        number = self._number(id)
+        if self.optimizer.is_open(number):
+            return {"v": VERSION, "kind": "cancelled", "id": id}
+        if self._value(number) is not None:
+            raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
+        return None
+
+    def learned(self) -> Body | None:
+        """The event of a model that suits the latest results better, if it is time to look."""
+        history, given = self.optimizer.history, self.setup.given
+        is_due = self.setup.policy.has_model and is_time_to_learn(len(history))
+        if not is_due or given.complete:
+            return None
+        y = self.setup.sign * history.y[-_WINDOW:]
+        results = Results(history.t[-_WINDOW:], history.x[-_WINDOW:], y)
+        rates = self.setup.policy.rates(results.pace)
+        found = estimate(results, given, rates)
+        present = estimate(results, Given.all_of(given.over(self.model)), rates)
+        keeps_pace = 0.5 < found.model.pace / self.model.pace < 2.0
+        if keeps_pace and found.score - present.score < _GAIN:
+            return None
+        return {"v": VERSION, "kind": "learned", "model": found.model.to_json()}
+
+    # ---- events applied
+
+    def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
+        """Take the next events; if one is refused, this fold is of no more use.
+
+        A policy made anew forgets what the one before it knew, so none is made but the last.
+        """
+        learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
+        last = learned[-1] if learned else -1
+        if learned:
+            self.optimizer.reconsider(uniform(), last=0)
+        for i, body in enumerate(bodies):
+            self._apply(body, renewing=i == last)
+
+    def apply(self, body: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        self._apply(body, renewing=True)
+
+    def _apply(self, body: Mapping[str, Any], *, renewing: bool) -> None:
+        kind = body.get("kind")
+        if body.get("v") != VERSION:
+            raise FormatError(
+                f"events of version {VERSION}", f"version {body.get('v')!r}", "Update heliotrope."
+            )
+        if kind == "asked":
+            self._apply_asked(body)
+        elif kind == "told":
+            self.optimizer.tell(self._number(body["id"]), self.setup.sign * body["value"])
+            self._drop_key(body["id"])
+        elif kind == "cancelled":
+            self.optimizer.cancel(self._number(body["id"]))
+            self._drop_key(body["id"])
+        elif kind == "learned":
+            self.model = Model.from_json(body["model"])
+            if renewing:
+                self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN)
+        else:
+            raise FormatError("an event that is asked, told, cancelled or learned", repr(kind))
+        self.seq += 1
+
+    def _apply_asked(self, body: Mapping[str, Any]) -> None:
+        if self._id(self.optimizer.asked) != body["id"]:
+            raise FormatError(f"ask {self._id(self.optimizer.asked)} next", body["id"])
+        self.optimizer.begin(body["place"], body["t"])
+        if "key" in body:
+            self._keys[body["key"]] = body["id"]
+
+    def _drop_key(self, id: str) -> None:
+        for key in [key for key, open_id in self._keys.items() if open_id == id]:
+            del self._keys[key]
+
+    # ---- what can be read
+
+    def ask_of_key(self, key: str) -> Ask | None:
+        """The open ask that was made with a client's key."""
+        id = self._keys.get(key)
+        if id is None:
+            return None
+        number = self._number(id)
+        return self.ask_of(next(one for one in self.optimizer.open if one.id == number))
+
+    @property
+    def open(self) -> list[Ask]:
+        """Asks that wait for their results, oldest first."""
+        return [self.ask_of(suggestion) for suggestion in self.optimizer.open]
+
+    def ask_of(self, suggestion: Suggestion) -> Ask:
+        """A suggestion in the words of the space."""
+        return Ask(self._id(suggestion.id), suggestion.t, **self._shown(self._place(suggestion)))
+
+    def _value(self, number: int) -> float | None:
+        """The value told for an ask, None if there is none."""
+        found = self.optimizer.history.value_of(number)
+        return None if found is None else self.setup.sign * found
+
+    def _id(self, number: int) -> str:
+        return f"{self.uid[:_PREFIX]}-{number}"
+
+    def _number(self, id: str) -> int:
+        digits = id.rpartition("-")[2] if isinstance(id, str) else ""
+        number = int(digits) if digits.isdecimal() and len(digits) <= _LONGEST else -1
+        if not 0 <= number < self.optimizer.asked or id != self._id(number):
+            raise UnknownSuggestionError("the id of an ask of this study", repr(id)[:60], "", "id")
+        return number
+
+    def _place(self, suggestion: Suggestion) -> int | list[float]:
+        if suggestion.index is not None:
+            return suggestion.index
+        assert not isinstance(self.setup.space, Options)
+        snapped: list[float] = self.setup.space.snap(suggestion.x).tolist()
+        return snapped
+
+    def _shown(self, place: int | list[float]) -> dict[str, Any]:
+        space = self.setup.space
+        if isinstance(space, Options):
+            assert isinstance(place, int)
+            return {"option": space.name(place)}
+        return {"params": space.params(place if isinstance(place, int) else np.array(place))}
+
+    # ---- snapshots
+
+    def dumps(self) -> bytes:
+        """Everything but the setup, which the first event has."""
+        header = {
+            "format": _KIND,
+            "version": VERSION,
+            "seq": self.seq,
+            "model": self.model.to_json(),
+            "keys": self._keys,
+        }
+        optimizer: Array = np.frombuffer(self.optimizer.dumps(), dtype=np.uint8)
+        return archive.pack(header, {"optimizer": optimizer})
+
+    def loads(self, data: bytes) -> None:
+        """Go on from a snapshot of this study; FormatError, and nothing is changed."""
+        header, arrays = archive.unpack(data, _KIND, VERSION, "a snapshot")
+        optimizer = Optimizer.loads(arrays["optimizer"].tobytes(), "a snapshot")
+        self.optimizer, self.model = optimizer, Model.from_json(header["model"])
+        self.seq, self._keys = header["seq"], dict(header["keys"])
+
+
+def created(setup: Setup) -> Body:
+    """The first event of a study."""
+    return {"v": VERSION, "kind": "created", "setup": setup.to_json()}
+
+
+def setup_of(body: Mapping[str, Any]) -> Setup:
+    """The setup that the first event holds."""
+    if body.get("kind") != "created" or body.get("v") != VERSION:
+        raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
+    try:
+        return Setup.from_json(body["setup"])
+    except InputError as error:
+        raise FormatError("the setup of a study", str(error)) from error

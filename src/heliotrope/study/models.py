@@ -1,0 +1,122 @@
+"""What a study believes of its values: parameters that were given, the others learned.
+
+Values come in any unit, so the parameters are estimated from what was told, at certain counts of
+results. Each change is an event of the log, so that the log alone says what was believed when;
+between them the bank of engines learns the drift at every result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, Matern
+
+from heliotrope.arrays import as_number, as_positive
+from heliotrope.errors import InputError, located
+from heliotrope.priors import Forgetting, Prior
+
+KernelName: TypeAlias = Literal["matern", "se"]
+KERNELS: tuple[KernelName, ...] = ("matern", "se")
+INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
+
+_LEAST_NOISE = 1e-4  # share of the variance
+_RATES = tuple(np.geomspace(1e-4, 0.3, 7))  # candidates for the drift between two results
+_FASTEST = 1.0 - 1e-15  # drift in a unit of time
+
+
+@dataclass(frozen=True)
+class Model:
+    """Mean and variance of the values, noise variance, kernel with its length scale, and pace.
+
+    Length scales are those of the unit cube. ``pace`` is the usual time between two results, by
+    which the candidates for the drift are chosen.
+    """
+
+    mean: float = 0.0
+    variance: float = 1.0
+    noise: float = 0.1
+    kernel: KernelName = "matern"
+    length_scale: float = 0.3
+    pace: float = 1.0
+
+    def prior(self, epsilon: float, sign: float) -> Prior:
+        """The prior over values that are multiplied with a sign."""
+        shape = RBF if self.kernel == "se" else Matern
+        smoothness = {} if self.kernel == "se" else {"nu": 2.5}
+        space = self.variance * shape(self.length_scale, **smoothness)
+        noise = max(self.noise, _LEAST_NOISE * self.variance)
+        return Prior(space, Forgetting(epsilon), noise, sign * self.mean)
+
+    def rates(self) -> Sequence[float]:
+        """Candidates for the drift in a unit of time."""
+        a_unit = (-np.expm1(np.log1p(-rate) / self.pace) for rate in _RATES)
+        return sorted({min(float(rate), _FASTEST) for rate in a_unit})
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Model:
+        """Read what :meth:`to_json` gave."""
+        return cls(**{field.name: data[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class Given:
+    """Parameters that the user gave; None is to be learned.
+
+    With a length scale and no kernel, that is Matern's.
+    """
+
+    mean: float | None = None
+    variance: float | None = None
+    noise: float | None = None
+    kernel: KernelName | None = None
+    length_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "variance", "noise", "length_scale"):
+            value = getattr(self, name)
+            with located(name):
+                if value is not None:
+                    check = as_number if name == "mean" else as_positive
+                    object.__setattr__(self, name, check(value, name))
+        if self.length_scale is not None and self.kernel is None:
+            object.__setattr__(self, "kernel", "matern")
+        if self.kernel not in (None, *KERNELS):
+            raise InputError(f"one of {', '.join(KERNELS)}", repr(self.kernel)[:60], "", "kernel")
+
+    @classmethod
+    def all_of(cls, model: Model) -> Given:
+        """Give every parameter of a model."""
+        return cls(**{field.name: getattr(model, field.name) for field in fields(cls)})
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to learn."""
+        return None not in asdict(self).values()
+
+    def over(self, model: Model) -> Model:
+        """The model with what was given in place of what was learned."""
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return replace(model, **known)
+
+
+def is_time_to_learn(told: int) -> bool:
+    """Whether to learn anew after so many results: each half as many more, then every 100.
+
+    Examples
+    --------
+    >>> [n for n in range(1000) if is_time_to_learn(n)]
+    [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 200, 300, 400, 500, 600, 700, 800, 900]
+    """
+    if told > 100:
+        return told % 100 == 0
+    count = 1
+    while count < told:
+        count = int(np.ceil(1.5 * count))
+    return count == told

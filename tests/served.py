@@ -1,0 +1,75 @@
+"""``heliotrope serve`` as a process that tests can kill and start again on the same port."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from cluster import wait_for
+
+
+class Served:
+    """A service of a store, with a token if one is given."""
+
+    def __init__(self, store: str, token: str | None = None) -> None:
+        self.store, self._token = store, token
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._folder = tempfile.TemporaryDirectory()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process, and wait until it answers."""
+        command = [sys.executable, "-m", "heliotrope.cli", "serve", "--store", self.store]
+        command += ["--port", str(self._port)]
+        if self._token is not None:
+            file = Path(self._folder.name) / "tokens"
+            file.write_text(f"{self._token}\n")
+            command += ["--token-file", str(file)]
+        self._process = subprocess.Popen(
+            command,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_for(self._answers)
+
+    def kill(self) -> None:
+        """End it at once, as a loss of power would."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.kill()
+        self._folder.cleanup()
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, f"the service ended with {self._process.returncode}"
+        try:
+            return httpx.get(f"{self.url}/healthz", timeout=5.0).status_code == 200
+        except httpx.TransportError:
+            return False

@@ -1,0 +1,709 @@
+"""The client: what it sends, how often, and what it makes of the answers."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import heliotrope as ht
+from heliotrope import errors
+from heliotrope.client import link as linking
+from heliotrope.client.link import Link
+from heliotrope.client.refusals import refusal
+from heliotrope.client.service import Service
+from heliotrope.client.study import RemoteStudy
+from heliotrope.errors import (
+    HeliotropeError,
+    InputError,
+    ServiceError,
+    StudyExistsError,
+    UnknownStudyError,
+)
+from heliotrope.study import Ask, Setup
+from served import Served
+
+Handler = Callable[[httpx.Request], httpx.Response]
+Outcome = httpx.Response | type[httpx.TransportError]
+
+TOKEN = "a-token-that-nobody-may-see"
+SPACE = {"x": ht.Real(0, 1)}
+SETUP = Setup(ht.SearchSpace(SPACE)).to_json()
+SUMMARY: dict[str, Any] = {
+    "name": "boiler",
+    "setup": SETUP,
+    "open": [{"id": "a-0", "t": 1.0, "params": {"x": 1}}],
+}
+ASK = {"id": "a-0", "t": 1.0, "params": {"x": 0.5}}
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """No test waits; what would have been waited is listed."""
+    waited: list[float] = []
+    monkeypatch.setattr(linking, "sleep", waited.append)
+    return waited
+
+
+@contextmanager
+def refused(kind: type[HeliotropeError]) -> Iterator[pytest.ExceptionInfo[HeliotropeError]]:
+    """Expect exactly this error."""
+    with pytest.raises(HeliotropeError) as caught:
+        yield caught
+    assert type(caught.value) is kind, caught.value
+
+
+class Script:
+    """A service that gives prepared answers, one to each request, and keeps the requests."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self._outcomes = iter(outcomes)
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        outcome = next(self._outcomes)
+        if isinstance(outcome, httpx.Response):
+            return outcome
+        raise outcome("broken", request=request)
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [json.loads(request.content or "{}") for request in self.requests]
+
+
+def service(handler: Handler, retries: int = 5) -> Service:
+    http = httpx.Client(
+        base_url="http://there/api/",
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        transport=httpx.MockTransport(handler),
+    )
+    return Service(Link(http, timeout=30.0, retries=retries))
+
+
+def study(handler: Handler, retries: int = 5) -> RemoteStudy:
+    return RemoteStudy(service(handler, retries)._link, SUMMARY)
+
+
+def ok(data: object, status: int = 200) -> httpx.Response:
+    return httpx.Response(status, json=data)
+
+
+def error(status: int, code: str, message: str = "expected this; got that.") -> httpx.Response:
+    said = {"error": {"code": code, "message": message, "field": ""}}
+    return httpx.Response(status, json=said)
+
+
+EXISTS = error(409, "study_exists")
+UNKNOWN = error(404, "unknown_study")
+LOST: list[Outcome] = [  # the service may have acted
+    httpx.ReadError,
+    httpx.ReadTimeout,
+    httpx.WriteError,
+    httpx.RemoteProtocolError,
+    httpx.Response(502),
+    error(503, "store"),
+    httpx.Response(504, text="<html>"),
+]
+UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Response, (408, 429))]
+
+
+# ---- the surface
+
+
+def test_it_has_the_methods_of_a_study() -> None:
+    begun = {"create", "create_from", "open"}
+    for name, member in inspect.getmembers(ht.Study):
+        if name.startswith("_") or name in begun:
+            continue
+        mine = getattr(RemoteStudy, name)
+        if callable(member):
+            assert inspect.signature(mine) == inspect.signature(member), name
+        assert mine.__doc__ == member.__doc__, name
+
+
+def test_it_creates_as_a_study_is_created() -> None:
+    mine = inspect.signature(Service.create).parameters
+    theirs = inspect.signature(ht.Study.create).parameters
+    assert [*mine][1:] == [name for name in theirs if name not in ("store", "now")]
+    assert all(mine[name] == theirs[name] for name in [*mine][1:])
+
+
+def test_connect_sends_nothing_and_keeps_the_token_to_itself() -> None:
+    with ht.connect("https://nowhere.invalid/some/where/", TOKEN, timeout=1.0) as there:
+        assert TOKEN not in repr(there) + repr(vars(there))
+        assert there._link._http.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert there._link._http.base_url == "https://nowhere.invalid/some/where/api/"
+    with refused(ServiceError) as caught:
+        there.studies()
+    assert "one that was closed" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "nowhere",
+        "ftp://nowhere",
+        "sqlite:///heliotrope.db",
+        "http://",
+        "http:///path",
+        "http://[::1",
+        "http://nowhere:port",
+        "http://nowhere:99999",
+        "http://no..where",
+        f"http://{'x' * 64}.com",
+        "http://no\x00where",
+        "http://" + "x" * 70_000,
+        f"http://me:{TOKEN}@nowhere",
+        f"http://me:{TOKEN}/@nowhere",
+        f"http://nowhere?token={TOKEN}",
+        f"http://nowhere#{TOKEN}",
+        None,
+        8765,
+    ],
+)
+def test_urls_are_checked(url: Any) -> None:
+    with refused(InputError) as caught:
+        ht.connect(url)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["", " ", "new\nline", "schlüssel", "\x00", b"bytes", 5])
+def test_tokens_are_checked(token: Any) -> None:
+    with refused(InputError) as caught:
+        ht.connect("http://nowhere", token)
+    assert "got something else in token" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout": 0}, {"timeout": None}, {"retries": -1}, {"retries": 1.5}]
+)
+def test_patience_is_checked(options: dict[str, Any]) -> None:
+    with refused(InputError):
+        ht.connect("http://nowhere", **options)
+
+
+# ---- trying again
+
+
+@pytest.mark.parametrize("outcome", [*LOST, *UNSENT], ids=str)
+def test_what_passes_is_tried_again_with_the_same_key(
+    outcome: Outcome, pauses: list[float]
+) -> None:
+    script = Script(outcome, outcome, ok(ASK), ok(ASK))
+    there = study(script)
+    assert there.ask() == Ask("a-0", 1.0, {"x": 0.5})
+    there.ask()
+    first, second, third, fourth = script.bodies
+    assert first == second == third
+    assert fourth["key"] != first["key"]
+    assert len(first["key"]) == 32
+    assert [0.1, 0.2] <= pauses <= [0.2, 0.4]
+
+
+def test_pauses_double_up_to_a_limit(pauses: list[float]) -> None:
+    study(Script(*[httpx.ConnectError] * 9, ok(SUMMARY)), retries=9).summary()
+    longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0]
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True))
+    study(Script(*[httpx.ConnectError] * 2_000, ok(SUMMARY)), retries=2_000).summary()
+    assert max(pauses) <= 10.0
+
+
+@pytest.mark.parametrize(
+    ("said", "least", "most"),
+    [("7", 7.0, 7.0), ("60", 60.0, 60.0), ("0", 0.1, 0.2), ("soon", 0.1, 0.2), ("-1", 0.1, 0.2)],
+)
+def test_retry_after_is_heeded(said: str, least: float, most: float, pauses: list[float]) -> None:
+    busy = httpx.Response(429, headers={"Retry-After": said})
+    study(Script(busy, ok(SUMMARY))).summary()
+    assert least <= pauses[0] <= most
+
+
+@pytest.mark.parametrize("said", ["61", "9" * 400])
+def test_nobody_waits_for_ever(said: str, pauses: list[float]) -> None:
+    busy = error(503, "store")
+    busy.headers["Retry-After"] = said
+    with refused(errors.StoreError):
+        study(Script(busy)).summary()
+    assert pauses == []
+
+
+@pytest.mark.parametrize("status", [302, 400, 403, 404, 413, 500])
+def test_what_will_not_pass_is_not_tried_again(status: int, pauses: list[float]) -> None:
+    answer = httpx.Response(status, headers={"Location": "http://elsewhere/"}, text=TOKEN)
+    with refused(ServiceError) as caught:
+        study(Script(answer)).summary()
+    assert f"status {status}" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+    assert pauses == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (httpx.ConnectError, "an answer from http://there/api/; got ConnectError (broken)"),
+        (httpx.ReadTimeout, "none within 30 s"),
+        (httpx.Response(502), "status 502"),
+    ],
+)
+@pytest.mark.parametrize("retries", [0, 3])
+def test_in_the_end_it_gives_up(outcome: Outcome, said: str, retries: int) -> None:
+    script = Script(*[outcome] * (retries + 1))
+    with refused(ServiceError) as caught:
+        study(script, retries).tell("a-0", 1.0)
+    assert len(script.requests) == retries + 1
+    assert said in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+# ---- what cannot simply be sent twice
+
+
+@pytest.mark.parametrize("lost", LOST, ids=str)
+def test_a_creation_that_was_done_is_recognized(lost: Outcome) -> None:
+    script = Script(lost, EXISTS, ok(SUMMARY))
+    there = service(script).create("boiler", SPACE)
+    assert there.name == "boiler"
+    assert there.setup.to_json() == SETUP
+    assert script.bodies[0] == script.bodies[1] == {"name": "boiler", **SETUP}
+
+
+@pytest.mark.parametrize("lost", LOST, ids=str)
+def test_a_study_of_somebody_else_is_not(lost: Outcome) -> None:
+    theirs = {**SUMMARY, "setup": {**SETUP, "seed": 1}}
+    with refused(StudyExistsError):
+        service(Script(lost, EXISTS, ok(theirs))).create("boiler", SPACE)
+
+
+@pytest.mark.parametrize("unsent", [(), *((one,) for one in UNSENT)], ids=str)
+def test_nor_one_that_was_there_before(unsent: tuple[Outcome, ...]) -> None:
+    with refused(StudyExistsError):
+        service(Script(*unsent, EXISTS)).create("boiler", SPACE)
+
+
+@pytest.mark.parametrize("lost", LOST, ids=str)
+def test_a_deletion_that_was_done_is_done(lost: Outcome) -> None:
+    script = Script(lost, UNKNOWN)
+    study(script).delete()
+    assert [request.method for request in script.requests] == ["DELETE", "DELETE"]
+
+
+@pytest.mark.parametrize("unsent", [(), *((one,) for one in UNSENT)], ids=str)
+def test_a_study_that_was_gone_before_is_missed(unsent: tuple[Outcome, ...]) -> None:
+    with refused(UnknownStudyError):
+        study(Script(*unsent, UNKNOWN)).delete()
+
+
+# ---- answers
+
+
+sentences = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+@given(st.sampled_from(["input", "store"]), sentences, sentences, sentences, sentences)
+@example("input", "a; got b", "c. d", "e. f", "space.x.low")
+@example("input", "1 to 2. No", "0.5. Yes", "", "")
+def test_messages_come_through(code: str, expected: str, got: str, advice: str, field: str) -> None:
+    message = str(HeliotropeError(expected, got, advice, field))
+    said = {"error": {"code": code, "message": message, "field": field}}
+    rebuilt = refusal(422, json.dumps(said).encode())
+    assert str(rebuilt) == message
+    assert rebuilt.field == field
+
+
+def test_parts_of_messages_come_through() -> None:
+    said = {
+        "code": "time",
+        "message": "expected low < 0.5; got 1.5 in x.low. Go.",
+        "field": "x.low",
+    }
+    rebuilt = refusal(422, json.dumps({"error": said}).encode())
+    assert type(rebuilt) is errors.TimeError
+    assert rebuilt.args == ("low < 0.5", "1.5", "Go.", "x.low")
+
+
+def test_other_messages_are_quoted() -> None:
+    with refused(ServiceError) as caught:
+        study(Script(error(403, "host", "It has another name."))).summary()
+    assert "got the answer 'It has another name.'" in str(caught.value)
+
+
+CALLS: dict[str, Callable[[RemoteStudy], object]] = {
+    "ask": lambda there: there.ask(),
+    "tell and ask": lambda there: there.tell_and_ask("a-0", 1.0),
+    "tell": lambda there: there.tell("a-0", 1.0),
+    "cancel": lambda there: there.cancel("a-0"),
+    "open asks": lambda there: there.open_asks(),
+    "events": lambda there: there.events(),
+    "belief": lambda there: there.belief(),
+    "summary": lambda there: there.summary(),
+    "track": lambda there: there.track(),
+}
+NONSENSE: list[object] = [None, 1, "text", [], [[]], True]
+HOLLOW: list[object] = [{}, {"ask": 1}, {"open": [1]}, {"events": [{}]}, {"events": 3}, {"id": 1}]
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("answer", NONSENSE, ids=repr)
+def test_nonsense_is_refused(call: Callable[[RemoteStudy], object], answer: object) -> None:
+    with refused(ServiceError):
+        call(study(Script(ok(answer))))
+
+
+@pytest.mark.parametrize("call", ["ask", "tell and ask", "open asks", "events"])
+@pytest.mark.parametrize("answer", HOLLOW, ids=repr)
+def test_what_is_missing_is_noticed(call: str, answer: object) -> None:
+    with refused(ServiceError):
+        CALLS[call](study(Script(ok(answer))))
+
+
+@pytest.mark.parametrize("answer", [*NONSENSE, *HOLLOW, {"name": "x"}, {"studies": [{}]}], ids=repr)
+def test_nonsense_of_a_service_is_refused(answer: object) -> None:
+    with refused(ServiceError):
+        service(Script(ok(answer))).studies()
+    with refused(ServiceError):
+        service(Script(ok(answer))).open("boiler")
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"\xff", b"[" * 100_000])
+def test_only_json_is_understood(content: bytes) -> None:
+    with refused(ServiceError):
+        study(Script(httpx.Response(200, content=content))).summary()
+
+
+def test_a_token_is_asked_for(pauses: list[float]) -> None:
+    with refused(ServiceError) as caught:
+        study(Script(error(401, "no_token"))).summary()
+    assert "expected a token that the service accepts" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+    assert pauses == []
+
+
+def test_a_setup_of_another_version_is_refused() -> None:
+    there = RemoteStudy(study(Script())._link, {**SUMMARY, "setup": {"space": 1}})
+    with refused(ServiceError):
+        _ = there.setup
+
+
+def test_events_come_in_pages() -> None:
+    log = [{"seq": n, "at": 5.0, "v": 1, "kind": "told", "value": n} for n in range(1, 8)]
+
+    def pages(request: httpx.Request) -> httpx.Response:
+        after, limit = (int(request.url.params[name]) for name in ("after", "limit"))
+        return ok({"events": log[after : after + min(limit, 3)], "last": 7})
+
+    there = study(pages)
+    assert [event.seq for event in there.events()] == [1, 2, 3, 4, 5, 6, 7]
+    assert [event.seq for event in there.events(2, 4)] == [3, 4, 5, 6]
+    assert there.events(limit=0) == []
+    (last,) = there.events(6)
+    assert (last.at, last.body) == (5.0, {"v": 1, "kind": "told", "value": 7})
+
+
+def test_a_service_that_repeats_events_is_refused() -> None:
+    page = {"events": [{"seq": 1, "at": 0.0}], "last": 2}
+    with refused(ServiceError):
+        study(Script(ok(page), ok(page))).events()
+
+
+def test_studies_come_in_pages() -> None:
+    info = {"uid": "u", "created": 1.0, "updated": 2.0, "events": 3}
+    first = {"studies": [{"name": "a", **info}, {"name": "b", **info}], "next": "b"}
+    script = Script(ok(first), ok({"studies": [{"name": "c", **info}], "next": None}))
+    assert [study.name for study in service(script).studies()] == ["a", "b", "c"]
+    assert script.requests[1].url.params["after"] == "b"
+
+
+class Trickle(httpx.SyncByteStream):
+    """An answer in pieces."""
+
+    def __init__(self, pieces: int) -> None:
+        self.left = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self.left:
+            self.left -= 1
+            yield b" " * 1_000
+
+
+def test_answers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "_LARGEST", 10_000)
+    endless = Trickle(1_000_000)
+    with refused(ServiceError) as caught:
+        study(Script(httpx.Response(200, stream=endless))).export()
+    assert "at most 10,000 bytes" in str(caught.value)
+    assert endless.left > 999_000
+    packed = gzip.compress(bytes(1_000_000))
+    with refused(ServiceError):
+        study(
+            Script(httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=packed))
+        ).export()
+
+
+def test_what_cannot_be_unpacked_is_refused() -> None:
+    answer = httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=Trickle(1))
+    with refused(ServiceError):
+        study(Script(answer)).summary()
+
+
+def test_a_try_ends_even_if_bytes_keep_coming(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = iter(range(0, 3_600_000, 10))
+    monkeypatch.setattr(linking, "monotonic", lambda: next(hours))
+    slow = Trickle(1_000)
+    with refused(ServiceError) as caught:
+        study(Script(httpx.Response(200, stream=slow)), retries=0).summary()
+    assert "none within 30 s" in str(caught.value)
+    assert slow.left == 1_000 - 4
+
+
+# ---- what is not sent at all
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a?b", "a#b", "%2e", "x" * 101, None, 5])
+def test_names_stay_names(name: Any) -> None:
+    there = service(Script())
+    for call in (there.open, lambda given: there.create(given, SPACE)):
+        with refused(InputError):
+            call(name)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda there: there.tell("a-0", float("nan")),
+        lambda there: there.tell("a-0", "high"),
+        lambda there: there.tell(object(), 1.0),
+        lambda there: there.tell_and_ask("a-0", 1.0, float("inf")),
+        lambda there: there.ask("now"),
+        lambda there: there.ask(key=b"bytes"),
+        lambda there: there.belief("now"),
+        lambda there: there.events(-1),
+        lambda there: there.events(limit=-1),
+    ],
+)
+def test_bad_input_is_not_sent(call: Callable[[RemoteStudy], object]) -> None:
+    with refused(InputError):
+        call(study(Script()))
+
+
+def test_a_setup_is_checked_before_it_is_sent() -> None:
+    there = service(Script())
+    with refused(InputError):
+        there.create("boiler", SPACE, policy={"kind": "best"})
+    with refused(InputError):
+        there.create("boiler", SPACE, clock="now and then")
+    with refused(InputError):
+        there.create("boiler", 5)  # type: ignore[arg-type]
+
+
+# ---- a real service
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("service")
+    with Served(f"sqlite:///{folder / 'studies.db'}") as running:
+        yield running
+
+
+@pytest.fixture
+def there(served: Served) -> Iterator[Service]:
+    with ht.connect(served.url) as connected:
+        yield connected
+
+
+SPACES: dict[str, Any] = {
+    "options": ["hall", "roof", "cellar"],
+    "numbers": {"x": ht.Real(1, 100, log=True), "n": ht.Integer(1, 5)},
+    "mixed": {"x": ht.Real(0, 1), "mode": ht.Categorical(["a", "b"]), "on": ht.Boolean()},
+}
+
+
+def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
+    """Use a study in every way, and yield all that it says."""
+    first, second = there.ask(key="1"), there.ask(2.5, key="2")
+    yield first.to_json()
+    yield there.ask(key="1") == first
+    there.tell(first.id, 1.5)
+    there.tell(first.id, 1.5)
+    third = there.tell_and_ask(second.id, -0.5, key="3")
+    fourth = there.tell_and_ask(third.id, 0.25, 7.25, key="4")
+    there.cancel(there.ask(key="5").id)
+    yield [ask.to_json() for ask in there.open_asks()]
+    yield from (there.belief(), there.belief(3.0), there.track())
+    summary = there.summary()
+    yield {key: value for key, value in summary.items() if key not in ("name", "created")}
+    yield [(event.seq, event.body) for event in there.events()]
+    yield [event.seq for event in there.events(2, 3)]
+    for row in json.loads(there.export("json"))["results"]:
+        yield row["id"], row["state"], row["value"]
+    yield there.export().splitlines()[0]
+    yield there.setup.to_json()
+    yield from mistakes(there, first, fourth)
+
+
+def mistakes(there: ht.Study | RemoteStudy, told: Ask, waiting: Ask) -> Iterator[object]:
+    calls: list[Callable[[], object]] = [
+        lambda: there.tell(told.id, 2.0),
+        lambda: there.cancel(told.id),
+        lambda: there.tell("nonsense", 2.0),
+        lambda: there.tell(waiting.id + "0", 2.0),
+        lambda: there.tell(waiting.id, float("nan")),
+        lambda: there.tell(waiting.id, 1e200),
+        lambda: there.ask(-1.0),
+    ]
+    for call in calls:
+        with pytest.raises(HeliotropeError) as caught:
+            call()
+        yield type(caught.value).__name__, str(caught.value), caught.value.args
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_study_there_is_a_study_here(there: Service, space: str) -> None:
+    options: dict[str, Any] = {"direction": "minimize", "seed": 5}
+    here = ht.Study.create(space, SPACES[space], **options, store="memory:")
+    remote = there.create(space, SPACES[space], **options)
+    for mine, theirs in zip(use(remote), use(here), strict=True):
+        assert without_uid(mine, remote) == without_uid(theirs, here)
+    with refused(InputError):
+        remote.export("xml")
+    remote.delete()
+
+
+def without_uid(said: object, study: ht.Study | RemoteStudy) -> object:
+    """The same, as JSON has it, of whichever study it is."""
+    uid = study.open_asks()[0].id.partition("-")[0]
+    return json.loads(json.dumps(said).replace(uid, "uid"))
+
+
+def test_studies_are_made_found_and_removed(there: Service) -> None:
+    names = [f"study {i}" for i in range(3)]
+    for name in names:
+        assert there.create(name, ["a", "b"]).name == name
+    assert [info.name for info in there.studies() if info.name in names] == names
+    with refused(StudyExistsError):
+        there.create(names[0], ["a", "b"])
+    first = there.open(names[0])
+    for name in names:
+        there.open(name).delete()
+    assert not any(info.name in names for info in there.studies())
+    for call in (first.ask, first.delete, lambda: there.open(names[0])):
+        with refused(UnknownStudyError):
+            call()
+
+
+class Flaky(httpx.BaseTransport):
+    """Loses requests on their way, and answers on their way back."""
+
+    def __init__(self, seed: int) -> None:
+        self._inner, self._random = httpx.HTTPTransport(), Random(seed)
+        self.lost = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        luck = self._random.random()
+        if luck < 0.1:
+            raise httpx.ConnectError("lost before", request=request)
+        response = self._inner.handle_request(request)
+        if luck > 0.5:
+            return response
+        response.read()
+        response.close()
+        self.lost += 1
+        if luck < 0.2:
+            return httpx.Response(504)
+        raise httpx.ReadError("lost behind", request=request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@contextmanager
+def shaky(served: Served, seed: int) -> Iterator[Service]:
+    """A service on a line that loses a lot, and did."""
+    transport = Flaky(seed)
+    http = httpx.Client(base_url=f"{served.url}/api/", transport=transport)
+    with Service(Link(http, timeout=30.0, retries=100)) as there:
+        yield there
+    assert transport.lost > 3
+
+
+def work(there: RemoteStudy, steps: int, told: dict[str, float], given_up: set[str]) -> None:
+    """Ask and tell, and give up now and then; note what was done."""
+    ask = there.ask()
+    for step in range(steps):
+        if step % 5 == 4:
+            there.cancel(ask.id)
+            given_up.add(ask.id)
+            ask = there.ask()
+        told[ask.id] = step + 0.5
+        ask = there.tell_and_ask(ask.id, told[ask.id])
+    told[ask.id] = -1.0
+    there.tell(ask.id, told[ask.id])
+
+
+def assert_log(store: str, name: str, told: dict[str, float], given_up: set[str]) -> None:
+    """What was done is in the log, once, and nothing else."""
+    events = ht.Study.open(name, store).events()
+    kinds: dict[str, list[Any]] = {"created": [], "asked": [], "told": [], "cancelled": []}
+    for event in events:
+        if event.body["kind"] in kinds:
+            kinds[event.body["kind"]].append(event.body)
+    asked = [body["id"] for body in kinds["asked"]]
+    assert sorted(asked) == sorted(told.keys() | given_up)
+    assert sorted((body["id"], body["value"]) for body in kinds["told"]) == sorted(told.items())
+    assert sorted(body["id"] for body in kinds["cancelled"]) == sorted(given_up)
+    assert len(kinds["created"]) == 1
+
+
+def test_nothing_is_lost_or_doubled_on_a_shaky_line(served: Served, there: Service) -> None:
+    told: dict[str, float] = {}
+    given_up: set[str] = set()
+    there.create("shaky", ["a", "b", "c"])
+
+    def worker(seed: int) -> None:
+        with shaky(served, seed) as line:
+            work(line.open("shaky"), 10, told, given_up)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(worker, range(4)))
+    assert (len(told), len(given_up)) == (4 * 11, 4 * 2)
+    assert_log(served.store, "shaky", told, given_up)
+
+
+def test_creations_and_deletions_on_a_shaky_line(served: Served, there: Service) -> None:
+    names = [f"shaky {i}" for i in range(10)]
+    with shaky(served, 7) as line:
+        made = [line.create(name, ["a", "b"]) for name in names]
+        assert [info.name for info in there.studies() if info.name in names] == names
+        for study in made:
+            study.delete()
+    assert not any(info.name in names for info in there.studies())
+
+
+def test_a_service_may_die_and_come_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "sleep", lambda _: time.sleep(0.05))
+    told: dict[str, float] = {}
+    given_up: set[str] = set()
+    with ht.connect(served.url, retries=2_000) as there, ThreadPoolExecutor(1) as pool:
+        study = there.create("mortal", ["a", "b", "c"])
+        job = pool.submit(work, study, 40, told, given_up)
+        while len(told) < 10 and not job.done():
+            time.sleep(0.001)
+        served.kill()
+        assert not job.done()
+        served.start()
+        job.result()
+    assert (len(told), len(given_up)) == (41, 8)
+    assert_log(served.store, "mortal", told, given_up)

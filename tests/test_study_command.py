@@ -1,0 +1,297 @@
+"""``heliotrope study``: what the commands print, where they work, and how they refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import heliotrope as ht
+from heliotrope.cli.places import DEFAULT
+from heliotrope.cli.study import app
+from heliotrope.study.study import DEFAULT_STORE
+from served import Served
+
+SPACE = (
+    '{"fan": {"type": "integer", "low": 1, "high": 8}, "x": {"type": "real", "low": 0, "high": 1}}'
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory of its own, and nothing from outside."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("HELIOTROPE_STORE", "HELIOTROPE_TOKEN", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def invoke(*arguments: str, stdin: str = "", **env: str) -> Result:
+    return CliRunner().invoke(app, [*arguments], input=stdin, env={"COLUMNS": "120", **env})
+
+
+def run(*arguments: str, **env: str) -> Any:
+    """What a command that succeeds prints."""
+    result = invoke(*arguments, **env)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert result.stdout.count("\n") == 1
+    return json.loads(result.stdout)
+
+
+def assert_refused(result: Result, said: str, code: int = 1) -> None:
+    assert result.exit_code == code, result.output
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+    if code == 1:
+        assert result.stderr.startswith("heliotrope: ")
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_study_from_beginning_to_end(folder: Path) -> None:
+    assert run("create", "boiler", "--space", SPACE, "--minimize", "--seed", "3") == {
+        "created": "boiler"
+    }
+    first = run("ask", "boiler")
+    assert first.keys() == {"id", "t", "params"}
+    assert first["params"].keys() == {"fan", "x"}
+    assert run("tell", "boiler", first["id"], "-1.5") == {"told": first["id"]}
+    assert run("tell", "boiler", first["id"], "-1.5") == {"told": first["id"]}
+    second = run("ask", "boiler", "--t", "7.5", "--key", "mine")
+    assert second["t"] == 7.5
+    assert run("ask", "boiler", "--key", "mine") == second
+    assert run("cancel", "boiler", second["id"]) == {"cancelled": second["id"]}
+    shown = run("show", "boiler")
+    assert (shown["asked"], shown["told"], shown["open"]) == (2, 1, [])
+    assert shown["best"]["params"].keys() == {"fan", "x"}
+    (listed,) = run("list")
+    assert (listed["name"], listed["events"]) == ("boiler", shown["events"])
+    assert run("delete", "boiler", "--yes") == {"deleted": "boiler"}
+    assert run("list") == []
+    assert (folder / "heliotrope.db").exists()
+
+
+def test_the_study_is_that_of_the_library() -> None:
+    run("create", "boiler", "--space", SPACE, "--clock", "10min", "--seed", "3")
+    run("ask", "boiler")
+    study = ht.Study.open("boiler")
+    assert study.setup.to_json() == {
+        "space": study.setup.space.to_json(),
+        "policy": {"kind": "tv_gp_ucb"},
+        "direction": "maximize",
+        "clock": {"kind": "wall", "unit": "10min"},
+        "seed": 3,
+    }
+    assert [ask.id for ask in study.open_asks()] == [run("show", "boiler")["open"][0]["id"]]
+    assert DEFAULT == DEFAULT_STORE
+
+
+def test_values_may_be_negative_whatever_they_look_like() -> None:
+    run("create", "sensors", "--options", "hall, roof")
+    for value in ("-1", "-.5", "-1e-3", "1e5", "0"):
+        asked = run("ask", "sensors")
+        assert asked["option"] in ("hall", "roof")
+        run("tell", "sensors", asked["id"], value)
+    told = [
+        event.body["value"]
+        for event in ht.Study.open("sensors").events()[1:]
+        if "value" in event.body
+    ]
+    assert told == [-1.0, -0.5, -0.001, 1e5, 0.0]
+
+
+def test_setups_may_come_from_files(folder: Path) -> None:
+    (folder / "space.json").write_text(SPACE)
+    (folder / "policy.json").write_text('{"kind": "gp_ucb", "beta": 2.0}')
+    run("create", "boiler", "--space", "space.json", "--policy", "policy.json")
+    assert ht.Study.open("boiler").setup.policy.to_json() == {"kind": "gp_ucb", "beta": 2.0}
+
+
+def test_options_may_have_features() -> None:
+    options = '[{"name": "a, b", "features": [1.0]}, {"name": "c", "features": [2.0]}]'
+    run("create", "sensors", "--options", options, "--policy", '{"kind": "uniform"}')
+    assert ht.Study.open("sensors").setup.to_json()["options"] == json.loads(options)
+
+
+def test_the_store_may_be_elsewhere(folder: Path) -> None:
+    store = f"sqlite:///{folder / 'other.db'}"
+    run("create", "boiler", "--space", SPACE, "--at", store)
+    assert [info["name"] for info in run("list", HELIOTROPE_STORE=store)] == ["boiler"]
+    assert not (folder / "heliotrope.db").exists()
+    assert run("ask", "boiler", HELIOTROPE_STORE=store, HELIOTROPE_TOKEN="of a service")["t"] == 1.0
+
+
+def test_looking_makes_no_store(folder: Path) -> None:
+    for command in (["list"], ["show", "boiler"], ["ask", "boiler"], ["delete", "boiler"]):
+        assert_refused(invoke(*command), "heliotrope.db, which does not exist")
+    assert list(folder.iterdir()) == []
+
+
+def test_results_are_exported(folder: Path) -> None:
+    run("create", "sensors", "--options", "hall,roof")
+    asked = run("ask", "sensors")
+    run("tell", "sensors", asked["id"], "2.5")
+    printed = invoke("export", "sensors")
+    (row,) = csv.DictReader(io.StringIO(printed.stdout))
+    assert (row["id"], row["option"], row["value"]) == (asked["id"], asked["option"], "2.5")
+    assert invoke("export", "sensors", "--out", "out.csv").stdout == "Wrote out.csv\n"
+    assert (folder / "out.csv").read_bytes() == printed.stdout_bytes
+    (result,) = json.loads(invoke("export", "sensors", "--kind", "json").stdout)["results"]
+    assert result["value"] == 2.5
+    assert_refused(invoke("export", "sensors", "--out", "no/out.csv"), "cannot use no/out.csv")
+    assert_refused(invoke("export", "sensors", "--kind", "xml"), "--kind", code=2)
+
+
+def test_many_studies_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.cli.places._PAGE", 2)
+    names = ["a", "b", "c", "d", "e"]
+    for name in names:
+        ht.Study.create(name, ["x", "y"])
+    assert [info["name"] for info in run("list")] == names
+
+
+def test_terminals_get_tables() -> None:
+    run("create", "sensors", "--options", "hall[/b],[red]roof")
+    asked = run("ask", "sensors")
+    listed, shown = (
+        invoke(*command, FORCE_COLOR="1").stdout for command in (["list"], ["show", "sensors"])
+    )
+    assert "events" in listed
+    assert "sensors" in listed
+    assert f"{asked['id']}: {asked['option']}" in shown
+    assert "0 of 1 asked" in shown
+    assert "unknown" in shown
+    run("tell", "sensors", asked["id"], "2.5")
+    told = invoke("show", "sensors", FORCE_COLOR="1").stdout
+    assert "2.5 ±" in told
+    assert "stale after" in told
+    assert run("show", "sensors", "--json", FORCE_COLOR="1")["told"] == 1
+    assert len(run("list", "--json", FORCE_COLOR="1")) == 1
+
+
+def test_parameters_are_shown() -> None:
+    run("create", "boiler", "--space", SPACE)
+    asked = run("ask", "boiler")["params"]
+    shown = invoke("show", "boiler", FORCE_COLOR="1").stdout
+    assert f"fan {asked['fan']}, x {asked['x']:.4g}" in shown
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
+def test_deleting_is_confirmed(answer: str) -> None:
+    run("create", "sensors", "--options", "hall,roof")
+    result = invoke("delete", "sensors", stdin=answer)
+    assert result.exit_code == 1
+    assert "Remove sensors with all its events?" in result.stderr
+    assert len(run("list")) == 1
+    agreed = invoke("delete", "sensors", stdin="y\n")
+    assert agreed.stdout.splitlines()[-1] == '{"deleted": "sensors"}'
+    assert run("list") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--space", "{"], "JSON, or a file of it, for --space"),
+        (["--space", "[" * 100_000], "JSON, or a file of it, for --space"),
+        (["--space", "missing.json"], "cannot use missing.json: No such file"),
+        (["--space", "."], "cannot use .: Is a directory"),
+        (["--space", '{"x": {"type": "real", "low": 1, "high": 0}}'], "x.high"),
+        (["--space", "[]"], "space"),
+        (["--options", ""], "options"),
+        (["--options", "a,a"], "'a' twice"),
+        (["--options", "[1"], "for --options"),
+        ([], "either a space or options; got neither"),
+        (["--options", "a,b", "--space", SPACE], "got both"),
+        (["--options", "a,b", "--policy", '{"kind": "best"}'], "policy.kind"),
+        (["--options", "a,b", "--clock", "often"], "clock.unit"),
+        (["--options", "a,b", "--at", "mysql://host/name"], "the URL of a store"),
+        (["--options", "a,b", "--at", "memory"], "the URL of a store"),
+    ],
+)
+def test_bad_setups_are_refused(arguments: list[str], said: str, folder: Path) -> None:
+    assert_refused(invoke("create", "boiler", *arguments), said)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["", "../boiler", "a" * 101])
+def test_bad_names_are_refused(name: str) -> None:
+    assert_refused(invoke("create", name, "--options", "a,b"), "name of a study")
+
+
+def test_what_a_study_refuses_is_refused() -> None:
+    run("create", "sensors", "--options", "hall,roof")
+    assert_refused(invoke("create", "sensors", "--options", "hall,roof"), "of a study that exists")
+    asked = run("ask", "sensors")
+    run("tell", "sensors", asked["id"], "1")
+    assert_refused(invoke("tell", "sensors", asked["id"], "2"), "that was told before")
+    assert_refused(invoke("tell", "sensors", "nonsense", "2"), "id of an ask")
+    assert_refused(invoke("tell", "sensors", asked["id"], "nan"), "finite")
+    assert_refused(invoke("cancel", "sensors", asked["id"]), "has its result")
+    assert_refused(invoke("ask", "sensors", "--t", "-5"), "a time of at least")
+    assert_refused(invoke("ask", "boiler"), "'boiler'")
+
+
+TOKEN = "a-token-that-nobody-may-see"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Served("memory:", TOKEN) as running:
+        yield running
+
+
+def test_studies_of_a_service(served: Served, folder: Path) -> None:
+    (folder / "token").write_text(f"# of mine\n\n{TOKEN}\nanother-one\n")
+    there = {"HELIOTROPE_STORE": served.url, "HELIOTROPE_TOKEN": TOKEN}
+    by_file = ("--at", served.url, "--token-file", "token")
+    assert run("create", "boiler", "--space", SPACE, *by_file) == {"created": "boiler"}
+    first, second = run("ask", "boiler", **there), run("ask", "boiler", *by_file)
+    assert run("tell", "boiler", first["id"], "-1.5", **there) == {"told": first["id"]}
+    assert run("cancel", "boiler", second["id"], **there) == {"cancelled": second["id"]}
+    assert run("show", "boiler", **there)["told"] == 1
+    assert [info["name"] for info in run("list", *by_file)] == ["boiler"]
+    assert f"{first['id']},1.0," in invoke("export", "boiler", **there).stdout
+    assert_refused(invoke("tell", "boiler", first["id"], "2", **there), "that was told before")
+    assert run("delete", "boiler", "--yes", **there) == {"deleted": "boiler"}
+    assert_refused(invoke("show", "boiler", **there), "'boiler'")
+    assert [path.name for path in folder.iterdir()] == ["token"]
+
+
+@pytest.mark.parametrize("content", [b"", b"# nothing\n", b"wrong-token-of-mine", b"\xff\xfe"])
+def test_a_token_is_needed(served: Served, folder: Path, content: bytes) -> None:
+    (folder / "token").write_bytes(content)
+    result = invoke("list", "--at", served.url, "--token-file", "token")
+    assert_refused(result, "token")
+    assert "wrong-token" not in result.output
+    assert_refused(invoke("list", "--at", served.url), "a token that the service accepts")
+
+
+def test_a_service_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.client.link.sleep", lambda _: None)
+    result = invoke("list", "--at", "http://127.0.0.1:1", HELIOTROPE_TOKEN=TOKEN)
+    assert_refused(result, "an answer from http://127.0.0.1:1/api/")
+    assert TOKEN not in result.output
+    assert_refused(invoke("list", "--at", f"http://me:{TOKEN}@there"), "the URL of a service")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tell", "sensors", "id", "much"],
+        ["tell", "sensors", "id"],
+        ["tell", "sensors", "id", "1", "--colour"],
+        ["ask", "sensors", "--t", "now"],
+        ["ask"],
+        ["create", "sensors", "--options", "a,b", "--seed", "-1"],
+        ["list", "--token-file", "missing"],
+    ],
+)
+def test_bad_usage_is_explained(arguments: list[str]) -> None:
+    assert_refused(invoke(*arguments), "Usage", code=2)
