@@ -9,6 +9,7 @@ demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
 
 test: $(VENV)/installed
+	scripts/install-chromium
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
 	$(RUN)/mypy

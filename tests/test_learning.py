@@ -27,6 +27,7 @@ from heliotrope.learning import (
     gradient,
     log_likelihood,
 )
+from heliotrope.learning.fitting import _crossing
 
 KERNELS = [RBF(0.4), 2.0 * Matern([0.3, 0.6], nu=2.5), RBF(0.2) + ConstantKernel(0.5) * RBF(1.0)]
 
@@ -450,3 +451,17 @@ def test_bad_data_is_refused(make: object) -> None:
 def test_masked_values_are_gaps() -> None:
     panel = Panel([1, 2], np.ma.masked_greater([[1.0, 999.0], [2.0, 3.0]], 100))
     assert np.isnan(panel.values[0, 1])
+
+
+def test_the_interval_does_not_mind_climbs_that_end_elsewhere() -> None:
+    """A fall that is never the same twice, as that of a search in many dimensions."""
+    calls = 0
+
+    def fall(rate: float) -> float:
+        nonlocal calls
+        calls += 1
+        return abs(rate) * 2.0 + (0.5 if calls % 2 else -0.5) * (abs(rate) > 0.9)
+
+    assert 0.5 < _crossing(fall, 0.0, 5.0) < 1.5
+    assert -1.5 < _crossing(fall, 0.0, -5.0) < -0.5
+    assert _crossing(fall, 0.0, 0.3) == 0.3

@@ -252,14 +252,23 @@ class _Problem:
 
 
 def _crossing(fall: Callable[[float], float], start: float, end: float) -> float:
-    """Where a fall that is zero at the start reaches 1.96 towards the end; the end if nowhere."""
-    inside, outside, depth = start, start, 0.0
+    """Where a fall that is zero at the start reaches 1.96 towards the end; the end if nowhere.
+
+    Depths are kept: a climb that is repeated from elsewhere may end a little higher or lower.
+    """
+    depths = {start: 0.0}
+
+    def beyond(rate: float) -> float:
+        if rate not in depths:
+            depths[rate] = fall(rate)
+        return depths[rate] - _FALL
+
+    inside, outside = start, start
     step = 0.1 if end > start else -0.1
-    while depth < _FALL:
+    while beyond(outside) < 0.0:
         if outside == end:
             return end
         inside = outside
         outside = float(np.clip(start + step, min(start, end), max(start, end)))
-        depth = fall(outside)
-        step *= np.clip(1.1 * _FALL / max(depth, 1e-6), 1.5, 4.0)
-    return float(brentq(lambda rate: fall(rate) - _FALL, inside, outside, xtol=2e-3))
+        step *= np.clip(1.1 * _FALL / max(beyond(outside) + _FALL, 1e-6), 1.5, 4.0)
+    return float(brentq(beyond, inside, outside, xtol=2e-3))

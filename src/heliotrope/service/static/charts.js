@@ -80,6 +80,7 @@ function dressed(layout) {
     linecolor: colours.line,
     zeroline: false,
     automargin: true,
+    exponentformat: "power",
     fixedrange: isTouch.matches, // a finger that drags scrolls the page
   };
   const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name));

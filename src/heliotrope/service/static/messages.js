@@ -20,7 +20,7 @@ export function showState(state) {
 export function showError(error) {
   if (error.name === "AbortError") return;
   byId("message").replaceChildren(
-    element("span", {}, error.message),
+    element("span", {}, error.message.charAt(0).toUpperCase() + error.message.slice(1)),
     button("Close", clearError, { className: "quiet" }),
   );
 }

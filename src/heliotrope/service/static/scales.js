@@ -17,7 +17,8 @@ export function scaleOf(name, parameter) {
   if (choices) return { isDiscrete: true, ...namedScale(choices.map(String), title) };
   const type = parameter.scale === "log" ? "log" : "linear";
   const range = [parameter.low, parameter.high].map(type === "log" ? Math.log10 : Number);
-  return { isDiscrete: false, place: (value) => value, axis: { title, type, range } };
+  const isLong = type === "log" && range[1] - range[0] > 2; // so long that its decades say enough
+  return { isDiscrete: false, place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };
 }
 
 /** Names at 0, 1, 2, ... of an axis. */

@@ -7,7 +7,8 @@
 
   function announce() {
     for (const button of document.querySelectorAll("[data-theme-toggle]")) {
-      button.textContent = current() === "dark" ? "Light theme" : "Dark theme";
+      button.textContent = current() === "dark" ? "Light" : "Dark";
+      button.setAttribute("aria-label", `${button.textContent} theme`);
     }
     document.dispatchEvent(new Event("themechange"));
   }

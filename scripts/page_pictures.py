@@ -1,0 +1,107 @@
+"""Take the pictures of docs/page.md, with the browser and the service of the tests."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser import launched  # noqa: E402
+from heliotrope.service import create_app  # noqa: E402
+from serving import post, serving  # noqa: E402
+
+Measure = Callable[[dict[str, Any], float], float]
+SENSORS = ["hall", "roof", "cellar", "kitchen", "attic", "north wall", "south wall"]
+DESK = {"width": 1100, "height": 900}
+PHONE = {"width": 375, "height": 740}
+
+
+def boiler(ask: dict[str, Any], t: float) -> float:
+    """A hill on its way round the middle."""
+    heat, fan = ask["params"]["temperature"], ask["params"]["airflow"]
+    phase = t / 25.0
+    a, b = (heat - 20 - 3 * math.sin(phase)) / 2.5, (fan - 50 - 30 * math.cos(phase)) / 25.0
+    return 2.0 * math.exp(-a * a - b * b)
+
+
+def warmth(ask: dict[str, Any], t: float) -> float:
+    """Seven sensors whose turns come one after the other."""
+    return 20.0 + 2.0 * math.sin(SENSORS.index(ask["option"]) + t / 30.0)
+
+
+def rate(ask: dict[str, Any], t: float) -> float:
+    """A peak over the logarithm of a rate."""
+    u = (math.log10(ask["params"]["rate"]) + 2.0 + 0.8 * math.sin(t / 20.0)) / 0.6
+    return 5.0 * math.exp(-u * u)
+
+
+STUDIES: Mapping[str, tuple[dict[str, Any], Measure, int]] = {
+    "boiler": (
+        {
+            "space": {
+                "temperature": {"type": "real", "low": 15, "high": 25},
+                "airflow": {"type": "real", "low": 10, "high": 90},
+            }
+        },
+        boiler,
+        80,
+    ),
+    "learning rate": (
+        {"space": {"rate": {"type": "real", "low": 1e-4, "high": 1.0, "scale": "log"}}},
+        rate,
+        60,
+    ),
+    "sensors": ({"options": SENSORS}, warmth, 80),
+}
+
+
+def fill(client: httpx.Client) -> None:
+    """Create the studies and run them."""
+    noise = np.random.default_rng(0)
+    for name, (described, measure, steps) in STUDIES.items():
+        post(client, "", name=name, **described)
+        for _ in range(steps):
+            ask = post(client, f"/{name}/ask")
+            value = measure(ask, ask["t"]) + 0.1 * noise.standard_normal()
+            post(client, f"/{name}/tell", id=ask["id"], value=value)
+        post(client, f"/{name}/ask")
+
+
+def take(browser: Browser, url: str, picture: str, **options: Any) -> None:
+    """Take a picture of a whole page once everything on it is drawn."""
+    page = browser.new_page(**options)
+    page.goto(url)
+    if "/studies/" in url:
+        for id in ("belief", "rewards", "moves"):
+            page.wait_for_selector(f"#{id} .main-svg", timeout=60_000)
+    page.get_by_text("Live", exact=True).wait_for()
+    page.wait_for_timeout(1_000)
+    page.screenshot(path=ROOT / "docs" / "images" / f"page-{picture}.png", full_page=True)
+    page.close()
+
+
+def main() -> None:
+    """Take them all."""
+    with serving(create_app("memory:")) as client, launched() as browser:
+        fill(client)
+        url = str(client.base_url).rstrip("/")
+        at = f"{url}/studies"
+        phone = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
+        take(browser, f"{at}/boiler", "map", viewport=DESK)
+        take(browser, f"{at}/sensors", "options", viewport=DESK, color_scheme="dark")
+        take(browser, f"{at}/learning rate", "band", viewport=DESK)
+        take(browser, f"{at}/boiler", "phone", **phone)
+        take(browser, url, "list", viewport=DESK)
+
+
+if __name__ == "__main__":
+    main()
