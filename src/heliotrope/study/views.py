@@ -171,7 +171,7 @@ def _label(setup: Setup, index: int | None, x: Array) -> Json:
 
 def _options(fold: Fold, optimizer: Optimizer, t: float) -> Json:
     assert isinstance(fold.setup.space, Options)
-    found = optimizer.belief(t)
+    found = optimizer.belief(t, count_open=False)
     mean = fold.setup.sign * found.mean
     rows = zip(fold.setup.space.names, mean.tolist(), found.std.tolist(), strict=True)
     return {
@@ -223,7 +223,8 @@ def _at(
 ) -> tuple[Array, Array]:
     space = fold.setup.space
     assert isinstance(space, SearchSpace)
-    found = optimizer.belief(t, np.array([space.point(one) for one in configurations]))
+    points = np.array([space.point(one) for one in configurations])
+    found = optimizer.belief(t, points, count_open=False)
     return fold.setup.sign * found.mean, found.std
 
 
@@ -240,5 +241,6 @@ def _in_words(setup: Setup, epsilon: float) -> str:
         return "Nothing gets stale: the function stands still."
     steps = float(np.log(0.5) / np.log1p(-min(epsilon, 1.0 - 1e-12)))
     unit = setup.clock.to_json().get("unit")
-    length = f"{steps:.3g} steps" if unit is None else f"{steps:.3g} times {unit}"
+    count = f"{steps:.2g}" if steps < 10.0 else f"{steps:,.0f}"
+    length = f"{count} steps" if unit is None else f"{count} times {unit}"
     return f"Half of what is learned is stale after {length}."
