@@ -17,20 +17,21 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from typer.testing import CliRunner
 
 from cluster import wait_for
+from heliotrope.cli import app
 from heliotrope.storage import Event, open_store
 
-COMMAND = "import typer; from heliotrope.cli.serve import serve; typer.run(serve)"
 OPTIONS = {"options": ["a", "b", "c"]}
 SPACE = {"space": {"x": {"type": "real", "low": 0, "high": 1}}}
 
 
 @contextmanager
-def serving(app: FastAPI, **headers: str) -> Iterator[httpx.Client]:
+def serving(service: FastAPI, **headers: str) -> Iterator[httpx.Client]:
     """An application on a port of this machine, and a client of it."""
     server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=1)
+        uvicorn.Config(service, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=1)
     )
     thread = Thread(target=server.run)
     thread.start()
@@ -73,7 +74,17 @@ class Command:
 def command(store: str, *options: str) -> Iterator[Command]:
     """The command on a free port; killed in the end."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "--store", store, "--port", "0", *options],
+        [
+            sys.executable,
+            "-m",
+            "heliotrope.cli",
+            "serve",
+            "--store",
+            store,
+            "--port",
+            "0",
+            *options,
+        ],
         start_new_session=True,
         stderr=subprocess.PIPE,
         text=True,
@@ -94,14 +105,8 @@ def command(store: str, *options: str) -> Iterator[Command]:
 
 def refused(store: str, *options: str) -> str:
     """What the command says when it does not start."""
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, "--store", store, *options],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
+    done = CliRunner().invoke(app, ["serve", "--store", store, *options])
+    assert done.exit_code == 1
     return done.stderr
 
 

@@ -110,9 +110,9 @@ async def _of_us(_: Request, __: Exception) -> JSONResponse:
 def as_input_error(found: Mapping[str, Any]) -> InputError:
     """What Pydantic found, in the words of the package."""
     where, *path = found["loc"]
-    field = ".".join(str(part) for part in path)
+    field = ".".join(str(part) for part in path or [where])
     if found["type"] == "missing":
-        return InputError("a value", "none", "", field or str(where))
+        return InputError("a value", "none", "", field)
     if found["type"] == "extra_forbidden":
         return InputError("no such key", shown(field), "", field)
     expected = found["msg"].removeprefix("Input should be ")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import uvicorn
 
 from heliotrope.errors import InputError
+from heliotrope.service.metrics import FOLDER
 from heliotrope.service.settings import Settings, hand_on
 from heliotrope.storage import open_store
 
@@ -24,9 +27,7 @@ def serve(
         raise InputError("a store that processes can share", "memory:", "Use one worker.")
     open_store(settings.store).close()  # says what is wrong before any worker is started
     hand_on(settings, token_file)
-    with tempfile.TemporaryDirectory(prefix="heliotrope-") as folder:
-        if workers > 1:
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    with _shared_numbers() if workers > 1 else nullcontext():
         uvicorn.run(
             "heliotrope.service.app:from_parent",
             factory=True,
@@ -40,3 +41,11 @@ def serve(
             timeout_graceful_shutdown=_PATIENCE,
             timeout_worker_healthcheck=_SLOW_START,
         )
+
+
+@contextmanager
+def _shared_numbers() -> Iterator[None]:
+    """A folder in which the processes keep their metrics, to be added up."""
+    with tempfile.TemporaryDirectory(prefix="heliotrope-") as folder:
+        os.environ[FOLDER] = folder
+        yield

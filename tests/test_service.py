@@ -1,0 +1,494 @@
+"""The service: its routes, its streams, and what survives whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from cluster import wait_for
+from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
+from heliotrope.service import Limits, create_app
+from heliotrope.service.demos import STEPS, Demos, hills
+from heliotrope.service.refusals import refusal_of
+from heliotrope.service.settings import checked_hosts, is_loopback, read_tokens
+from heliotrope.service.studies import Journal, Studies
+from heliotrope.storage import MemoryStore, open_store
+from heliotrope.study import Study
+from serving import (
+    OPTIONS,
+    SPACE,
+    Command,
+    command,
+    error_of,
+    log_of,
+    messages,
+    post,
+    refused,
+    serving,
+)
+
+EVENTS = "text/event-stream"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with serving(create_app("memory:")) as found:
+        yield found
+
+
+@pytest.fixture
+def study(client: httpx.Client, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The path of a new study of options."""
+    name = f"s-{abs(hash(request.node.nodeid))}"
+    post(client, "", name=name, **OPTIONS)
+    yield f"/{name}"
+    client.delete(f"/api/studies/{name}")
+
+
+# ---- routes
+
+
+def test_a_study_is_created_once(client: httpx.Client) -> None:
+    body = {"name": "once", **SPACE, "direction": "minimize", "seed": 3}
+    created = client.post("/api/studies", json=body)
+    assert created.status_code == 201
+    assert created.json()["setup"]["direction"] == "minimize"
+    assert created.json() == client.get("/api/studies/once").json()
+    again = client.post("/api/studies", json=body)
+    assert error_of(again) == (409, "study_exists", "name")
+
+
+def test_asks_and_tells_are_in_the_log(client: httpx.Client, study: str) -> None:
+    first = post(client, f"{study}/ask")
+    both = post(client, f"{study}/tell", id=first["id"], value=1.5, ask={"t": 7.5})
+    assert both["told"] == first["id"]
+    assert both["ask"]["t"] == 7.5
+    assert post(client, f"{study}/cancel", id=both["ask"]["id"]) == {"cancelled": both["ask"]["id"]}
+    log = client.get(f"/api/studies{study}/events").json()
+    kinds = [event["kind"] for event in log["events"]]
+    assert [kind for kind in kinds if kind != "learned"] == [
+        "created",
+        "asked",
+        "told",
+        "asked",
+        "cancelled",
+    ]
+    assert [event["seq"] for event in log["events"]] == list(range(1, log["last"] + 1))
+
+
+def test_an_ask_names_an_option_or_has_parameters(client: httpx.Client, study: str) -> None:
+    ask = post(client, f"{study}/ask")
+    assert set(ask) == {"id", "t", "option"}
+    assert ask["option"] in OPTIONS["options"]
+    post(client, "", name="with space", **SPACE)
+    ask = post(client, "/with%20space/ask")
+    assert set(ask) == {"id", "t", "params"}
+    assert 0.0 <= ask["params"]["x"] <= 1.0
+
+
+def test_a_key_makes_an_ask_repeatable(client: httpx.Client, study: str) -> None:
+    first = post(client, f"{study}/ask", key="mine")
+    assert post(client, f"{study}/ask", key="mine") == first
+    post(client, f"{study}/tell", id=first["id"], value=1.0)
+    assert post(client, f"{study}/ask", key="mine") != first
+
+
+def test_a_tell_is_repeatable_and_final(client: httpx.Client, study: str) -> None:
+    ask = post(client, f"{study}/ask")
+    for _ in range(2):
+        assert post(client, f"{study}/tell", id=ask["id"], value=1.0) == {"told": ask["id"]}
+    other = client.post(f"/api/studies{study}/tell", json={"id": ask["id"], "value": 2.0})
+    assert error_of(other) == (409, "closed_suggestion", "value")
+    assert client.get(f"/api/studies{study}").json()["told"] == 1
+
+
+def test_what_is_believed_can_be_read(client: httpx.Client, study: str) -> None:
+    for value in (1.0, 2.0, 3.0):
+        ask = post(client, f"{study}/ask")
+        post(client, f"{study}/tell", id=ask["id"], value=value)
+    summary = client.get(f"/api/studies{study}").json()
+    assert (summary["asked"], summary["told"], summary["open"]) == (3, 3, [])
+    belief = client.get(f"/api/studies{study}/belief").json()
+    assert [entry["option"] for entry in belief["options"]] == OPTIONS["options"]
+    assert client.get(f"/api/studies{study}/belief", params={"t": 1.0}).json()["t"] == 1.0
+    track = client.get(f"/api/studies{study}/track").json()
+    assert [result["value"] for result in track["results"]] == [1.0, 2.0, 3.0]
+
+
+def test_results_are_exported(client: httpx.Client, study: str) -> None:
+    ask = post(client, f"{study}/ask")
+    post(client, f"{study}/tell", id=ask["id"], value=2.5)
+    table = client.get(f"/api/studies{study}/export")
+    (row,) = csv.DictReader(io.StringIO(table.text))
+    assert (row["id"], row["option"], float(row["value"])) == (ask["id"], ask["option"], 2.5)
+    assert table.headers["content-disposition"] == f'attachment; filename="{study[1:]}.csv"'
+    tree = client.get(f"/api/studies{study}/export", params={"kind": "json"}).json()
+    assert tree["results"][0]["value"] == 2.5
+
+
+def test_studies_are_listed_by_name(client: httpx.Client) -> None:
+    names = [f"listed {i}" for i in range(5)]
+    for name in names:
+        post(client, "", name=name, **OPTIONS)
+    found, after = [], "listed"
+    while after is not None:
+        page = client.get("/api/studies", params={"after": after, "limit": 2}).json()
+        found += [entry["name"] for entry in page["studies"]]
+        after = page["next"]
+    assert [name for name in found if name.startswith("listed")] == names
+    assert found == sorted(found)
+
+
+def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None:
+    post(client, "", name="gone", **OPTIONS)
+    ask = post(client, "/gone/ask")
+    assert client.delete("/api/studies/gone").status_code == 204
+    assert error_of(client.get("/api/studies/gone"))[:2] == (404, "unknown_study")
+    assert error_of(client.delete("/api/studies/gone"))[:2] == (404, "unknown_study")
+    post(client, "", name="gone", **OPTIONS)
+    old = client.post("/api/studies/gone/tell", json={"id": ask["id"], "value": 1.0})
+    assert error_of(old) == (404, "unknown_suggestion", "id")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        ("", {"name": "n"}, (422, "input", "")),
+        ("", {**OPTIONS}, (422, "input", "name")),
+        ("", {"name": "a/b", **OPTIONS}, (422, "input", "name")),
+        ("", {"name": "n", "options": ["a", "a"]}, (422, "input", "options.1.name")),
+        ("", {"name": "n", **OPTIONS, "policy": {"kind": "magic"}}, (422, "input", "policy.kind")),
+        ("", {"name": "n", **OPTIONS, "direction": "up"}, (422, "input", "direction")),
+        ("", {"name": "n", **OPTIONS, "clock": {"kind": "sun"}}, (422, "input", "clock")),
+        ("", {"name": "n", **OPTIONS, "colour": "red"}, (422, "input", "colour")),
+        ("", {"name": "n", "space": {"x": {"type": "real"}}}, (422, "input", "space.x.low")),
+        ("/none/ask", {}, (404, "unknown_study", "name")),
+        ("/none/tell", {"id": "a-1", "value": 1}, (404, "unknown_study", "name")),
+        ("/fixed/ask", {"t": "soon"}, (422, "input", "t")),
+        ("/fixed/ask", {"t": True}, (422, "input", "t")),
+        ("/fixed/ask", {"key": ""}, (422, "input", "key")),
+        ("/fixed/ask", [], (422, "input", "body")),
+        ("/fixed/tell", {"value": 1.0}, (422, "input", "id")),
+        ("/fixed/tell", {"id": "a-1", "value": "1"}, (422, "input", "value")),
+        ("/fixed/tell", {"id": "a-1", "value": 1.0}, (404, "unknown_suggestion", "id")),
+        ("/fixed/tell", {"id": "a", "value": 1, "ask": {"t": []}}, (422, "input", "ask.t")),
+        ("/fixed/cancel", {"id": "a-1"}, (404, "unknown_suggestion", "id")),
+        ("/fixed/cancel", {"id": "a-1", "why": "no"}, (422, "input", "why")),
+    ],
+)
+def test_errors_say_what_is_wrong_and_change_nothing(
+    client: httpx.Client, path: str, body: Any, expected: tuple[int, str, str]
+) -> None:
+    client.post("/api/studies", json={"name": "fixed", **OPTIONS})
+    before = client.get("/api/studies", params={"limit": 1000}).json()
+    assert error_of(client.post(f"/api/studies{path}", json=body)) == expected
+    assert client.get("/api/studies", params={"limit": 1000}).json() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/studies?limit=0", (422, "input", "limit")),
+        ("/api/studies?limit=many", (422, "input", "limit")),
+        ("/api/studies?after=..", (422, "input", "after")),
+        ("/api/studies/fixed/belief?t=nan", (422, "input", "t")),
+        ("/api/studies/fixed/belief?t=now", (422, "input", "t")),
+        ("/api/studies/fixed/events?after=-1", (422, "input", "after")),
+        ("/api/studies/fixed/events?after=99999999999999999999", (422, "input", "after")),
+        ("/api/studies/fixed/export?kind=pickle", (422, "input", "kind")),
+        ("/api/nothing", (404, "not_found", "")),
+        ("/api/demo", (405, "method_not_allowed", "")),
+    ],
+)
+def test_odd_queries_are_refused(
+    client: httpx.Client, path: str, expected: tuple[int, str, str]
+) -> None:
+    client.post("/api/studies", json={"name": "fixed", **OPTIONS})
+    assert error_of(client.get(path)) == expected
+
+
+def test_the_description_has_every_route(client: httpx.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    one = "/api/studies/{name}"
+    assert {path: set(methods) for path, methods in paths.items()} == {
+        "/api/studies": {"get", "post"},
+        one: {"get", "delete"},
+        **{f"{one}/{verb}": {"post"} for verb in ("ask", "tell", "cancel")},
+        **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export")},
+        "/api/demo": {"post"},
+        "/healthz": {"get"},
+        "/metrics": {"get"},
+    }
+
+
+def test_health_and_metrics_tell_of_the_service(client: httpx.Client, study: str) -> None:
+    assert client.get("/healthz").json()["status"] == "ok"
+    before = numbers(client)
+    ask = post(client, f"{study}/ask")
+    post(client, f"{study}/tell", id=ask["id"], value=1.0)
+    client.post(f"/api/studies{study}/tell", json={"id": "a-1", "value": 1.0})
+    after = numbers(client)
+    tell = 'heliotrope_requests_total{method="POST",route="/api/studies/{name}/tell",status="%s"}'
+    for name in ("heliotrope_asks_total", "heliotrope_tells_total", tell % 200, tell % 404):
+        assert after[name] == before.get(name, 0.0) + 1.0
+    assert after["heliotrope_studies_in_memory"] >= 1.0
+
+
+def numbers(client: httpx.Client) -> dict[str, float]:
+    lines = client.get("/metrics").text.splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    return {name: float(value) for name, value in pairs}
+
+
+# ---- limits
+
+
+@pytest.mark.parametrize(
+    ("setup", "field"),
+    [
+        ({"options": [f"o{i}" for i in range(21)]}, "options"),
+        ({"space": {"x": {"type": "integer", "low": 1, "high": 21}}}, "space"),
+        ({"space": {f"x{i}": {"type": "real", "low": 0, "high": 1} for i in range(4)}}, "space"),
+    ],
+)
+def test_large_domains_are_refused(setup: dict[str, Any], field: str) -> None:
+    with serving(create_app("memory:", limits=Limits(points=20, coordinates=3))) as client:
+        refusal = client.post("/api/studies", json={"name": "large", **setup})
+        assert error_of(refusal) == (422, "input", field)
+        assert client.get("/api/studies").json()["studies"] == []
+
+
+def test_studies_streams_and_demos_are_limited() -> None:
+    limits = Limits(studies=2, streams=1, demos=1)
+    with serving(create_app("memory:", limits=limits)) as client:
+        post(client, "", name="a", **OPTIONS)
+        with client.stream("GET", "/api/studies/a/events", headers={"Accept": EVENTS}) as stream:
+            events = messages(stream.iter_lines())
+            assert next(events)["seq"] == 1
+            second = client.get("/api/studies/a/events", headers={"Accept": EVENTS})
+            assert error_of(second)[:2] == (429, "limit")
+        assert client.post("/api/demo", json={}).status_code == 201
+        assert error_of(client.post("/api/demo", json={}))[:2] == (429, "limit")
+        third = client.post("/api/studies", json={"name": "c", **OPTIONS})
+        assert error_of(third)[:2] == (429, "limit")
+
+
+def test_few_studies_are_held_in_memory_and_all_work() -> None:
+    with serving(create_app("memory:", limits=Limits(memory=3))) as client:
+        names = [f"/s{i}" for i in range(6)]
+        for name in names:
+            post(client, "", name=name[1:], **OPTIONS)
+        asks = {name: post(client, f"{name}/ask") for name in names}
+        for name in names:
+            post(client, f"{name}/tell", id=asks[name]["id"], value=1.0)
+        assert [client.get(f"/api/studies{name}").json()["told"] for name in names] == [1] * 6
+        assert numbers(client)["heliotrope_studies_in_memory"] <= 3.0
+
+
+def test_demos_can_be_forbidden() -> None:
+    with serving(create_app("memory:", demo=False)) as client:
+        assert error_of(client.post("/api/demo", json={})) == (403, "no_demo", "")
+
+
+# ---- what others do to a study
+
+
+def other_store(tmp_path: Path) -> tuple[str, Callable[[], Any]]:
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    return url, lambda: open_store(url)
+
+
+def test_a_study_begun_anew_elsewhere_is_noticed(tmp_path: Path) -> None:
+    url, opened = other_store(tmp_path)
+    with serving(create_app(url)) as client:
+        post(client, "", name="shared", **OPTIONS)
+        old = post(client, "/shared/ask")
+        store = opened()
+        Study.open("shared", store).delete()
+        assert error_of(client.get("/api/studies/shared"))[:2] == (404, "unknown_study")
+        Study.create("shared", ["x", "y"], store=store)
+        assert post(client, "/shared/ask")["option"] in ("x", "y")
+        stale = client.post("/api/studies/shared/tell", json={"id": old["id"], "value": 1.0})
+        assert error_of(stale)[:2] == (404, "unknown_suggestion")
+        store.close()
+
+
+def test_a_stream_has_what_this_and_other_processes_write(tmp_path: Path) -> None:
+    url, opened = other_store(tmp_path)
+    with serving(create_app(url)) as client:
+        post(client, "", name="watched", **OPTIONS)
+        post(client, "/watched/ask")
+        store = opened()
+        other = Study.open("watched", store)
+        headers = {"Accept": EVENTS}
+        with client.stream("GET", "/api/studies/watched/events", headers=headers) as stream:
+            assert stream.headers["content-type"].startswith(EVENTS)
+            events = messages(stream.iter_lines())
+            assert [event["kind"] for event in islice(events, 2)] == ["created", "asked"]
+            ask = post(client, "/watched/ask")
+            assert next(events)["id"] == ask["id"]
+            foreign = other.ask()
+            assert next(events)["id"] == foreign.id
+            other.delete()
+            assert list(events) == []  # it ends
+        store.close()
+
+
+def test_a_stream_goes_on_where_it_was_cut(client: httpx.Client, study: str) -> None:
+    for _ in range(4):
+        post(client, f"{study}/ask")
+    path = f"/api/studies{study}/events"
+    for params, others in (({"after": 3}, {}), ({}, {"Last-Event-ID": "3"})):
+        headers = {"Accept": EVENTS, **others}
+        with client.stream("GET", path, params=params, headers=headers) as stream:
+            found = [event["seq"] for event in islice(messages(stream.iter_lines()), 2)]
+        assert found == [4, 5]
+
+
+@pytest.mark.parametrize("kind", [StoreError, DamagedError, FormatError])
+def test_a_failing_store_is_told_without_its_details(kind: type[HeliotropeError]) -> None:
+    answer = refusal_of(kind("to use /secret/place", "«disk I/O error»"))
+    assert answer.status_code == 503
+    assert b"secret" not in bytes(answer.body)
+
+
+# ---- demos
+
+
+def test_a_demo_follows_its_hills() -> None:
+    store = MemoryStore()
+    journal = Journal(store, lambda *_: None, lambda: None)
+    studies = Studies(store, journal, Limits(), lambda _: None)
+    demos = Demos(studies, most=1, pause=0.0)
+    name = demos.start()
+    wait_for(lambda: studies.use(name, lambda study: study.summary())["told"] >= 60)
+    demos.close()
+    results = studies.use(name, lambda study: study.track())["results"]
+    late = [result["value"] for result in results[30:]]
+    journal.close()
+    assert len(results) <= STEPS
+    assert sum(late) / len(late) > 0.3  # a random place has 0.08 on average
+
+
+def test_the_hills_change_places() -> None:
+    peak = np.array([0.5 + 0.35, 0.5])
+    assert hills(peak, 0.0) == pytest.approx(0.5, abs=0.02)
+    assert hills(peak, 100.0) < 0.1
+
+
+# ---- several processes, and their ends
+
+
+def take_part(run: Command, name: str, pairs: int, told: dict[str, float]) -> None:
+    """Ask and tell; note what was acknowledged."""
+    with run.client() as client:
+        ask = post(client, f"/{name}/ask")
+        for i in range(pairs):
+            value = i / pairs
+            answer = post(client, f"/{name}/tell", id=ask["id"], value=value, ask={})
+            told[ask["id"]] = value
+            ask = answer["ask"]
+
+
+def check_log(url: str, name: str, told: dict[str, float]) -> None:
+    """Every acknowledged result is in the log once, and the log has no holes."""
+    log = log_of(url, name)
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    asked = [event.body["id"] for event in log if event.body["kind"] == "asked"]
+    assert asked == sorted(asked, key=lambda id: int(id.rpartition("-")[2]))
+    assert len(set(asked)) == len(asked)
+    results = [(event.body["id"], event.body["value"]) for event in log if "value" in event.body]
+    assert len(dict(results)) == len(results)
+    assert told.items() <= dict(results).items()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_clients_of_several_processes_lose_nothing(tmp_path: Path, workers: int) -> None:
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    told: dict[str, dict[str, float]] = {"one": {}, "two": {}}
+    with command(url, "--workers", str(workers)) as run, ThreadPoolExecutor(8) as pool:
+        with run.client() as client:
+            for name in told:
+                post(client, "", name=name, **OPTIONS)
+        parts = [
+            pool.submit(take_part, run, name, 6, told[name]) for name in told for _ in range(4)
+        ]
+        for part in parts:
+            part.result()
+    for name, results in told.items():
+        assert len(results) == 24
+        check_log(url, name, results)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_what_was_acknowledged_survives(tmp_path: Path, how: signal.Signals) -> None:
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    told: dict[str, float] = {}
+    with command(url) as run, ThreadPoolExecutor(6) as pool:
+        with run.client() as client:
+            post(client, "", name="hurried", **OPTIONS)
+        parts = [pool.submit(take_part, run, "hurried", 10_000, told) for _ in range(6)]
+        wait_for(lambda: len(told) >= 30)
+        assert run.stop(how) == -how
+        assert all(isinstance(part.exception(), httpx.TransportError) for part in parts)
+    check_log(url, "hurried", told)
+    study = Study.open("hurried", url)
+    assert study.summary()["told"] >= len(told)
+    study.tell(study.ask().id, 1.0)
+    study.close()
+
+
+# ---- starting it
+
+
+def test_the_command_refuses_to_be_unlocked(tmp_path: Path) -> None:
+    store, file = f"sqlite:///{tmp_path / 'studies.db'}", tmp_path / "tokens"
+    assert "a token for an address that others can reach" in refused(store, "--host", "0.0.0.0")
+    file.write_text("short\n")
+    assert "tokens of 16 to 500" in refused(store, "--token-file", str(file))
+    assert not (tmp_path / "studies.db").exists()
+
+
+def test_the_command_says_what_is_wrong_with_the_store(tmp_path: Path) -> None:
+    assert "a store that processes can share" in refused("memory:", "--workers", "2")
+    assert "the folder of" in refused(f"sqlite:///{tmp_path / 'no' / 'studies.db'}")
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.5", False),
+        ("localhost.example.org", False),
+        ("", False),
+    ],
+)
+def test_loopback_addresses_are_known(host: str, loopback: bool) -> None:
+    assert is_loopback(host) == loopback
+
+
+def test_names_of_the_service_depend_on_its_address() -> None:
+    assert "127.0.0.1" in checked_hosts("127.0.0.1", [], [])
+    assert checked_hosts("0.0.0.0", [], ["t" * 20]) == ("*",)
+    assert checked_hosts("0.0.0.0", ["tuning.example.org"], ["t" * 20]) == ("tuning.example.org",)
+
+
+def test_tokens_are_read_from_lines(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"# of clients\n\n  {'a' * 20}\n{'b' * 20}\n")
+    assert read_tokens(file) == ("a" * 20, "b" * 20)
