@@ -123,9 +123,9 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 
 def test_it_has_the_methods_of_a_study() -> None:
-    begun = {"create", "create_from", "open"}
+    of_the_service = {"create", "create_from", "open", "close"}
     for name, member in inspect.getmembers(ht.Study):
-        if name.startswith("_") or name in begun:
+        if name.startswith("_") or name in of_the_service:
             continue
         mine = getattr(RemoteStudy, name)
         if callable(member):
