@@ -56,7 +56,7 @@ class RemoteStudy:
     def tell_and_ask(
         self, id: str, value: float, t: float | None = None, *, key: str | None = None
     ) -> Ask:
-        """Tell a result and ask for the next in one go."""
+        """Tell a result and ask for the next in one go: both are done, or neither."""
         answer = self._post("tell", {**_result(id, value), "ask": _wish(t, key)})
         with understood():
             return _as_ask(answer["ask"])
@@ -87,7 +87,7 @@ class RemoteStudy:
         return found
 
     def open_asks(self) -> list[Ask]:
-        """Asks that wait for their results."""
+        """Asks that wait for their results, oldest first."""
         summary = self.summary()
         with understood():
             return [_as_ask(form) for form in summary["open"]]
@@ -105,7 +105,7 @@ class RemoteStudy:
         return self._get("/track")
 
     def export(self, kind: str = "csv") -> str:
-        """All results as CSV or JSON."""
+        """All asks with their results, as CSV or JSON."""
         return self._link.send("GET", self._path("/export"), params={"kind": str(kind)}).text()
 
     # ---- the machinery
