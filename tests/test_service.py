@@ -7,6 +7,7 @@ import io
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -442,10 +443,10 @@ def test_what_was_acknowledged_survives(tmp_path: Path, how: signal.Signals) -> 
         assert run.stop(how) == -how
         assert all(isinstance(part.exception(), httpx.TransportError) for part in parts)
     check_log(url, "hurried", told)
-    study = Study.open("hurried", url)
-    assert study.summary()["told"] >= len(told)
-    study.tell(study.ask().id, 1.0)
-    study.close()
+    with closing(open_store(url)) as store:
+        study = Study(store, "hurried")
+        assert study.summary()["told"] >= len(told)
+        study.tell(study.ask().id, 1.0)
 
 
 # ---- starting it

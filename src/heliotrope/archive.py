@@ -1,9 +1,10 @@
-"""One file that holds a JSON header and arrays: a zip of plain ``.npy`` entries, no pickle."""
+"""A JSON header and arrays in one piece, no pickle: as a file, a zip of plain ``.npy`` entries."""
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import secrets
 import zipfile
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # for its types alone: it loads scikit-learn
     from heliotrope.codec import Arrays, Json
 
 HEADER = "header"
+_ALIGNED = 16  # bytes
 
 
 def pack(header: Json, arrays: Arrays) -> bytes:
@@ -31,6 +33,12 @@ def pack(header: Json, arrays: Arrays) -> bytes:
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
     """The header and the arrays of something of the given kind, of this version or an older one."""
     header, arrays = _open(data, kind, source)
+    check(header, kind, version, source)
+    return header, arrays
+
+
+def check(header: Json, kind: str, version: int, source: str) -> None:
+    """Refuse the header of another kind, or of a newer version."""
     if not isinstance(header, dict) or header.get("format") != kind:
         raise FormatError(f"a {kind} file", f"something else in {source}")
     if not isinstance(header.get("version"), int):
@@ -41,6 +49,32 @@ def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arr
             f"version {header['version']}",
             "Update heliotrope to read it.",
         )
+
+
+def pack_flat(header: Json, arrays: Arrays) -> bytes:
+    """The header and the arrays one after another: many times faster, for what others check."""
+    index = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
+    text = json.dumps([header, index], allow_nan=False).encode()
+    text += b" " * (-len(text) % _ALIGNED)
+    parts = [len(text).to_bytes(_ALIGNED, "little"), text]
+    for array in arrays.values():
+        parts += [array.tobytes(), bytes(-array.nbytes % _ALIGNED)]
+    return b"".join(parts)
+
+
+def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
+    """The header and the arrays, not to be changed, of what :func:`pack_flat` made."""
+    arrays: dict[str, Any] = {}
+    try:
+        start = _ALIGNED + int.from_bytes(data[:_ALIGNED], "little")
+        header, index = json.loads(data[_ALIGNED:start])
+        for name, (dtype, shape) in index.items():
+            flat = np.frombuffer(data, dtype, math.prod(shape), start)
+            arrays[name] = flat.reshape(shape)
+            start += flat.nbytes + -flat.nbytes % _ALIGNED
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise FormatError(f"a whole {kind}", f"{source}, which cannot be read ({error})") from error
+    check(header, kind, version, source)
     return header, arrays
 
 

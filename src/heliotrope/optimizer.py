@@ -243,6 +243,10 @@ class Optimizer:
 
     def dumps(self) -> bytes:
         """Everything as :meth:`save` would write it."""
+        return archive.pack(*self.parts())
+
+    def parts(self) -> tuple[codec.Json, codec.Arrays]:
+        """Everything as a JSON tree and arrays, not to be changed."""
         arrays: codec.Arrays = {}
         header = {
             "format": _FORMAT,
@@ -259,12 +263,19 @@ class Optimizer:
         )
         arrays |= {f"history/{name}": array for name, array in self._history.state().items()}
         arrays |= {f"agent/{name}": array for name, array in self._agent.state().items()}
-        return archive.pack(header, arrays)
+        return header, arrays
 
     @classmethod
     def loads(cls, data: bytes, source: str = "these bytes") -> Optimizer:
         """Make the optimizer whose :meth:`dumps` this was."""
-        header, arrays = archive.unpack(data, _FORMAT, _VERSION, source)
+        return cls.from_parts(*archive.unpack(data, _FORMAT, _VERSION, source), source)
+
+    @classmethod
+    def from_parts(
+        cls, header: codec.Json, arrays: codec.Arrays, source: str = "these parts"
+    ) -> Optimizer:
+        """Make the optimizer whose :meth:`parts` these were."""
+        archive.check(header, _FORMAT, _VERSION, source)
         try:
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])

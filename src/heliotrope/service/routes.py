@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -20,8 +21,8 @@ Name: TypeAlias = Annotated[str, Path(description="The study.")]
 Number: TypeAlias = Annotated[int, Query(ge=0, le=2**53, description="The event before.")]
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=1_000, description="At most so many.")]
 
-_MEDIA = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-_STREAM = "text/event-stream"
+_CSV, _STREAM = "text/csv", "text/event-stream"
+_MEDIA = {"csv": _CSV, "json": "application/json"}
 
 
 class Api:
@@ -33,22 +34,21 @@ class Api:
         self._studies, self._watch, self._demos, self._metrics = studies, watch, demos, metrics
 
     def add_to(self, router: APIRouter) -> None:
-        """All routes, with what they answer."""
-        one = "/api/studies/{name}"
-        _add(router, "POST", "/api/studies", self.create, 201, schemas.Summary, 409, 413, 415, 429)
-        _add(router, "GET", "/api/studies", self.list, 200, schemas.Listing)
-        _add(router, "GET", one, self.summary, 200, schemas.Summary, 404)
-        _add(router, "DELETE", one, self.delete, 204, None, 404)
-        _add(router, "POST", f"{one}/ask", self.ask, 200, schemas.Ask, 404, 409, 413, 415)
-        _add(router, "POST", f"{one}/tell", self.tell, 200, schemas.Told, 404, 409, 413, 415)
-        _add(
-            router, "POST", f"{one}/cancel", self.cancel, 200, schemas.Cancelled, 404, 409, 413, 415
-        )
-        _add(router, "GET", f"{one}/belief", self.belief, 200, schemas.Belief, 404)
-        _add(router, "GET", f"{one}/track", self.track, 200, schemas.Track, 404)
-        _add(router, "GET", f"{one}/events", self.events, 200, schemas.Events, 404, 429)
-        _add(router, "GET", f"{one}/export", self.export, 200, None, 404)
-        _add(router, "POST", "/api/demo", self.demo, 201, schemas.Started, 415, 429)
+        """Add all routes, with what they answer."""
+        many, one = "/api/studies", "/api/studies/{name}"
+        add = partial(_add, router)
+        add("POST", f"{one}/ask", self.ask, schemas.Ask, 404, 409, 413, 415)
+        add("POST", f"{one}/tell", self.tell, schemas.Told, 404, 409, 413, 415)
+        add("POST", f"{one}/cancel", self.cancel, schemas.Cancelled, 404, 409, 413, 415)
+        add("GET", one, self.summary, schemas.Summary, 404)
+        add("GET", f"{one}/belief", self.belief, schemas.Belief, 404)
+        add("GET", f"{one}/track", self.track, schemas.Track, 404)
+        add("GET", f"{one}/events", self.events, schemas.Events, 404, 429, also=_STREAM)
+        add("GET", f"{one}/export", self.export, None, 404, also=_CSV)
+        add("DELETE", one, self.delete, None, 404, status=204)
+        add("POST", many, self.create, schemas.Summary, 409, 413, 415, 429, status=201)
+        add("GET", many, self.list, schemas.Listing)
+        add("POST", "/api/demo", self.demo, schemas.Started, 415, 429, status=201)
 
     def create(self, body: schemas.NewStudy) -> Response:
         """Begin a study."""
@@ -140,16 +140,18 @@ def _add(
     method: str,
     path: str,
     endpoint: Callable[..., Response],
-    status: int,
     model: type | None,
     *refusals: int,
+    status: int = 200,
+    also: str = "",
 ) -> None:
     """Add a route and its description; any may be refused for its token, its site, its values."""
     responses: dict[int | str, dict[str, Any]] = {
         code: {"model": schemas.Problem} for code in (401, 403, 422, *refusals)
     }
-    if model is not None:
-        responses[status] = {"model": model}
+    responses[status] = {} if model is None else {"model": model}
+    if also:
+        responses[status]["content"] = {also: {"schema": {"type": "string"}}}
     router.add_api_route(
         path,
         endpoint,

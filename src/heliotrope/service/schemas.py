@@ -173,7 +173,7 @@ class Summary(BaseModel):
     asked: int
     told: int
     open: list[Ask]
-    model: dict[str, float]
+    model: dict[str, Any]
     best: dict[str, Any] | None
     drift: dict[str, Any]
 

@@ -98,3 +98,21 @@ def clock_from_json(data: object) -> Clock:
 def wall_time() -> float:
     """Seconds since 1970."""
     return time.time()
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people to read.
+
+    Examples
+    --------
+    >>> duration(5400.0)
+    '1.5 h'
+    """
+    fitting = [name for name in ("d", "h", "min", "s") if seconds >= _SECONDS[name]]
+    unit = fitting[0] if fitting else "ms"
+    return f"{short(seconds / _SECONDS[unit])} {unit}"
+
+
+def short(number: float) -> str:
+    """A number of two digits, or as many as it has before the point."""
+    return f"{number:.2g}" if number < 100.0 else f"{number:,.0f}"

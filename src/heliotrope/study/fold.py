@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from heliotrope import archive
-from heliotrope.arrays import Array
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -21,7 +20,7 @@ from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.spaces import Options
-from heliotrope.study.estimation import Results, estimate
+from heliotrope.study.estimation import Results, estimate, telling
 from heliotrope.study.models import Given, Model, is_time_to_learn
 from heliotrope.study.setups import Setup
 
@@ -29,7 +28,6 @@ VERSION = 1
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
-_WINDOW = 100  # latest results that a model is learned from
 _SHOWN = 300  # latest results that a policy made anew is shown
 _GAIN = 2.0  # in log likelihood, for which a model is changed
 Body = dict[str, Any]
@@ -52,12 +50,16 @@ class Ask:
 
 
 class Fold:
-    """The state of a study after some of its events; events are applied in their order."""
+    """The state of a study after some of its events, which are applied in their order.
+
+    A new one is as bare as its first event; :meth:`extend` takes the others.
+    """
 
     def __init__(self, uid: str, setup: Setup, created: float) -> None:
         self.uid, self.setup, self.created = uid, setup, created
         self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(setup.domain, setup.build(self.model), setup.seed)
+        self.optimizer = Optimizer(setup.domain, uniform(), setup.seed)
+        self._bare = True  # whether the optimizer still waits for its policy
         self._keys: dict[str, str] = {}  # of open asks: the client's own key, and the ask's id
 
     # ---- what the next events are
@@ -99,8 +101,7 @@ class Fold:
         is_due = self.setup.policy.has_model and is_time_to_learn(len(history))
         if not is_due or given.complete:
             return None
-        y = self.setup.sign * history.y[-_WINDOW:]
-        results = Results(history.t[-_WINDOW:], history.x[-_WINDOW:], y)
+        results = telling(Results(history.t, history.x, self.setup.sign * history.y))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
         present = estimate(results, Given.all_of(given.over(self.model)), rates)
@@ -114,14 +115,16 @@ class Fold:
     def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
         """Take the next events; if one is refused, this fold is of no more use.
 
-        A policy made anew forgets what the one before it knew, so none is made but the last.
+        Making a policy and showing it results takes long, so none is made but the last.
         """
         learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
-        last = learned[-1] if learned else -1
         if learned:
             self.optimizer.reconsider(uniform(), last=0)
+        elif self._bare:
+            self._renew()
         for i, body in enumerate(bodies):
-            self._apply(body, renewing=i == last)
+            self._apply(body, renewing=i in learned[-1:])
+        self._bare = False
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Take the next event."""
@@ -144,10 +147,13 @@ class Fold:
         elif kind == "learned":
             self.model = Model.from_json(body["model"])
             if renewing:
-                self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN)
+                self._renew()
         else:
             raise FormatError("an event that is asked, told, cancelled or learned", repr(kind))
         self.seq += 1
+
+    def _renew(self) -> None:
+        self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN)
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         if self._id(self.optimizer.asked) != body["id"]:
@@ -212,22 +218,23 @@ class Fold:
 
     def dumps(self) -> bytes:
         """Everything but the setup, which the first event has."""
+        optimizer, arrays = self.optimizer.parts()
         header = {
             "format": _KIND,
             "version": VERSION,
             "seq": self.seq,
             "model": self.model.to_json(),
             "keys": self._keys,
+            "optimizer": optimizer,
         }
-        optimizer: Array = np.frombuffer(self.optimizer.dumps(), dtype=np.uint8)
-        return archive.pack(header, {"optimizer": optimizer})
+        return archive.pack_flat(header, arrays)
 
     def loads(self, data: bytes) -> None:
         """Go on from a snapshot of this study; FormatError, and nothing is changed."""
-        header, arrays = archive.unpack(data, _KIND, VERSION, "a snapshot")
-        optimizer = Optimizer.loads(arrays["optimizer"].tobytes(), "a snapshot")
-        self.optimizer, self.model = optimizer, Model.from_json(header["model"])
-        self.seq, self._keys = header["seq"], dict(header["keys"])
+        header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
+        self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
+        self.model, self.seq = Model.from_json(header["model"]), header["seq"]
+        self._keys, self._bare = dict(header["keys"]), False
 
 
 def created(setup: Setup) -> Body:

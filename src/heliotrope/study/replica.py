@@ -19,7 +19,8 @@ Emit: TypeAlias = Callable[[Body], None]
 """Applies an event, and has it written with the others of the same decision."""
 
 _TRIES = 50  # at a study that others write to at the same time
-_FRESH = 400  # events beyond the latest snapshot before a new one is kept
+_FRESH = (100, 1000)  # least and most events beyond a snapshot before the next one is kept
+_BYTES = 10_000  # of snapshots that an event may cost
 
 
 class Replica:
@@ -36,7 +37,7 @@ class Replica:
         self._lock = RLock()
         self._fold: Fold | None = None
         self._written: Future[int] | None = None  # the latest append to this fold
-        self._kept = 0  # the event of the latest snapshot
+        self._due = 0  # the event at which the next snapshot is kept
         self._shared = False  # whether others were seen to write, too
         self._base = (0, b"")  # of a shared study: an event, and the snapshot after it, at hand
 
@@ -131,7 +132,7 @@ class Replica:
         if seq:
             with suppress(FormatError):  # of a newer version, say: the events are the truth
                 fold.loads(data)
-        self._kept = fold.seq
+        self._due = _next_due(fold.seq, data)
         fold.extend([event.body for event in self._store.events(self._uid, fold.seq)])
         if self._shared:
             self._base = fold.seq, fold.dumps()
@@ -146,10 +147,15 @@ class Replica:
     def _keep_snapshot(self, fold: Fold) -> None:
         """Keep the state, now and then."""
         with self._lock:
-            if self._fold is not fold or fold.seq - self._kept < _FRESH:
+            if self._fold is not fold or fold.seq < self._due:
                 return
             written, seq, data = self._written, fold.seq, fold.dumps()
-            self._kept = seq
+            self._due = _next_due(seq, data)
         if written is None or written.exception() is None:
             with suppress(HeliotropeError):  # the events are there: this only saves time
                 self._store.keep_snapshot(self._uid, seq, data)
+
+
+def _next_due(seq: int, data: bytes) -> int:
+    least, most = _FRESH
+    return seq + min(max(least, len(data) // _BYTES), most)

@@ -59,7 +59,7 @@ class PolicyChoice:
         for name in _NEEDED.get(self.kind, ()):
             if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
-        self.policy(self.given.over(Model()), sign=1.0)  # refuses wrong values
+        self.policy(self.given.over(Model()), 1.0, "best")  # refuses wrong values
 
     @property
     def given(self) -> Given:
@@ -90,7 +90,7 @@ class PolicyChoice:
             return RATES
         return (1.0 - (1.0 - self.epsilon) ** pace,)
 
-    def policy(self, model: Model, sign: float) -> Policy:
+    def policy(self, model: Model, sign: float, choose: Literal["best", "mixture"]) -> Policy:
         """The policy over values that are multiplied with a sign."""
         if self.kind == "uniform":
             return uniform()
@@ -105,7 +105,7 @@ class PolicyChoice:
         if self.kind == "r_gp_ucb":
             with located("every"):
                 return r_gp_ucb(prior, as_positive(self.parameters["every"], "every"), self._beta())
-        learn = Learn(model.rates()) if self.learns_drift else None
+        learn = Learn(model.rates(), choose=choose) if self.learns_drift else None
         return tv_gp_ucb(prior, self._beta(), learn=learn)
 
     def to_json(self) -> dict[str, Any]:
@@ -196,7 +196,11 @@ class Setup:
 
     def build(self, model: Model) -> Policy:
         """The policy, with what was learned of the model so far."""
-        return self.policy.policy(self.given.over(model), self.sign)
+        # in a Box a mixture takes several times as long to climb, and is no better
+        choose: Literal["best", "mixture"] = (
+            "mixture" if isinstance(self.domain, Finite) else "best"
+        )
+        return self.policy.policy(self.given.over(model), self.sign, choose)
 
     def to_json(self) -> dict[str, Any]:
         """The setup as JSON, all defaults written out."""

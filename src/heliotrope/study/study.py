@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from heliotrope.arrays import as_number
@@ -44,7 +45,7 @@ class Study:
     def __init__(
         self, store: Store, name: str, *, journal: Journal | None = None, now: Now = wall_time
     ) -> None:
-        self._store, self._now, self._owned = store, now, False
+        self._store, self._now = store, now
         self._info = store.find(name)
         self._replica = Replica(store, journal or Direct(store), self._info.uid, now)
 
@@ -82,15 +83,7 @@ class Study:
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
         setup = Setup(_as_space(space), chosen, direction, ticking, seed)
-        opened, owned = _as_store(store)
-        try:
-            study = cls.create_from(name, setup, opened, now=now)
-        except BaseException:
-            if owned:
-                opened.close()
-            raise
-        study._owned = owned
-        return study
+        return _with_store(store, lambda opened: cls.create_from(name, setup, opened, now=now))
 
     @classmethod
     def create_from(
@@ -103,34 +96,14 @@ class Study:
         now: Now = wall_time,
     ) -> Study:
         """Begin a study of a setup."""
-        Fold("", setup, 0.0)  # refuses a policy that does not fit the space
+        Fold("", setup, 0.0).extend([])  # refuses a policy that does not fit the space
         store.create(name, created(setup), now())
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
     def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = wall_time) -> Study:
         """Go on with a study that exists."""
-        opened, owned = _as_store(store)
-        try:
-            study = cls(opened, name, now=now)
-            study.setup  # noqa: B018 - reads it
-        except BaseException:
-            if owned:
-                opened.close()
-            raise
-        study._owned = owned
-        return study
-
-    def close(self) -> None:
-        """Let go of the store, if this study opened it by its URL."""
-        if self._owned:
-            self._store.close()
-
-    def __enter__(self) -> Study:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        return _with_store(store, lambda opened: cls(opened, name, now=now)._readable())
 
     @property
     def name(self) -> str:
@@ -188,9 +161,10 @@ class Study:
     def belief(self, t: float | None = None) -> dict[str, Any]:
         """What is believed at a time, by default now, as JSON has it; also of the past."""
         when = None if t is None else _as_time(t)
-        return self._replica.read(
+        show = self._replica.read(
             lambda fold: views.belief(fold, self._time(fold) if when is None else when)
         )
+        return show()  # while others may go on
 
     def summary(self) -> dict[str, Any]:
         """The setup, the counts, the best now, the drift in words, as JSON has it."""
@@ -199,14 +173,19 @@ class Study:
         )
 
     def track(self) -> dict[str, Any]:
-        """Rewards over time with what was chosen, and how the best has moved."""
-        return self._replica.read(views.track)
+        """Results over time with what was chosen, and how the best has moved."""
+        return self._replica.read(views.track)()
 
     def export(self, kind: str = "csv") -> str:
         """All asks with their results, as CSV or JSON."""
         return views.export(self.setup, self.events(), kind)
 
-    # ---- time
+    # ---- the rest
+
+    def _readable(self) -> Study:
+        """Itself, if it can be read."""
+        self._replica.read(lambda fold: fold.seq)
+        return self
 
     def _ask(self, fold: Fold, emit: Emit, t: float | None, key: str | None) -> Ask:
         known = None if key is None else fold.ask_of_key(key)
@@ -279,8 +258,15 @@ def _as_space(
     return SearchSpace(space) if isinstance(space, Mapping) else Options(space)
 
 
-def _as_store(store: Store | str) -> tuple[Store, bool]:
-    """A store, and whether it was opened here."""
+def _with_store(store: Store | str, begin: Callable[[Store], Study]) -> Study:
+    """A study of a store, or of a URL's, which is closed when the study is no longer used."""
     if isinstance(store, Store):
-        return store, False
-    return open_store(store), True
+        return begin(store)
+    opened = open_store(store)
+    try:
+        study = begin(opened)
+    except BaseException:
+        opened.close()
+        raise
+    weakref.finalize(study, opened.close)
+    return study

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,61 +14,54 @@ from heliotrope.arrays import Array
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import gp_ucb, tv_gp_ucb
+from heliotrope.policies import tv_gp_ucb
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
 from heliotrope.storage import Event
+from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.fold import Fold
 from heliotrope.study.setups import Setup
 
-_MODELLED = ("tv_gp_ucb", "gp_ucb", "r_gp_ucb")
 _RECENT = 300  # results before a past time that its belief is made of
 _SHOWN = 500  # results of the track
 _STOPS = 40  # times at which the track looks for the best
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a map's side, of a slice
 
 Json = dict[str, Any]
+Show: TypeAlias = Callable[[], Json]
+"""What is left to do once the state was looked at: it may take a while, and needs no lock."""
 
 
-def belief(fold: Fold, t: float) -> Json:
+def belief(fold: Fold, t: float) -> Show:
     """What is believed at time t by what was told up to then.
 
     ``view`` is "options" (every option), "band" (one varying number), "map" (two), "slices" (each
     parameter varied alone around the best), or "none" for a policy without a belief.
     """
-    if not has_belief(fold):
-        return {"t": t, "view": "none"}
-    optimizer = fold.optimizer if t >= fold.optimizer.latest else as_of(fold, t)
-    shown = _options if isinstance(fold.setup.space, Options) else _configurations
-    return {"t": t, "best": _best(fold, optimizer, t), **shown(fold, optimizer, t)}
-
-
-def has_belief(fold: Fold) -> bool:
-    """Whether the policy has a model of the values."""
-    return fold.setup.policy.kind in _MODELLED
-
-
-def as_of(fold: Fold, t: float) -> Optimizer:
-    """What was known at a past time, seen with the drift and the model that are known now."""
-    optimizer = _blank(fold)
-    past = [one for one in fold.optimizer.history if one.t <= t][-_RECENT:]
-    _feed(optimizer, past)
-    return optimizer
+    setup, history = fold.setup, fold.optimizer.history
+    if not setup.policy.has_model:
+        return lambda: {"t": t, "view": "none"}
+    if t >= fold.optimizer.latest:
+        shown = _belief(setup, fold.optimizer, t)
+        return lambda: shown
+    blank = _blank(fold)
+    past = [history[i] for i in np.flatnonzero(history.t <= t)[-_RECENT:].tolist()]
+    return lambda: _belief(setup, _fed(blank, past), t)
 
 
 def summary(fold: Fold, t: float) -> Json:
     """The setup, the counts, the best now and the drift."""
-    optimizer = fold.optimizer
-    best = _best(fold, optimizer, t) if has_belief(fold) and len(optimizer.history) else None
+    optimizer, setup = fold.optimizer, fold.setup
+    told = len(optimizer.history)
     return {
-        "setup": fold.setup.to_json(),
+        "setup": setup.to_json(),
         "created": fold.created,
         "t": t,
         "events": fold.seq,
         "asked": optimizer.asked,
-        "told": len(optimizer.history),
+        "told": told,
         "open": [ask.to_json() for ask in fold.open],
-        "model": fold.model.to_json(),
-        "best": best,
+        "model": setup.given.over(fold.model).to_json(),
+        "best": _best(setup, optimizer, t) if setup.policy.has_model and told else None,
         "drift": drift(fold),
     }
 
@@ -78,24 +71,27 @@ def drift(fold: Fold) -> Json:
     policy = fold.setup.policy
     if policy.kind != "tv_gp_ucb":
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if "epsilon" in policy.parameters:
-        epsilon, interval = float(policy.parameters["epsilon"]), None
+    if not policy.learns_drift:
+        epsilon, interval = policy.epsilon, None
+    elif not len(fold.optimizer.history):
+        return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
     else:
         learned = fold.optimizer.learned()
         epsilon, interval = learned.epsilon, list(learned.interval)
-        if not len(learned.t):
-            return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
+    assert epsilon is not None
     return {"epsilon": epsilon, "interval": interval, "words": _in_words(fold.setup, epsilon)}
 
 
-def track(fold: Fold) -> Json:
+def track(fold: Fold) -> Show:
     """The latest results with what was chosen, and where the best was believed to be."""
-    sign = fold.setup.sign
-    shown = fold.optimizer.history[-_SHOWN:]
-    results = [
-        {"t": one.t, "value": sign * one.y, **_label(fold.setup, one.index, one.x)} for one in shown
-    ]
-    return {"results": results, "best": list(_stops(fold, shown)) if has_belief(fold) else []}
+    setup, shown = fold.setup, fold.optimizer.history[-_SHOWN:]
+    blank = _blank(fold) if setup.policy.has_model else None
+
+    def show() -> Json:
+        best = [] if blank is None else list(_stops(setup, blank, shown))
+        return {"results": [_result(setup, one) for one in shown], "best": best}
+
+    return show
 
 
 def export(setup: Setup, events: Sequence[Event], kind: str) -> str:
@@ -104,12 +100,12 @@ def export(setup: Setup, events: Sequence[Event], kind: str) -> str:
     if kind == "json":
         return json.dumps({"setup": setup.to_json(), "results": rows}, indent=2)
     if kind != "csv":
-        raise InputError("csv or json", repr(kind))
+        raise InputError("csv or json", repr(kind)[:60], "", "kind")
     text = io.StringIO()
     names = ["id", "t", *_columns(setup), "value", "state", "asked_at", "told_at"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(_flat(row) for row in rows)
     return text.getvalue()
 
 
@@ -118,9 +114,9 @@ def _rows(events: Sequence[Event]) -> list[Json]:
     for event in events:
         body = event.body
         if body["kind"] == "asked":
-            chosen = body["params"] if "params" in body else {"option": body["option"]}
-            blank = {"value": None, "state": "open", "asked_at": event.at, "told_at": None}
-            rows[body["id"]] = {"id": body["id"], "t": body["t"], **chosen, **blank}
+            rows[body["id"]] = {name: body[name] for name in _ASKED if name in body}
+            rows[body["id"]] |= {"value": None, "state": "open"}
+            rows[body["id"]] |= {"asked_at": event.at, "told_at": None}
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
         elif body["kind"] == "cancelled":
@@ -128,38 +124,55 @@ def _rows(events: Sequence[Event]) -> list[Json]:
     return list(rows.values())
 
 
+_ASKED = ("id", "t", "option", "params")
+
+
+def _flat(row: Json) -> Json:
+    """A row with a column for each parameter, whose name may be that of another column."""
+    params = {f"params.{name}": value for name, value in row.get("params", {}).items()}
+    return {name: value for name, value in row.items() if name != "params"} | params
+
+
 def _columns(setup: Setup) -> list[str]:
-    return ["option"] if isinstance(setup.space, Options) else list(setup.space.parameters)
+    if isinstance(setup.space, Options):
+        return ["option"]
+    return [f"params.{name}" for name in setup.space.parameters]
 
 
 def _blank(fold: Fold) -> Optimizer:
-    """An optimizer that was told nothing, of the drift that is believed in."""
-    epsilon = drift(fold)["epsilon"] if fold.setup.policy.kind == "tv_gp_ucb" else None
-    prior = fold.setup.given.over(fold.model).prior(epsilon or 0.01, fold.setup.sign)
-    policy = gp_ucb(prior) if epsilon is None else tv_gp_ucb(prior)
-    return Optimizer(fold.setup.domain, policy)
+    """An optimizer that was told nothing, of the drift and the model that are known now."""
+    setup = fold.setup
+    epsilon = drift(fold)["epsilon"] if setup.policy.learns_drift else None
+    if epsilon is None:
+        return Optimizer(setup.domain, setup.build(fold.model))
+    prior = setup.given.over(fold.model).prior(epsilon, setup.sign)
+    return Optimizer(setup.domain, tv_gp_ucb(prior))
 
 
-def _feed(optimizer: Optimizer, results: Sequence[Observation]) -> None:
+def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
     for one in sorted(results, key=lambda one: one.t):
         begun = optimizer.begin(one.x if one.index is None else one.index, one.t)
         optimizer.tell(begun, one.y)
+    return optimizer
 
 
-def _stops(fold: Fold, results: Sequence[Observation]) -> Iterator[Json]:
+def _stops(setup: Setup, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
     """The best at some times, by what was told up to each."""
-    optimizer = _blank(fold)
     in_time = sorted(results, key=lambda one: one.t)
     for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time)) or 1):
         if len(part):
-            _feed(optimizer, [in_time[i] for i in part])
-            yield _best(fold, optimizer, optimizer.latest)
+            optimizer = _fed(blank, [in_time[i] for i in part])
+            yield _best(setup, optimizer, optimizer.latest)
 
 
-def _best(fold: Fold, optimizer: Optimizer, t: float) -> Json:
+def _result(setup: Setup, one: Observation) -> Json:
+    return {"t": one.t, "value": setup.sign * one.y, **_label(setup, one.index, one.x)}
+
+
+def _best(setup: Setup, optimizer: Optimizer, t: float) -> Json:
     best = optimizer.best(t)
-    label = _label(fold.setup, best.index, best.x)
-    return {"t": t, **label, "mean": fold.setup.sign * best.mean, "std": best.std}
+    label = _label(setup, best.index, best.x)
+    return {"t": t, **label, "mean": setup.sign * best.mean, "std": best.std}
 
 
 def _label(setup: Setup, index: int | None, x: Array) -> Json:
@@ -169,68 +182,67 @@ def _label(setup: Setup, index: int | None, x: Array) -> Json:
     return {"params": setup.space.params(x if index is None else index)}
 
 
-def _options(fold: Fold, optimizer: Optimizer, t: float) -> Json:
-    assert isinstance(fold.setup.space, Options)
-    found = optimizer.belief(t, count_open=False)
-    mean = fold.setup.sign * found.mean
-    rows = zip(fold.setup.space.names, mean.tolist(), found.std.tolist(), strict=True)
-    return {
-        "view": "options",
-        "options": [{"option": name, "mean": m, "std": s} for name, m, s in rows],
-    }
+def _belief(setup: Setup, optimizer: Optimizer, t: float) -> Json:
+    best = _best(setup, optimizer, t)
+    if isinstance(setup.space, Options):
+        view = _options(setup.space, *_at(setup, optimizer, t))
+    else:
+        view = _configurations(setup, optimizer, t, best["params"])
+    return {"t": t, "best": best, **view}
 
 
-def _configurations(fold: Fold, optimizer: Optimizer, t: float) -> Json:
-    space = fold.setup.space
+def _options(options: Options, mean: Array, std: Array) -> Json:
+    rows = zip(options.names, mean.tolist(), std.tolist(), strict=True)
+    shown = [{"option": name, "mean": m, "std": s} for name, m, s in rows]
+    return {"view": "options", "options": shown}
+
+
+def _configurations(setup: Setup, optimizer: Optimizer, t: float, best: Json) -> Json:
+    space = setup.space
     assert isinstance(space, SearchSpace)
     varying = [name for name, one in space.parameters.items() if one.count != 1]
     numeric = all(not isinstance(space.parameters[name], Categorical) for name in varying)
     if len(varying) == 1 and numeric:
-        return {"view": "band", **_band(fold, optimizer, t, varying[0], _LINE)}
+        return {"view": "band", **_band(setup, optimizer, t, best, varying[0], _LINE)}
     if len(varying) == 2 and numeric:
-        return {"view": "map", **_map(fold, optimizer, t, varying)}
-    slices = [_band(fold, optimizer, t, name, _SLICE) for name in varying]
+        return {"view": "map", **_map(setup, optimizer, t, best, varying)}
+    slices = [_band(setup, optimizer, t, best, name, _SLICE) for name in varying]
     return {"view": "slices", "slices": slices}
 
 
-def _band(fold: Fold, optimizer: Optimizer, t: float, name: str, count: int) -> Json:
+def _band(setup: Setup, optimizer: Optimizer, t: float, best: Json, name: str, count: int) -> Json:
     """One parameter varied, the others where the best is."""
-    space = fold.setup.space
-    assert isinstance(space, SearchSpace)
-    best = _best(fold, optimizer, t)["params"]
-    values = _values(space, name, count)
-    mean, std = _at(fold, optimizer, t, [{**best, name: value} for value in values])
+    values = _values(setup, name, count)
+    mean, std = _at(setup, optimizer, t, [{**best, name: value} for value in values])
     return {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
 
 
-def _map(fold: Fold, optimizer: Optimizer, t: float, names: Sequence[str]) -> Json:
-    space = fold.setup.space
-    assert isinstance(space, SearchSpace)
-    best = _best(fold, optimizer, t)["params"]
-    across, up = (_values(space, name, _SIDE) for name in names)
+def _map(setup: Setup, optimizer: Optimizer, t: float, best: Json, names: Sequence[str]) -> Json:
+    across, up = (_values(setup, name, _SIDE) for name in names)
     cells = [{**best, names[0]: x, names[1]: y} for y in up for x in across]
-    mean, std = (part.reshape(len(up), len(across)) for part in _at(fold, optimizer, t, cells))
-    return {
-        "parameters": list(names),
-        "values": [across, up],
-        "mean": mean.tolist(),
-        "std": std.tolist(),
-    }
+    mean, std = (part.reshape(len(up), -1).tolist() for part in _at(setup, optimizer, t, cells))
+    return {"parameters": list(names), "values": [across, up], "mean": mean, "std": std}
 
 
 def _at(
-    fold: Fold, optimizer: Optimizer, t: float, configurations: Sequence[Mapping[str, Any]]
+    setup: Setup,
+    optimizer: Optimizer,
+    t: float,
+    configurations: Sequence[Mapping[str, Any]] | None = None,
 ) -> tuple[Array, Array]:
-    space = fold.setup.space
-    assert isinstance(space, SearchSpace)
-    points = np.array([space.point(one) for one in configurations])
-    found = optimizer.belief(t, points, count_open=False)
-    return fold.setup.sign * found.mean, found.std
+    """Mean and deviation of all options, or of some configurations."""
+    points = None
+    if configurations is not None:
+        assert isinstance(setup.space, SearchSpace)
+        points = np.array([setup.space.point(one) for one in configurations])
+    found = optimizer.belief(t, points)
+    return setup.sign * found.mean, found.std
 
 
-def _values(space: SearchSpace, name: str, count: int) -> list[Any]:
+def _values(setup: Setup, name: str, count: int) -> list[Any]:
     """Values of a parameter over its range, evenly on its scale."""
-    parameter = space.parameters[name]
+    assert isinstance(setup.space, SearchSpace)
+    parameter = setup.space.parameters[name]
     if not isinstance(parameter, Real) and parameter.count <= count:
         return [parameter.value(i) for i in range(parameter.count)]
     return [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
@@ -239,8 +251,7 @@ def _values(space: SearchSpace, name: str, count: int) -> list[Any]:
 def _in_words(setup: Setup, epsilon: float) -> str:
     if epsilon <= 0.0:
         return "Nothing gets stale: the function stands still."
-    steps = float(np.log(0.5) / np.log1p(-min(epsilon, 1.0 - 1e-12)))
-    unit = setup.clock.to_json().get("unit")
-    count = f"{steps:.2g}" if steps < 10.0 else f"{steps:,.0f}"
-    length = f"{count} steps" if unit is None else f"{count} times {unit}"
+    units = float(np.log(0.5) / np.log1p(-min(epsilon, 1.0 - 1e-12)))
+    clock = setup.clock
+    length = duration(units * clock.seconds) if isinstance(clock, Wall) else f"{short(units)} steps"
     return f"Half of what is learned is stale after {length}."

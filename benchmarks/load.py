@@ -1,0 +1,115 @@
+"""Clients of a service, many and lean, in a process of their own: ``python -m benchmarks.load``.
+
+Reads what to do from standard input and writes what came of it to standard output, as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from time import perf_counter
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Load:
+    """Clients that ask and tell, each for itself, one after the other.
+
+    With ``together`` a result and the next ask are one request, else two. Studies are dealt out
+    to the clients in turn.
+    """
+
+    port: int
+    studies: Sequence[str]
+    clients: int
+    pairs: int
+    together: bool = False
+
+
+@dataclass
+class Outcome:
+    """Seconds of all, seconds of each request, and the results that were acknowledged."""
+
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    told: list[tuple[str, str, float]] = field(default_factory=list)
+
+
+def run(load: Load) -> Outcome:
+    """Have another process do it, so that it takes nothing from this one's core."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.load"],
+        input=json.dumps(asdict(load)),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Outcome(**json.loads(done.stdout))
+
+
+class Connection:
+    """A connection that is kept, and HTTP as far as it is needed."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def to(cls, port: int) -> Connection:
+        """Connect to this machine."""
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def post(self, path: str, body: dict[str, Any]) -> Any:
+        """The answer to a request, which must not be refused."""
+        data = json.dumps(body).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(data)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + data)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        length = int(answer.partition(b"content-length:")[2].partition(b"\r\n")[0])
+        content = await self._reader.readexactly(length)
+        if answer[9:10] != b"2":
+            raise RuntimeError(f"{path}: {content.decode()}")
+        return json.loads(content)
+
+    def close(self) -> None:
+        """Close it."""
+        self._writer.close()
+
+
+async def _client(load: Load, number: int, outcome: Outcome) -> None:
+    name = load.studies[number % len(load.studies)]
+    path = f"/api/studies/{name}"
+    connection = await Connection.to(load.port)
+
+    async def timed(verb: str, **body: Any) -> Any:
+        started = perf_counter()
+        answer = await connection.post(f"{path}/{verb}", body)
+        outcome.latencies.append(perf_counter() - started)
+        return answer
+
+    ask = await timed("ask")
+    for step in range(load.pairs):
+        value = (number + step) % 7 / 7
+        more: dict[str, Any] = {"ask": {}} if load.together else {}
+        answer = await timed("tell", id=ask["id"], value=value, **more)
+        outcome.told.append((name, ask["id"], value))
+        ask = answer["ask"] if load.together else await timed("ask")
+    await connection.post(f"{path}/cancel", {"id": ask["id"]})
+    connection.close()
+
+
+async def _all(load: Load) -> Outcome:
+    outcome, started = Outcome(), perf_counter()
+    await asyncio.gather(*(_client(load, number, outcome) for number in range(load.clients)))
+    outcome.seconds = perf_counter() - started
+    return outcome
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(asyncio.run(_all(Load(**json.load(sys.stdin)))))))

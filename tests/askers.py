@@ -1,0 +1,94 @@
+"""Processes that ask and tell. Little is imported here: each of them imports it again."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing.connection import Connection
+from typing import Any
+
+from heliotrope.errors import HeliotropeError
+from heliotrope.storage import GroupCommit, open_store
+from heliotrope.study import Study
+from writers import PROCESSES, start
+
+PROCESSES.set_forkserver_preload(["heliotrope.study", "heliotrope.storage.sqlite", "psycopg"])
+
+Acknowledged = tuple[Any, ...]
+"""What a call gave: ("asked", id), ("told", id, value) or ("cancelled", id)."""
+
+
+def work(url: str, seed: int, steps: int, says: Connection) -> None:
+    """Ask, tell and cancel, saying what was acknowledged."""
+    rng = random.Random(seed)
+    with closing(open_store(url)) as store, closing(GroupCommit(store)) as journal:
+        study = Study(store, "pump", journal=journal if seed % 2 else None)
+        mine: list[str] = []
+        for _ in range(steps):
+            step(study, mine, rng, says.send)
+    says.send(None)
+
+
+def step(
+    study: Study, mine: list[str], rng: random.Random, say: Callable[[Acknowledged], None]
+) -> None:
+    """One of several things that a client does."""
+    if len(mine) < 2 or rng.random() < 0.4:
+        mine.append(study.ask().id)
+        say(("asked", mine[-1]))
+        return
+    id, value = mine.pop(rng.randrange(len(mine))), rng.gauss(10.0, 3.0)
+    if rng.random() < 0.1:
+        study.cancel(id)
+        say(("cancelled", id))
+    elif rng.random() < 0.3:
+        mine.append(study.tell_and_ask(id, value).id)
+        say(("told", id, value))
+        say(("asked", mine[-1]))
+    else:
+        study.tell(id, value)
+        say(("told", id, value))
+
+
+def acknowledged(hears: Connection) -> list[Acknowledged]:
+    """All that a process has said, until it ended or said that it is done."""
+    found: list[Acknowledged] = []
+    try:
+        while (said := hears.recv()) is not None:
+            found.append(said)
+    except EOFError:
+        pass
+    return found
+
+
+def killed(url: str, seed: int, after: int) -> list[Acknowledged]:
+    """What a process was acknowledged that was killed in the middle of its work."""
+    process, hears = start(work, url, seed, 10**6)
+    found = [hears.recv() for _ in range(after)]
+    os.kill(process.pid, signal.SIGKILL)
+    found += acknowledged(hears)
+    process.join()
+    return found
+
+
+def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
+    """What was acknowledged and is not in the log, or not in that order."""
+    log = [(b["kind"], b["id"], *([b["value"]] if "value" in b else [])) for b in _bodies(study)]
+    places = {entry: place for place, entry in enumerate(log)}
+    missing, last = [], -1
+    for entry in said:
+        place = places.get(entry, -1)
+        if place < last:
+            missing.append(entry)
+        last = max(last, place)
+    return missing
+
+
+def _bodies(study: Study) -> list[Any]:
+    return [event.body for event in study.events() if "id" in event.body]
+
+
+__all__ = ["HeliotropeError", "acknowledged", "killed", "lost", "start", "step", "work"]

@@ -1,0 +1,113 @@
+"""What the tests of studies share: setups, twins, and a drifting world of any unit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import heliotrope as ht
+from heliotrope.arrays import Array
+from heliotrope.spaces import Options, SearchSpace
+from heliotrope.storage import Append, MemoryStore, Store
+from heliotrope.study import Ask, Study
+
+SPACES: dict[str, SearchSpace | Options] = {
+    "options": ht.Options(["hall", "roof", "cellar", "yard", "loft"]),
+    "features": ht.Options(["a", "b", "c"], features=[[0.0, 1.0], [0.5, 3.0], [2.0, 1.0]]),
+    "grid": ht.SearchSpace({"fan": ht.Integer(1, 6), "eco": ht.Boolean()}),
+    "box": ht.SearchSpace({"x": ht.Real(0, 1), "y": ht.Real(1e-3, 1e3, log=True)}),
+    "mixed": ht.SearchSpace(
+        {"x": ht.Real(-2, 3), "n": ht.Integer(1, 9), "mode": ht.Categorical(["a", "b", "c"])}
+    ),
+    "one option": ht.Options(["only"]),
+    "one configuration": ht.SearchSpace({"n": ht.Integer(3, 3), "mode": ht.Categorical(["a"])}),
+    "constant beside real": ht.SearchSpace({"n": ht.Integer(3, 3), "x": ht.Real(0, 1)}),
+}
+NOISE = 0.01  # variance, in a drifting world
+POLICIES: dict[str, dict[str, Any]] = {
+    "learned": {},
+    "given": {"epsilon": 0.05, "mean": 1.0, "variance": 2.0, "noise": 0.1, "length_scale": 0.4},
+    "drift given": {"epsilon": 0.05},
+    "static": {"kind": "gp_ucb", "beta": {"c1": 0.8, "c2": 4.0}},
+    "restarts": {"kind": "r_gp_ucb", "every": 4.0, "noise": 0.2},
+    "rexp3": {"kind": "rexp3", "low": -1.0, "high": 2.0, "batch": 5},
+    "uniform": {"kind": "uniform"},
+}
+
+
+def policy_for(name: str, space: SearchSpace | Options) -> dict[str, Any]:
+    """A policy, without what options that share nothing do not have."""
+    chosen = dict(POLICIES[name])
+    if isinstance(space, Options) and space.features is None:
+        chosen.pop("length_scale", None)
+    return chosen
+
+
+def what(ask: Ask) -> tuple[Any, ...]:
+    """An ask without its id's beginning, which is the study's own."""
+    return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option
+
+
+def shown(study: Study, *times: float) -> list[Any]:
+    """Everything that can be seen of a study but its names."""
+    summary = study.summary()
+    for name in ("name", "created"):
+        del summary[name]
+    asks = [what(ask) for ask in study.open_asks()]
+    del summary["open"]
+    return [summary, asks, study.belief(), study.track(), *(study.belief(t) for t in times)]
+
+
+def twin_of(store: Store, name: str) -> Study:
+    """Another study of the same events, in a store of its own, folded from the first."""
+    uid, twins = store.find(name).uid, MemoryStore()
+    first, *others = store.events(uid)
+    twin = twins.create("twin", dict(first.body), first.at)
+    for event in others:
+        text = json.dumps(event.body).replace(f'"{uid[:12]}-', f'"{twin[:12]}-')
+        twins.append([Append(twin, event.seq - 1, [json.loads(text)], event.at)])
+    return Study(twins, "twin")
+
+
+class DriftingWorld:
+    """The paper's drift over the unit cube, by random Fourier features: an SE kernel in space.
+
+    ``everywhere`` (q, d) is where its best and its mean are looked for.
+    """
+
+    def __init__(
+        self, everywhere: Array, horizon: int, seed: int, *, epsilon: float, length: float
+    ) -> None:
+        rng, count = np.random.default_rng(seed), 200
+        self._frequencies = rng.standard_normal((everywhere.shape[1], count)) / length
+        self._phases = rng.uniform(0.0, 2.0 * np.pi, count)
+        self._weights = rng.standard_normal((horizon, count)) * np.sqrt(2.0 / count)
+        for t in range(1, horizon):
+            fresh = np.sqrt(epsilon) * self._weights[t]
+            self._weights[t] = np.sqrt(1.0 - epsilon) * self._weights[t - 1] + fresh
+        self._noise = rng.normal(scale=np.sqrt(NOISE), size=horizon)
+        self._everywhere = self._features(everywhere) @ self._weights.T
+
+    def value(self, point: Array, step: int) -> float:
+        return float(self._features(point[None])[0] @ self._weights[step])
+
+    def measured(self, point: Array, step: int) -> float:
+        return self.value(point, step) + float(self._noise[step])
+
+    def best(self, step: int) -> float:
+        return float(self._everywhere[:, step].max())
+
+    def regret_of_chance(self) -> float:
+        return float(np.mean(self._everywhere.max(axis=0) - self._everywhere.mean(axis=0)))
+
+    def _features(self, points: Array) -> Array:
+        features: Array = np.cos(points @ self._frequencies + self._phases)
+        return features
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean of independent trials."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -1,0 +1,760 @@
+"""Studies: one suite over all stores, and what any space, policy, clock and value does to each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF
+
+import heliotrope as ht
+from heliotrope.domains import Finite
+from heliotrope.environments import GPDrift
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    FormatError,
+    HeliotropeError,
+    InputError,
+    StudyExistsError,
+    UnknownStudyError,
+)
+from heliotrope.spaces import Options, SearchSpace
+from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
+from heliotrope.study import Setup, Study, replica
+from heliotrope.study.estimation import Results, estimate, telling
+from heliotrope.study.models import Given, Model
+from postgres import NoServerError, Server, server
+from strategies import bad_numbers, fixed
+from studies import (
+    NOISE,
+    POLICIES,
+    SPACES,
+    DriftingWorld,
+    policy_for,
+    shown,
+    standard_error,
+    what,
+)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    try:
+        with server() as found:
+            yield found
+    except NoServerError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    urls: dict[str, Callable[[], str]] = {
+        "memory": lambda: "memory:",
+        "sqlite": lambda: f"sqlite:///{tmp_path}/store.db",
+        "postgresql": lambda: request.getfixturevalue("postgres").new_place(),
+    }
+    with closing(open_store(urls[request.param]())) as opened:
+        yield opened
+
+
+def begin(space: str = "options", store: Store | str = "memory:", **others: Any) -> Study:
+    return Study.create("pump", SPACES[space], store=store, **others)
+
+
+def kinds(study: Study) -> list[str]:
+    return [event.body["kind"] for event in study.events()]
+
+
+# Every store
+
+
+def test_a_study_is_asked_told_and_found_again(store: Store) -> None:
+    study = begin("mixed", store)
+    first, second = study.ask(), study.ask()
+    assert set(first.params or {}) == {"x", "n", "mode"}
+    assert (first.t, second.t) == (1.0, 2.0)
+    study.tell(second.id, 4.0)
+    again = Study.open("pump", store)
+    assert shown(again) == shown(study)
+    assert [ask.id for ask in again.open_asks()] == [first.id]
+    again.tell(first.id, 3.0)
+    assert study.open_asks() == []
+    assert study.summary()["told"] == 2
+    assert [one["value"] for one in study.track()["results"]] == [4.0, 3.0]
+
+
+def test_a_tell_is_idempotent_by_its_id(store: Store) -> None:
+    study = begin(store=store)
+    ask, other = study.ask(), study.ask()
+    study.tell(ask.id, 1.5)
+    count = len(study.events())
+    study.tell(ask.id, 1.5)
+    Study.open("pump", store).tell(ask.id, np.float64(1.5))
+    with pytest.raises(ClosedSuggestionError, match=r"1\.5 that was told before; got 2\.5"):
+        study.tell(ask.id, 2.5)
+    with pytest.raises(ClosedSuggestionError, match="has its result"):
+        study.cancel(ask.id)
+    study.cancel(other.id)
+    study.cancel(other.id)
+    with pytest.raises(ClosedSuggestionError, match="was cancelled"):
+        study.tell(other.id, 1.0)
+    assert kinds(study)[count:] == ["cancelled"]
+
+
+def test_a_key_gives_the_same_ask_while_it_is_open(store: Store) -> None:
+    study = begin(store=store)
+    ask = study.ask(key="worker 1")
+    assert study.ask(key="worker 1") == ask
+    assert Study.open("pump", store).ask(key="worker 1") == ask
+    assert study.ask(key="worker 2") != ask
+    assert study.tell_and_ask(ask.id, 1.0, key="worker 1") == study.ask(key="worker 1")
+    assert study.ask(key="worker 1") != ask
+
+
+def test_two_that_hold_a_study_see_each_others_events(store: Store) -> None:
+    here, there = begin(store=store), Study.open("pump", store)
+    for number in range(6):
+        ask = here.ask()
+        there.tell(ask.id, float(number))
+        here.tell(ask.id, float(number))
+    assert shown(here) == shown(there)
+    assert [event.seq for event in here.events()] == list(range(1, len(here.events()) + 1))
+    assert here.summary()["told"] == 6
+
+
+def test_a_deleted_study_is_gone_also_for_those_that_hold_it(store: Store) -> None:
+    study, other = begin(store=store), Study.open("pump", store)
+    ask = study.ask()
+    study.delete()
+    begin(store=store)
+    for action in (study.ask, other.ask, other.summary, study.events, study.delete):
+        with pytest.raises(UnknownStudyError):
+            action()
+    with pytest.raises(UnknownStudyError):
+        other.tell(ask.id, 1.0)
+    assert Study.open("pump", store).summary()["asked"] == 0
+
+
+def test_names_are_unique(store: Store) -> None:
+    begin(store=store)
+    with pytest.raises(StudyExistsError):
+        begin(store=store)
+    with pytest.raises(UnknownStudyError):
+        Study.open("fan", store)
+
+
+def test_a_group_commit_writes_for_many(store: Store) -> None:
+    with closing(GroupCommit(store)) as journal:
+        study = Study.create_from("pump", Setup(SPACES["options"]), store, journal=journal)
+        for number in range(10):
+            study.tell_and_ask(study.ask().id, float(number))
+    assert shown(study) == shown(Study.open("pump", store))
+    assert study.summary()["told"] == 10
+
+
+# Opened again
+
+
+@st.composite
+def games(draw: st.DrawFn) -> tuple[str, str, list[tuple[Any, ...]]]:
+    space = draw(st.sampled_from([*SPACES, "options", "box", "mixed"]))
+    policy = draw(st.sampled_from([*POLICIES, "learned", "learned"]))
+    values = st.floats(-3.0, 3.0) | st.sampled_from([0.0, 1.0, 1.0, 5e3])
+    moves = st.one_of(
+        st.tuples(st.just("ask"), st.sampled_from([None, 0.0, 0.7, 10.0])),
+        st.tuples(st.just("ask"), st.none()),
+        st.tuples(st.just("key"), st.sampled_from(["a", "b"])),
+        st.tuples(st.just("tell"), st.integers(0, 5), values),
+        st.tuples(st.just("tell"), st.just(-1), values),
+        st.tuples(st.just("cancel"), st.integers(0, 5)),
+    )
+    reopened = st.tuples(moves, st.booleans())
+    return space, policy, draw(st.lists(reopened, min_size=10, max_size=40))
+
+
+def play(study: Study, move: tuple[Any, ...]) -> Any:
+    """Make a move; what it gives, or the kind of its refusal."""
+    kind, *arguments = move
+    try:
+        if kind == "ask":
+            gap = arguments[0]
+            return what(study.ask(None if gap is None else study.summary()["t"] + gap))
+        if kind == "key":
+            return what(study.ask(key=arguments[0]))
+        waiting = study.open_asks()
+        if waiting:
+            ask = waiting[arguments[0] % len(waiting)]
+            return study.tell(ask.id, arguments[1]) if kind == "tell" else study.cancel(ask.id)
+    except HeliotropeError as error:
+        return type(error)
+    return None
+
+
+@fixed(60)
+@given(game=games(), with_snapshots=st.booleans())
+def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
+    game: tuple[str, str, list[tuple[Any, ...]]], with_snapshots: bool
+) -> None:
+    space, policy, moves = game
+    chosen = policy_for(policy, SPACES[space])
+    if policy == "rexp3" and not isinstance(SPACES[space].domain, Finite):
+        return
+    store = MemoryStore()
+    twin, study = begin(space, policy=chosen), begin(space, store, policy=chosen)
+    fresh = (3, 3) if with_snapshots else (10**6, 10**6)
+    with mock.patch.object(replica, "_FRESH", fresh):
+        for move, reopen in moves:
+            study = Study.open("pump", store) if reopen else study
+            assert play(study, move) == play(twin, move)
+        assert shown(Study.open("pump", store), 0.5, 100.0) == shown(twin, 0.5, 100.0)
+        assert what(Study.open("pump", store).ask()) == what(twin.ask())
+
+
+def test_snapshots_are_kept_now_and_then_and_may_be_lost() -> None:
+    store = MemoryStore()
+    study = begin(store=store)
+    uid = store.find("pump").uid
+    for number in range(70):
+        study.tell(study.ask().id, float(number % 7))
+    kept = store.snapshot(uid)
+    assert kept is not None
+    assert 100 <= kept[0] <= 110
+    expected = shown(study)
+    assert shown(Study.open("pump", store)) == expected
+    store.keep_snapshot(uid, store.last(uid), b"of a later version, or damaged")
+    assert shown(Study.open("pump", store)) == expected
+
+
+class NoSnapshots(MemoryStore):
+    """A store that takes events, and cannot keep a snapshot."""
+
+    def keep_snapshot(self, study: str, seq: int, data: bytes) -> None:
+        raise UnknownStudyError("a disk with room", "none")
+
+
+def test_a_tell_is_acknowledged_though_no_snapshot_can_be_kept() -> None:
+    study = begin(store=NoSnapshots())
+    for number in range(60):
+        study.tell(study.ask().id, float(number))
+    assert study.summary()["told"] == 60
+
+
+def test_events_of_a_later_version_are_refused_and_nothing_else_is_lost() -> None:
+    store = MemoryStore()
+    study = begin(store=store)
+    uid = store.find("pump").uid
+    study.tell(study.ask().id, 1.0)
+    last = store.last(uid)
+    store.append([Append(uid, last, [{"v": 2, "kind": "asked"}])])
+    for refused in (study.summary, study.ask, lambda: Study.open("pump", store)):
+        with pytest.raises(FormatError, match=r"version 1; got version 2\. Update heliotrope"):
+            refused()
+    assert store.last(uid) == last + 1
+    other = store.create("other", {"v": 1, "kind": "asked"}, 0.0)
+    assert other
+    with pytest.raises(FormatError, match="a created event first"):
+        Study.open("other", store)
+
+
+# Bad input changes nothing
+
+
+def refused(action: Callable[[], object]) -> HeliotropeError:
+    with pytest.raises(HeliotropeError) as caught:
+        action()
+    return caught.value
+
+
+@pytest.mark.parametrize("space", ["options", "box"])
+def test_bad_input_changes_nothing(space: str) -> None:
+    study = begin(space)
+    study.tell(study.ask(t=3.0).id, 1.0)
+    ask = study.ask(key="mine")
+    before, log = shown(study), study.events()
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: study.ask(t=2.0), "t"),
+        (lambda: study.ask(t="soon"), "t"),  # type: ignore[arg-type]
+        (lambda: study.ask(key=""), "key"),
+        (lambda: study.ask(key=7), "key"),  # type: ignore[arg-type]
+        (lambda: study.ask(key="k" * 201), "key"),
+        (lambda: study.tell(ask.id, float("nan")), "value"),
+        (lambda: study.tell(ask.id, 1e46), "value"),
+        (lambda: study.tell(ask.id, "much"), "value"),  # type: ignore[arg-type]
+        (lambda: study.tell("nobody's", 1.0), "id"),
+        (lambda: study.tell(ask.id + "0", 1.0), "id"),
+        (lambda: study.tell(ask.id[:-1] + "9" * 5000, 1.0), "id"),
+        (lambda: study.tell(ask.id[:-1] + "01", 1.0), "id"),
+        (lambda: study.tell(7, 1.0), "id"),  # type: ignore[arg-type]
+        (lambda: study.cancel(""), "id"),
+        (lambda: study.tell_and_ask(ask.id, 1.0, t=0.5), "t"),
+        (lambda: study.tell_and_ask(ask.id, 1.0, key=""), "key"),
+        (lambda: study.belief("now"), "t"),  # type: ignore[arg-type]
+        (lambda: study.export("xml"), "kind"),
+    ]
+    for action, field in wrong:
+        assert refused(action).field == field
+        assert study.events() == log
+    assert shown(study) == before
+    assert study.ask(key="mine") == ask
+
+
+@fixed(60)
+@given(value=bad_numbers)
+def test_what_is_no_value_is_refused(value: Any) -> None:
+    study = begin()
+    ask = study.ask()
+    assert isinstance(refused(lambda: study.tell(ask.id, value)), InputError)
+    assert kinds(study) == ["created", "asked"]
+
+
+def test_no_more_than_a_thousand_asks_are_open() -> None:
+    study = begin(policy={"kind": "uniform"})
+    first = study.ask()
+    for _ in range(999):
+        study.ask()
+    assert "1000 open asks" in str(refused(study.ask))
+    study.tell_and_ask(first.id, 1.0)
+    assert len(study.open_asks()) == 1000
+
+
+WRONG_SETUPS: dict[str, tuple[Any, str]] = {
+    "no object": (7, ""),
+    "nothing": ({}, ""),
+    "both": ({"space": {}, "options": []}, ""),
+    "unknown key": ({"options": ["a"], "colour": 1}, "colour"),
+    "space": ({"space": {"x": {"type": "real", "low": 1, "high": 0}}}, "space.x.high"),
+    "options": ({"options": ["a", "a"]}, "options.1.name"),
+    "policy": ({"options": ["a"], "policy": "tv_gp_ucb"}, "policy"),
+    "kind": ({"options": ["a"], "policy": {"kind": []}}, "policy.kind"),
+    "parameter": ({"options": ["a"], "policy": {"every": 3}}, "policy.every"),
+    "missing": ({"options": ["a"], "policy": {"kind": "r_gp_ucb"}}, "policy.every"),
+    "epsilon": ({"options": ["a"], "policy": {"epsilon": 1.5}}, "policy.epsilon"),
+    "noise": ({"options": ["a"], "policy": {"noise": 0.0}}, "policy.noise"),
+    "mean": ({"options": ["a"], "policy": {"mean": "high"}}, "policy.mean"),
+    "kernel": ({"space": {"x": {"type": "boolean"}}, "policy": {"kernel": 5}}, "policy.kernel"),
+    "length": ({"options": ["a"], "policy": {"length_scale": 1.0}}, "policy.length_scale"),
+    "beta": ({"options": ["a"], "policy": {"beta": -1.0}}, "policy.beta"),
+    "betas": ({"options": ["a"], "policy": {"beta": {"c1": 1.0}}}, "policy.beta"),
+    "direction": ({"options": ["a"], "direction": ["up"]}, "direction"),
+    "clock": ({"options": ["a"], "clock": "10min"}, "clock"),
+    "unit": ({"options": ["a"], "clock": {"kind": "wall", "unit": "5 moons"}}, "clock.unit"),
+    "seed": ({"options": ["a"], "seed": -1}, "seed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SETUPS)
+def test_a_wrong_setup_is_refused_where_it_is_wrong(name: str) -> None:
+    data, field = WRONG_SETUPS[name]
+    error = refused(lambda: Setup.from_json(data))
+    assert (type(error), error.field) == (InputError, field)
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written() -> None:
+    store = MemoryStore()
+    box, batches = SPACES["box"], {"kind": "rexp3", "low": 0, "high": 1, "batch": 9}
+    wrong: list[Callable[[], object]] = [
+        lambda: Study.create("a", box, policy=batches, store=store),
+        lambda: Study.create("a", box, seed=2**63, store=store),
+        lambda: Study.create("a", 5, store=store),  # type: ignore[arg-type]
+        lambda: Study.create("a", "hall", store=store),
+        lambda: Study.create("a", box, clock=10, store=store),  # type: ignore[arg-type]
+        lambda: Study.create("a", box, clock="ten", store=store),
+        lambda: Study.create("a/b", box, store=store),
+        lambda: Study.create("a", box, store=5),  # type: ignore[arg-type]
+        lambda: Study.create("a", box, store="mysql://"),
+        lambda: Study.create("a", box, policy={"beta": object()}, store=store),
+    ]
+    for action in wrong:
+        assert isinstance(refused(action), InputError)
+    assert store.count() == 0
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_setup_survives_json(space: str, policy: str) -> None:
+    form = {
+        "policy": policy_for(policy, SPACES[space]),
+        "direction": "minimize",
+        "clock": {"kind": "wall", "unit": "5min"},
+        "seed": 3,
+    }
+    key = "options" if isinstance(SPACES[space], Options) else "space"
+    setup = Setup.from_json({**form, key: SPACES[space].to_json()})
+    again = Setup.from_json(json.loads(json.dumps(setup.to_json())))
+    assert again.to_json() == setup.to_json()
+    assert again.space == setup.space
+
+
+# Values of any size
+
+
+ODD: dict[str, list[float]] = {
+    "tiny": [1e-300, 2e-300, -1e-300],
+    "small": [1e-60, 3e-60, 2e-60],
+    "huge": [1e44, -1e45, 3e44],
+    "zero": [0.0],
+    "equal": [5000.0],
+    "equal and large": [-1e45],
+    "nearly equal": [5000.0, np.nextafter(5000.0, 6000.0)],
+    "with an outlier": [1.0, 1.1, 0.9, 1e40, 1.2],
+    "of all sizes": [1e-300, 1.0, 1e45, -1e-45, 0.0],
+}
+
+
+@pytest.mark.parametrize("values", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("space", SPACES)
+def test_values_of_any_size_are_taken(space: str, values: list[float]) -> None:
+    study = begin(space)
+    for number in range(14):
+        study.tell(study.ask().id, values[number % len(values)])
+    numbers = [one["mean"] for one in study.track()["best"]]
+    assert np.all(np.isfinite(numbers))
+    assert len(numbers) == 14
+    assert np.isfinite(study.summary()["best"]["std"])
+
+
+@pytest.mark.parametrize("given", [{"noise": 1e-9}, {"variance": 1e-6}, {"mean": 1e9}], ids=str)
+@pytest.mark.parametrize("space", ["options", "box"])
+def test_given_parameters_stay_however_odd(space: str, given: dict[str, float]) -> None:
+    study = begin(space, policy=given)
+    for number in range(12):
+        study.tell(study.ask().id, 100.0 + number % 5)
+    (name,) = given
+    assert study.summary()["model"][name] == given[name]
+
+
+# Time
+
+
+class Watch:
+    """A wall clock that tests set."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_the_wall_clock_counts_in_its_unit_and_never_runs_backwards() -> None:
+    watch = Watch()
+    study = begin(clock="10min", now=watch)
+    watch.seconds += 300.0
+    assert study.ask().t == 0.5
+    watch.seconds += 900.0
+    ask = study.ask()
+    assert ask.t == 2.0
+    watch.seconds -= 5000.0
+    assert study.ask().t == 2.0
+    assert study.summary()["t"] == 2.0
+    study.tell(ask.id, 1.0)
+    assert study.events()[-1].at == watch.seconds
+    watch.seconds += 10_000.0
+    assert study.belief()["t"] == pytest.approx(6200.0 / 600.0)
+    assert study.ask(t=20.0).t == 20.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"),
+    [("s", 1.0), ("250ms", 0.25), ("10 min", 600.0), ("1.5h", 5400.0), ("2days", 172800.0)],
+)
+def test_units_of_time(unit: str, seconds: float) -> None:
+    assert ht.study.Wall(unit).seconds == seconds
+
+
+def test_epsilon_is_of_the_stated_unit() -> None:
+    """Ten minutes with epsilon 0.19 leave sqrt(0.81) of what a result says."""
+    watch = Watch()
+    given = {"epsilon": 0.19, "mean": 0.0, "variance": 1.0, "noise": 0.25}
+    study = Study.create("a", ["only"], policy=given, clock="10min", store="memory:", now=watch)
+    study.tell(study.ask().id, 1.0)
+    assert study.belief()["options"][0]["mean"] == pytest.approx(0.8)
+    watch.seconds += 600.0
+    assert study.belief()["options"][0]["mean"] == pytest.approx(0.9 * 0.8)
+    assert study.summary()["drift"]["words"].endswith("stale after 33 min.")
+
+
+def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
+    """Two results a second, in days: what is new between them is still between 0.01 % and 30 %."""
+    watch = Watch()
+    study = begin(clock="1d", now=watch)
+    for number in range(30):
+        watch.seconds += 0.5
+        study.tell(study.ask().id, float(number % 3))
+    model = Model(**study.summary()["model"])
+    assert model.pace == pytest.approx(0.5 / 86400.0, rel=1e-3)
+    a_step = 1.0 - (1.0 - np.array(model.rates())) ** model.pace
+    assert a_step.min() == pytest.approx(1e-4, rel=1e-2)
+    assert study.summary()["drift"]["epsilon"] <= 1.0
+
+
+# What is believed
+
+
+def test_minimizing_is_maximizing_upside_down() -> None:
+    up, down = begin("box"), begin("box", direction="minimize")
+    for number in range(20):
+        ask, same = up.ask(), down.ask()
+        assert what(ask) == what(same)
+        value = 40.0 + float(np.sin(number))
+        up.tell(ask.id, value)
+        down.tell(same.id, -value)
+    high, low = up.summary(), down.summary()
+    assert low["best"]["params"] == high["best"]["params"]
+    assert low["best"]["mean"] == -high["best"]["mean"]
+    assert low["model"] == {**high["model"], "mean": -high["model"]["mean"]}
+    assert down.belief()["mean"] == (-np.array(up.belief()["mean"])).tolist()
+
+
+def test_what_is_given_is_in_the_units_of_the_values() -> None:
+    """A mean of 1 is one of the told values, also where these are minimized; so are bounds."""
+    given = policy_for("given", SPACES["options"])
+    study = begin(policy=given, direction="minimize")
+    assert study.belief()["options"][0] == {"option": "hall", "mean": 1.0, "std": np.sqrt(2.0)}
+    bounds = {"kind": "rexp3", "low": 3.0, "high": 5.0, "batch": 1000, "gamma": 0.3}
+    study = Study.create(
+        "a", SPACES["options"], policy=bounds, direction="minimize", store="memory:"
+    )
+    for _ in range(400):
+        ask = study.ask()
+        study.tell(ask.id, 3.0 if ask.option == "yard" else 5.0)
+    chosen = [one["option"] for one in study.track()["results"]]
+    assert chosen[200:].count("yard") > 100  # chance gives 40
+
+
+VIEWS = {
+    "options": "options",
+    "features": "options",
+    "grid": "map",
+    "box": "map",
+    "mixed": "slices",
+    "one option": "options",
+    "one configuration": "slices",
+    "constant beside real": "band",
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("space", SPACES)
+def test_every_space_and_policy_can_be_looked_at(space: str, policy: str) -> None:
+    if policy == "rexp3" and not isinstance(SPACES[space].domain, Finite):
+        return
+    study = begin(space, policy=policy_for(policy, SPACES[space]))
+    assert study.summary()["best"] is None
+    for number in range(9):
+        study.tell(study.ask().id, float(number % 4))
+    modelled = policy not in ("rexp3", "uniform")
+    for t in (None, 4.5, 30.0):
+        belief = study.belief(t)
+        assert belief["view"] == (VIEWS[space] if modelled else "none")
+        assert belief["t"] == (9.0 if t is None else t)
+        json.dumps(belief, allow_nan=False)
+    summary, track = study.summary(), study.track()
+    json.dumps([summary, track], allow_nan=False)
+    assert len(track["results"]) == 9
+    assert bool(track["best"]) == modelled
+    assert (summary["best"] is None) != modelled
+    assert len(study.export().splitlines()) == 10
+
+
+def test_a_past_belief_is_that_of_what_was_told_up_to_then() -> None:
+    given = {"epsilon": 0.05, "mean": 0.0, "variance": 1.0, "noise": 0.1}
+    study, past = begin(policy=given), begin(policy=given)
+    for number in range(12):
+        ask = study.ask()
+        study.tell(ask.id, float(number))
+        if number < 5:
+            past.tell(past.ask().id, float(number))
+    then, now = study.belief(5.0)["options"], past.belief(5.0)["options"]
+    for name in ("mean", "std"):
+        assert [one[name] for one in then] == pytest.approx([one[name] for one in now], rel=1e-9)
+
+
+def test_maps_and_bands_show_the_belief_itself() -> None:
+    study = begin("box")
+    for number in range(10):
+        study.tell(study.ask().id, float(np.cos(number)))
+    belief = study.belief()
+    (across, up), mean = belief["values"], np.array(belief["mean"])
+    assert mean.shape == (len(up), len(across)) == (41, 41)
+    assert (up[0], up[-1]) == (1e-3, 1e3)
+    assert mean.max() <= belief["best"]["mean"] + 1e-9
+
+
+# Exports
+
+
+def test_exports_hold_every_ask_with_its_result() -> None:
+    watch = Watch()
+    space = ht.SearchSpace({"t": ht.Real(0, 1), "value": ht.Categorical(["a,b", "c"])})
+    study = Study.create("a", space, store="memory:", now=watch)
+    told, cancelled, waiting = study.ask(), study.ask(), study.ask()
+    watch.seconds += 5.0
+    study.tell(told.id, 2.5)
+    study.cancel(cancelled.id)
+    rows = list(csv.DictReader(io.StringIO(study.export("csv"))))
+    assert [row["id"] for row in rows] == [told.id, cancelled.id, waiting.id]
+    assert [row["state"] for row in rows] == ["told", "cancelled", "open"]
+    assert [row["value"] for row in rows] == ["2.5", "", ""]
+    assert told.params is not None
+    assert float(rows[0]["t"]) == told.t
+    assert float(rows[0]["params.t"]) == told.params["t"]
+    assert rows[0]["params.value"] == told.params["value"]
+    assert float(rows[0]["told_at"]) - float(rows[0]["asked_at"]) == 5.0
+    whole = json.loads(study.export("json"))
+    assert Setup.from_json(whole["setup"]).space == space
+    assert whole["results"][0]["params"] == dict(told.params)
+    assert whole["results"][0]["value"] == 2.5
+
+
+# With nothing said
+
+
+@pytest.mark.parametrize("space", ["options", "box", "mixed"])
+def test_first_asks_lie_apart(space: str) -> None:
+    study = begin(space)
+    asks = [study.ask() for _ in range(5)]
+    if space == "options":
+        assert len({ask.option for ask in asks}) == 5
+        return
+    searched = SPACES[space]
+    assert isinstance(searched, SearchSpace)
+    points = np.array([searched.point(ask.params or {}) for ask in asks])
+    gaps = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(5, 1)]
+    assert gaps.min() > 0.3
+
+
+OFFSETS = [(5000.0, 300.0), (-2e-4, 1e-6)]
+
+
+def regret_of_study(
+    study: Study, space: SearchSpace, world: DriftingWorld, unit: tuple[float, float], horizon: int
+) -> float:
+    lost = 0.0
+    for step in range(horizon):
+        ask = study.ask()
+        point = space.point(ask.params or {})
+        study.tell(ask.id, unit[0] + unit[1] * world.measured(point, step))
+        lost += world.best(step) - world.value(point, step)
+    return lost / horizon
+
+
+def regret_of_optimizer(optimizer: ht.Optimizer, world: DriftingWorld, horizon: int) -> float:
+    lost = 0.0
+    for step in range(horizon):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, world.measured(suggestion.x, step))
+        lost += world.best(step) - world.value(suggestion.x, step)
+    return lost / horizon
+
+
+@pytest.mark.parametrize(("name", "length"), [("box", 0.3), ("mixed", 0.5)])
+def test_by_default_a_drifting_function_of_any_unit_is_tracked(name: str, length: float) -> None:
+    space, horizon = SPACES[name], 80
+    assert isinstance(space, SearchSpace)
+    domain = space.domain
+    assert not isinstance(domain, Finite)
+    everywhere = domain.snap(np.random.default_rng(0).random((1000, domain.dimension)))
+    prior = ht.Prior(RBF(length), ht.Forgetting(0.01), noise=NOISE)
+    mine, known, random = [], [], []
+    for seed in range(5):
+        world = DriftingWorld(everywhere, horizon, seed, epsilon=0.01, length=length)
+        study = Study.create("a", space, store="memory:", seed=seed)
+        mine.append(regret_of_study(study, space, world, OFFSETS[seed % 2], horizon))
+        optimizer = ht.Optimizer(domain, ht.tv_gp_ucb(prior, 3.0), seed=seed)
+        known.append(regret_of_optimizer(optimizer, world, horizon))
+        random.append(world.regret_of_chance())
+    _compare(mine, known, random)
+
+
+def test_by_default_the_best_of_fifty_options_is_tracked() -> None:
+    count, horizon = 50, 300
+    prior = ht.Prior(ht.Tabulated(np.eye(count)), ht.Forgetting(0.01), noise=0.05)
+    world = GPDrift(Finite(np.arange(float(count))), prior)
+    mine, known, random = [], [], []
+    for seed in range(6):
+        episode = world.episode(horizon, seed)
+        offset, scale = OFFSETS[seed % 2]
+        study = Study.create("a", [str(i) for i in range(count)], store="memory:", seed=seed)
+        optimizer = ht.Optimizer(world.domain, ht.tv_gp_ucb(prior, 3.0), seed=seed)
+        lost = np.zeros(2)
+        for step in range(1, horizon + 1):
+            ask, suggestion = study.ask(), optimizer.ask()
+            index = int(ask.option or "")
+            study.tell(ask.id, offset + scale * episode.measure(step, index))
+            assert suggestion.index is not None
+            optimizer.tell(suggestion, episode.measure(step, suggestion.index))
+            best = episode.best(step)
+            lost += [best - episode.value(step, i) for i in (index, suggestion.index)]
+        mine.append(float(lost[0] / horizon))
+        known.append(float(lost[1] / horizon))
+        random.append(float(np.mean(episode.values.max(axis=1) - episode.values.mean(axis=1))))
+    _compare(mine, known, random)
+
+
+def _compare(mine: list[float], known: list[float], random: list[float]) -> None:
+    """At most twice the regret of knowing the prior, at most half of that of chance."""
+    gap = np.array(mine) - 2.0 * np.array(known)
+    assert gap.mean() < 2.0 * standard_error(gap.tolist())
+    gain = 0.5 * np.array(random) - np.array(mine)
+    assert gain.mean() > 2.0 * standard_error(gain.tolist())
+
+
+def test_what_was_learned_is_what_was_true() -> None:
+    """Noise, variance and mean of a world that was drawn, within a factor of two."""
+    rng, n = np.random.default_rng(1), 100
+    x = rng.random((n, 2))
+    world = DriftingWorld(x, n, 1, epsilon=0.01, length=0.2)
+    y = [world.measured(point, i) for i, point in enumerate(x)]
+    found = estimate(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given()).model
+    assert found.kernel == "se"
+    assert 0.5 < found.length_scale / 0.2 < 2.0
+    assert 0.5 < found.variance / 9.0 < 2.0
+    assert 0.2 < found.noise / 0.09 < 5.0  # the grid's step is 4 to 5
+    assert abs(found.mean - 50.0) < 3.0
+
+
+def test_learning_does_not_feel_the_unit_of_the_values() -> None:
+    rng = np.random.default_rng(2)
+    t, x, y = np.arange(40.0), rng.random((40, 3)), rng.normal(size=40)
+    one = estimate(Results(t, x, y), Given())
+    other = estimate(Results(60.0 * t, x, 7e-5 * y + 2.0), Given())
+    assert other.model.kernel == one.model.kernel
+    assert other.model.length_scale == one.model.length_scale
+    assert other.model.noise == pytest.approx(7e-5**2 * one.model.noise, rel=1e-6)
+    assert other.model.mean == pytest.approx(2.0 + 7e-5 * one.model.mean, rel=1e-9)
+    assert other.score == pytest.approx(one.score, rel=1e-6)
+    assert (one.model.pace, other.model.pace) == (1.0, 60.0)
+
+
+def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() -> None:
+    rng = np.random.default_rng(3)
+    x = np.vstack([rng.random((20, 1)), np.full((400, 1), 0.5), rng.random((150, 1))])
+    x[430] = 0.77
+    results = Results(np.arange(570.0), x, np.zeros(570))
+    chosen = telling(results)
+    assert len(chosen.y) == 100
+    assert chosen.t[50:].tolist() == list(range(520, 570))
+    assert np.all(np.diff(chosen.t) > 0.0)
+    assert chosen.t[0] >= 270.0
+    assert len(np.unique(chosen.x[:50])) == 50
+    few = Results(np.arange(7.0), x[:7], np.zeros(7))
+    assert telling(few).t.tolist() == few.t.tolist()
+
+
+def test_a_model_that_suits_is_kept() -> None:
+    study = begin("box")
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        study.tell(study.ask().id, float(rng.normal()))
+    assert kinds(study).count("learned") < 9  # of the eleven times that it was looked at
