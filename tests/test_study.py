@@ -28,11 +28,10 @@ from heliotrope.errors import (
     StudyExistsError,
     UnknownStudyError,
 )
+from heliotrope.estimation import Given, Model, Results, estimate, telling
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Setup, Study, replica
-from heliotrope.study.estimation import Results, estimate, telling
-from heliotrope.study.models import Given, Model
 from postgres import NoServerError, Server, server
 from strategies import bad_numbers, fixed
 from studies import (

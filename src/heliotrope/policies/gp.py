@@ -20,7 +20,6 @@ from heliotrope.engines import (
     Learned,
     State,
     Surfaced,
-    build,
     engine_options,
     sample,
 )
@@ -209,15 +208,15 @@ class GPAgent:
         self._engine.restore(part(state, "engine/"))
 
     def _first_engine(self) -> Engine:
-        options = self._policy.engine
+        policy, options = self._policy, self._policy.engine
         assert not isinstance(options, str)
-        if self._policy.learn is None:
-            return build(self._policy.prior, self._domain, options)
-        return BankEngine(
-            self._policy.learn,
-            self._policy.prior,
-            lambda hypothesis: build(hypothesis, self._domain, options),
-        )
+
+        def remembering(prior: Prior) -> Engine:
+            return policy.memory.engine(prior, self._domain, options)
+
+        if policy.learn is None:
+            return remembering(policy.prior)
+        return BankEngine(policy.learn, policy.prior, remembering)
 
     def _next_engine(self) -> Engine:
         """An engine without data; what a bank has learned of the drift goes on in the next."""

@@ -9,16 +9,22 @@ import numpy as np
 
 from heliotrope.arrays import as_positive
 from heliotrope.codec import register
+from heliotrope.domains import Domain
+from heliotrope.engines import Engine, EngineOptions, build
+from heliotrope.priors import Prior
 
 _ROUNDING = 1e-9  # 1 + 3 * 0.1 is the beginning of a block, though floats put it just before
 
 
 @runtime_checkable
 class Memory(Protocol):
-    """Time cut into epochs: at time t only evaluations of t's own epoch count."""
+    """What counts: evaluations of one's own epoch of time, as far as the engine remembers them."""
 
     def epoch(self, t: float) -> float:
         """Return the epoch of time t, never less than an earlier time's."""
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return an engine without data that remembers so."""
 
 
 @register
@@ -29,6 +35,10 @@ class KeepAll:
     def epoch(self, t: float) -> float:
         """Return the only epoch."""
         return 0.0
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the engine that forgets nothing but by the prior."""
+        return build(prior, domain, options)
 
 
 @register
@@ -52,3 +62,7 @@ class Restart:
     def epoch(self, t: float) -> float:
         """Return the number of restarts before time t."""
         return float(np.floor((t - 1.0) / self.every + _ROUNDING))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the engine of one epoch."""
+        return build(prior, domain, options)

@@ -16,12 +16,11 @@ from heliotrope.errors import (
     InputError,
     UnknownSuggestionError,
 )
+from heliotrope.estimation import Given, Model, Results, estimate, is_time_to_learn, telling
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.spaces import Options
-from heliotrope.study.estimation import Results, estimate, telling
-from heliotrope.study.models import Given, Model, is_time_to_learn
 from heliotrope.study.setups import Setup
 
 VERSION = 1

@@ -14,12 +14,11 @@ from heliotrope.choosing import Beta, ConstantBeta, LogBeta
 from heliotrope.domains import Domain, Finite
 from heliotrope.engines import Learn
 from heliotrope.errors import InputError, located
+from heliotrope.estimation import INDEPENDENT, RATES, Given, Model
 from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, rexp3, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
-from heliotrope.study.estimation import RATES
-from heliotrope.study.models import INDEPENDENT, Given, Model
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 

@@ -24,7 +24,7 @@ from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
 from heliotrope.arrays import Array
-from heliotrope.study.models import KERNELS, Given, KernelName, Model
+from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
 
 RATES = (1e-4, 1e-3, 0.006, 0.03, 0.15)  # of drift between two results
 _SHARES = (1e-3, 0.01, 0.05, 0.2, 1.0)  # of noise
