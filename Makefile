@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench league peers clean
 
 demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
@@ -19,10 +19,21 @@ test: $(VENV)/installed
 bench: $(VENV)/installed
 	$(RUN)/python -m benchmarks
 
+league: $(VENV)/installed
+	$(RUN)/heliotrope league --out out/league
+
+peers: $(VENV)/installed $(VENV)-peers/installed
+	$(RUN)/python -m benchmarks.peers --python $(VENV)-peers/bin/python --out out/peers
+
+$(VENV)-peers/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check '.[peers]'
+	touch $@
+
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) $(VENV)-peers out

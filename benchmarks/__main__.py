@@ -1,4 +1,8 @@
-"""Print the table: ``python -m benchmarks``, or some of it: ``python -m benchmarks speed``."""
+"""Print the table: ``python -m benchmarks``, or some of it: ``python -m benchmarks speed``.
+
+What needs an idle machine and a database server is run by name alone:
+``python -m benchmarks storage service crashes``.
+"""
 
 from __future__ import annotations
 

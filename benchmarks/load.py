@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,7 @@ class Load:
     """Clients that ask and tell, each for itself, one after the other.
 
     With ``together`` a result and the next ask are one request, else two. Studies are dealt out
-    to the clients in turn.
+    to the clients in turn. With ``until_cut`` a client whose request fails ends there.
     """
 
     port: int
@@ -28,15 +29,33 @@ class Load:
     clients: int
     pairs: int
     together: bool = False
+    until_cut: bool = False
 
 
 @dataclass
 class Outcome:
-    """Seconds of all, seconds of each request, and the results that were acknowledged."""
+    """Seconds of all, seconds of each request, and the results that were acknowledged.
+
+    These are of each client for itself, in the order of its requests: study, id and value.
+    """
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    told: list[tuple[str, str, float]] = field(default_factory=list)
+    told: list[list[tuple[str, str, float]]] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> int:
+        """How many results were acknowledged."""
+        return sum(len(one) for one in self.told)
+
+    @property
+    def rate(self) -> float:
+        """Pairs a second."""
+        return self.pairs / self.seconds
+
+
+class RefusedError(Exception):
+    """An answer that is not a success."""
 
 
 def run(load: Load) -> Outcome:
@@ -63,7 +82,7 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The answer to a request, which must not be refused."""
+        """The answer to a request; RefusedError."""
         data = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -74,7 +93,7 @@ class Connection:
         length = int(answer.partition(b"content-length:")[2].partition(b"\r\n")[0])
         content = await self._reader.readexactly(length)
         if answer[9:10] != b"2":
-            raise RuntimeError(f"{path}: {content.decode()}")
+            raise RefusedError(f"{path}: {content.decode()}")
         return json.loads(content)
 
     def close(self) -> None:
@@ -83,7 +102,7 @@ class Connection:
 
 
 async def _client(load: Load, number: int, outcome: Outcome) -> None:
-    name = load.studies[number % len(load.studies)]
+    name, told = load.studies[number % len(load.studies)], outcome.told[number]
     path = f"/api/studies/{name}"
     connection = await Connection.to(load.port)
 
@@ -98,15 +117,21 @@ async def _client(load: Load, number: int, outcome: Outcome) -> None:
         value = (number + step) % 7 / 7
         more: dict[str, Any] = {"ask": {}} if load.together else {}
         answer = await timed("tell", id=ask["id"], value=value, **more)
-        outcome.told.append((name, ask["id"], value))
+        told.append((name, ask["id"], value))
         ask = answer["ask"] if load.together else await timed("ask")
     await connection.post(f"{path}/cancel", {"id": ask["id"]})
     connection.close()
 
 
+async def _until_cut(load: Load, number: int, outcome: Outcome) -> None:
+    with suppress(OSError, EOFError, RefusedError):
+        await _client(load, number, outcome)
+
+
 async def _all(load: Load) -> Outcome:
-    outcome, started = Outcome(), perf_counter()
-    await asyncio.gather(*(_client(load, number, outcome) for number in range(load.clients)))
+    outcome = Outcome(told=[[] for _ in range(load.clients)])
+    client, started = _until_cut if load.until_cut else _client, perf_counter()
+    await asyncio.gather(*(client(load, number, outcome) for number in range(load.clients)))
     outcome.seconds = perf_counter() - started
     return outcome
 

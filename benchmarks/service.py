@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import perf_counter
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -26,11 +25,12 @@ from heliotrope.study import Setup, Study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from postgres import server
+from serving import Command, command
 
 SETUP = Setup.from_json({"options": [f"option {i}" for i in range(50)]})
-WARM = 20  # pairs a client before it is measured
-CLIENTS, PAIRS = 16, 60
-CROWD, CROWD_PAIRS = 100, 10
+CLIENTS, PAIRS, WARM = 16, 80, 25  # WARM pairs a client come before those that are measured
+CROWD, CROWD_PAIRS, CROWD_WARM = 100, 10, 3
+WORKERS = (1, 2)
 MANY, COLD, TOLD = 10_000, 1_500, 100  # studies at rest, how many are asked, results of each
 TOGETHER = 100  # of them written at a time
 SYNCS = 200
@@ -39,10 +39,11 @@ SYNCS = 200
 def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder, server(fsync=True) as postgres:
         yield from _pairs(f"sqlite:///{folder}/pairs.db", postgres.new_place(), Path(folder))
-        for workers in (1, 2):
+        for workers in WORKERS:
             for studies in (1, CROWD):
                 store = f"sqlite:///{folder}/crowd-{workers}-{studies}.db"
-                yield _crowd(store, workers, studies)
+                yield _crowd("SQLite", store, workers, studies)
+        yield _crowd("PostgreSQL", postgres.new_place(), WORKERS[-1], CROWD)
         yield from _at_rest(f"sqlite:///{folder}/many.db")
 
 
@@ -52,13 +53,14 @@ def findings() -> Iterator[Finding]:
 def _pairs(sqlite: str, postgres: str, folder: Path) -> Iterator[Finding]:
     for together, how in ((True, "one request a pair"), (False, "two requests a pair")):
         load = Load(0, [f"together-{together}"], CLIENTS, PAIRS, together)
-        (here, whole), (there, _) = _played(sqlite, 1, load), _played(postgres, 1, load)
+        here, cpu, whole = _played(sqlite, 1, load, WARM)
+        there, _, whole_there = _played(postgres, 1, load, WARM)
         yield Finding(
             f"50 options, 16 clients, one process on SQLite, {how}, every result synced: "
             "at least 300 pairs of ask and tell a second",
-            f"{_rate(here):.0f}, where a bare sync takes {1e3 * _sync(folder):.2f} ms; "
-            f"on PostgreSQL {_rate(there):.0f}",
-            whole and _rate(here) >= 300,
+            f"{here.rate:.0f}, {1e3 * cpu:.1f} ms of CPU each, where a bare sync takes "
+            f"{1e3 * _sync(folder):.2f} ms; on PostgreSQL {there.rate:.0f}",
+            whole and whole_there and here.rate >= 300,
         )
 
 
@@ -74,48 +76,49 @@ def _sync(folder: Path) -> float:
     return float(np.median(seconds))
 
 
-def _rate(outcome: Outcome) -> float:
-    return len(outcome.told) / outcome.seconds
-
-
 # Crowds
 
 
-def _crowd(store: str, workers: int, studies: int) -> Finding:
+def _crowd(kind: str, store: str, workers: int, studies: int) -> Finding:
     names = [f"crowd-{number}" for number in range(studies)]
-    outcome, whole = _played(store, workers, Load(0, names, CROWD, CROWD_PAIRS))
+    outcome, _, whole = _played(store, workers, Load(0, names, CROWD, CROWD_PAIRS), CROWD_WARM)
     where = "one study" if studies == 1 else f"{studies} studies"
     processes = "one process" if workers == 1 else f"{workers} processes"
     return Finding(
-        f"{CROWD} clients of {where}, {processes}: no event lost, doubled or out of order",
-        f"{len(outcome.told):,} results in their logs; {_rate(outcome):.0f} pairs a second, "
+        f"{CROWD} clients of {where}, {processes}, {kind}: no event lost, doubled or out of order",
+        f"{outcome.pairs:,} results in their logs; {outcome.rate:.0f} pairs a second, "
         f"99 % of requests within {np.quantile(outcome.latencies, 0.99):.2f} s",
         whole,
     )
 
 
-def _played(store: str, workers: int, load: Load) -> tuple[Outcome, bool]:
-    """What came of a load, and whether the logs have all of it, once and in order."""
+def _played(store: str, workers: int, load: Load, warm: int) -> tuple[Outcome, float, bool]:
+    """What came of a load, CPU seconds a pair, and whether the logs have it, once and in order."""
     with closing(open_store(store)) as opened:
         for name in load.studies:
             Study.create_from(name, SETUP, opened)
-        with _serving(store, workers) as service:
-            load = replace(load, port=service.port)
-            warm = run(replace(load, pairs=WARM))
+        with _serving(store, "--workers", str(workers)) as service:
+            load = replace(load, port=port_of(service))
+            before = run(replace(load, pairs=warm))
+            started = _cpu(service)
             outcome = run(load)
-        told = warm.told + outcome.told
-        return outcome, all(_is_whole(opened, name, told) for name in load.studies)
+            spent = (_cpu(service) - started) / outcome.pairs
+        told = [*before.told, *outcome.told]
+        return outcome, spent, all(_is_whole(opened, name, told) for name in load.studies)
 
 
-def _is_whole(store: Store, name: str, told: Sequence[tuple[str, str, float]]) -> bool:
+def _is_whole(store: Store, name: str, told: Sequence[Sequence[tuple[str, str, float]]]) -> bool:
     log = store.events(store.find(name).uid)
     asked = [event.body["id"] for event in log if event.body["kind"] == "asked"]
     logged = [(name, e.body["id"], e.body["value"]) for e in log if e.body["kind"] == "told"]
     numbers = [int(id.rpartition("-")[2]) for id in asked]
+    clients = [[tuple(entry) for entry in one if entry[0] == name] for one in told]
+    places = {entry: place for place, entry in enumerate(logged)}
     return (
         [event.seq for event in log] == list(range(1, len(log) + 1))
         and numbers == list(range(len(asked)))
-        and sorted(logged) == sorted(tuple(one) for one in told if one[0] == name)
+        and sorted(logged) == sorted(entry for one in clients for entry in one)
+        and all(one == sorted(one, key=places.__getitem__) for one in clients)
     )
 
 
@@ -125,7 +128,7 @@ def _is_whole(store: Store, name: str, told: Sequence[tuple[str, str, float]]) -
 def _at_rest(store: str) -> Iterator[Finding]:
     with closing(open_store(store)) as opened:
         _fill(opened)
-    with _serving(store, 1) as service:
+    with _serving(store) as service:
         seconds, megabytes = asyncio.run(_asked_cold(service))
     yield Finding(
         f"{MANY:,} studies of 50 options with {TOLD} results each: memory under 1 GB",
@@ -154,15 +157,15 @@ def _fill(store: Store) -> None:
         store.append([Append(uid, 1, bodies) for uid, bodies in zip(uids, logs, strict=True)])
 
 
-async def _asked_cold(service: Service) -> tuple[list[float], float]:
+async def _asked_cold(service: Command) -> tuple[list[float], float]:
     """Seconds of asks, each on a study not used before, and the most memory meanwhile."""
-    seconds, megabytes = [], 0.0
-    connection = await Connection.to(service.port)
+    seconds, megabytes, process = [], 0.0, psutil.Process(service.process.pid)
+    connection = await Connection.to(port_of(service))
     for number in Random(1).sample(range(MANY), COLD):
         started = perf_counter()
         await connection.post(f"/api/studies/study-{number}/ask", {})
         seconds.append(perf_counter() - started)
-        megabytes = max(megabytes, service.megabytes())
+        megabytes = max(megabytes, process.memory_info().rss / 1e6)
     connection.close()
     return seconds, megabytes
 
@@ -170,32 +173,19 @@ async def _asked_cold(service: Service) -> tuple[list[float], float]:
 # The service
 
 
-@dataclass(frozen=True)
-class Service:
-    """``heliotrope serve`` as a process."""
-
-    process: psutil.Process
-    port: int
-
-    def megabytes(self) -> float:
-        """Memory that it holds."""
-        return float(self.process.memory_info().rss) / 1e6
+def _serving(store: str, *options: str) -> AbstractContextManager[Command]:
+    return command(store, "--no-demo", *options)
 
 
-@contextmanager
-def _serving(store: str, workers: int) -> Iterator[Service]:
-    options = ("--store", store, "--port", "0", "--workers", str(workers), "--no-demo")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "heliotrope.cli", "serve", *options],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert process.stderr is not None
-    try:
-        lines = iter(process.stderr.readline, "")
-        found = next(f for line in lines if (f := re.search(r"http://[\d.]+:(\d+)", line)))
-        yield Service(psutil.Process(process.pid), int(found[1]))
-    finally:
-        process.terminate()
-        process.communicate()
+def port_of(service: Command) -> int:
+    """Where it listens."""
+    port = urlsplit(service.url).port
+    assert port is not None
+    return port
+
+
+def _cpu(service: Command) -> float:
+    """CPU seconds of all its processes so far."""
+    parent = psutil.Process(service.process.pid)
+    times = [one.cpu_times() for one in (parent, *parent.children(recursive=True))]
+    return sum(one.user + one.system for one in times)

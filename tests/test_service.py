@@ -39,6 +39,7 @@ from serving import (
 )
 
 EVENTS = "text/event-stream"
+REAL = {"type": "real", "low": 0, "high": 1}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,8 @@ def test_a_key_makes_an_ask_repeatable(client: httpx.Client, study: str) -> None
     first = post(client, f"{study}/ask", key="mine")
     assert post(client, f"{study}/ask", key="mine") == first
     post(client, f"{study}/tell", id=first["id"], value=1.0)
-    assert post(client, f"{study}/ask", key="mine") != first
+    again = client.post(f"/api/studies{study}/ask", json={"key": "mine"})
+    assert error_of(again) == (409, "closed_suggestion", "key")
 
 
 def test_a_tell_is_repeatable_and_final(client: httpx.Client, study: str) -> None:
@@ -173,11 +175,20 @@ def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None
         ("", {"name": "n", **OPTIONS, "clock": {"kind": "sun"}}, (422, "input", "clock")),
         ("", {"name": "n", **OPTIONS, "colour": "red"}, (422, "input", "colour")),
         ("", {"name": "n", "space": {"x": {"type": "real"}}}, (422, "input", "space.x.low")),
+        ("", {"name": "n", "space": {"x": {**REAL, "high": -1}}}, (422, "input", "space.x.high")),
+        ("", {"name": "n", "space": {"x": {"type": "odd"}}}, (422, "input", "space.x.type")),
+        ("", {"name": "n", "space": {"x": 7}}, (422, "input", "space.x")),
+        ("", {"name": "n", "space": {}}, (422, "input", "space")),
+        ("", {"name": "n", "space": []}, (422, "input", "space")),
+        ("", {"name": "n", "options": []}, (422, "input", "options")),
+        ("", {"name": "n", "options": ["a", {"name": 7}]}, (422, "input", "options.1.name")),
+        ("", {"name": "n", **OPTIONS, "policy": {"beta": -1}}, (422, "input", "policy.beta")),
         ("/none/ask", {}, (404, "unknown_study", "name")),
         ("/none/tell", {"id": "a-1", "value": 1}, (404, "unknown_study", "name")),
         ("/fixed/ask", {"t": "soon"}, (422, "input", "t")),
         ("/fixed/ask", {"t": True}, (422, "input", "t")),
         ("/fixed/ask", {"key": ""}, (422, "input", "key")),
+        ("/fixed/ask", {"uid": "another"}, (404, "unknown_study", "uid")),
         ("/fixed/ask", [], (422, "input", "body")),
         ("/fixed/tell", {"value": 1.0}, (422, "input", "id")),
         ("/fixed/tell", {"id": "a-1", "value": "1"}, (422, "input", "value")),
@@ -277,11 +288,11 @@ def test_studies_streams_and_demos_are_limited() -> None:
             events = messages(stream.iter_lines())
             assert next(events)["seq"] == 1
             second = client.get("/api/studies/a/events", headers={"Accept": EVENTS})
-            assert error_of(second)[:2] == (429, "limit")
+            assert error_of(second)[:2] == (429, "busy")
         assert client.post("/api/demo", json={}).status_code == 201
-        assert error_of(client.post("/api/demo", json={}))[:2] == (429, "limit")
+        assert error_of(client.post("/api/demo", json={}))[:2] == (429, "busy")
         third = client.post("/api/studies", json={"name": "c", **OPTIONS})
-        assert error_of(third)[:2] == (429, "limit")
+        assert error_of(third)[:2] == (422, "limit")  # nothing that passes: no client waits for it
 
 
 def test_few_studies_are_held_in_memory_and_all_work() -> None:
@@ -381,6 +392,25 @@ def test_a_demo_follows_its_hills() -> None:
     assert sum(late) / len(late) > 0.3  # a random place has 0.08 on average
 
 
+class NoStudies(Studies):
+    """Studies that cannot be used, by a fault of their own."""
+
+    def create(self, name: str, data: dict[str, Any]) -> Any:
+        return None
+
+    def use(self, *_: Any) -> Any:
+        raise RuntimeError("a defect")
+
+
+def test_a_demo_that_fails_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    demos = Demos(NoStudies.__new__(NoStudies), most=1, pause=0.0)
+    name = demos.start()
+    demos.close()
+    (record,) = caplog.records
+    assert record.getMessage() == f"{name} ends"
+    assert record.exc_info is not None
+
+
 def test_the_hills_change_places() -> None:
     peak = np.array([0.5 + 0.35, 0.5])
     assert hills(peak, 0.0) == pytest.approx(0.5, abs=0.02)
@@ -458,6 +488,12 @@ def test_the_command_refuses_to_be_unlocked(tmp_path: Path) -> None:
     file.write_text("short\n")
     assert "tokens of 16 to 500" in refused(store, "--token-file", str(file))
     assert not (tmp_path / "studies.db").exists()
+
+
+def test_the_command_serves_no_other_service() -> None:
+    said = refused("http://127.0.0.1:8765")
+    assert "expected a store to serve; got http://127.0.0.1:8765" in said
+    assert "HELIOTROPE_STORE" in said
 
 
 def test_the_command_says_what_is_wrong_with_the_store(tmp_path: Path) -> None:

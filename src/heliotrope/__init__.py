@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from heliotrope.choosing import ConstantBeta as ConstantBeta
     from heliotrope.choosing import LogBeta as LogBeta
     from heliotrope.choosing import RBeta as RBeta
+    from heliotrope.choosing import Thompson as Thompson
     from heliotrope.choosing import TVBeta as TVBeta
     from heliotrope.client import connect as connect
+    from heliotrope.contexts import Contextual as Contextual
     from heliotrope.domains import Box as Box
     from heliotrope.domains import Finite as Finite
     from heliotrope.domains import grid as grid
@@ -22,14 +24,27 @@ if TYPE_CHECKING:
     from heliotrope.kernels import Tabulated as Tabulated
     from heliotrope.optimizer import Optimizer as Optimizer
     from heliotrope.policies import Belief as Belief
+    from heliotrope.policies import auto as auto
+    from heliotrope.policies import cp_gp_ucb as cp_gp_ucb
+    from heliotrope.policies import d_ucb as d_ucb
+    from heliotrope.policies import et_gp_ucb as et_gp_ucb
+    from heliotrope.policies import exp3 as exp3
     from heliotrope.policies import gp_ucb as gp_ucb
+    from heliotrope.policies import pe_gp_ucb as pe_gp_ucb
     from heliotrope.policies import r_gp_ucb as r_gp_ucb
     from heliotrope.policies import rexp3 as rexp3
+    from heliotrope.policies import sw_gp_ucb as sw_gp_ucb
+    from heliotrope.policies import sw_ucb as sw_ucb
     from heliotrope.policies import tv_gp_ucb as tv_gp_ucb
+    from heliotrope.policies import tv_ts as tv_ts
+    from heliotrope.policies import ui_gp_ucb as ui_gp_ucb
     from heliotrope.policies import uniform as uniform
+    from heliotrope.policies import wdbo as wdbo
+    from heliotrope.policies import wgp_ucb as wgp_ucb
     from heliotrope.priors import Forgetting as Forgetting
     from heliotrope.priors import Prior as Prior
     from heliotrope.priors import Static as Static
+    from heliotrope.priors import Wiener as Wiener
     from heliotrope.spaces import Boolean as Boolean
     from heliotrope.spaces import Categorical as Categorical
     from heliotrope.spaces import Integer as Integer
@@ -46,6 +61,7 @@ _HOME = {
     "Box": "domains",
     "Categorical": "spaces",
     "ConstantBeta": "choosing",
+    "Contextual": "contexts",
     "Finite": "domains",
     "Forgetting": "priors",
     "HeliotropeError": "errors",
@@ -63,16 +79,39 @@ _HOME = {
     "Suggestion": "history",
     "TVBeta": "choosing",
     "Tabulated": "kernels",
+    "Thompson": "choosing",
     "UCB": "choosing",
+    "Wiener": "priors",
+    "auto": "policies",
     "connect": "client",
+    "cp_gp_ucb": "policies",
+    "d_ucb": "policies",
+    "et_gp_ucb": "policies",
+    "exp3": "policies",
     "gp_ucb": "policies",
     "grid": "domains",
+    "pe_gp_ucb": "policies",
     "r_gp_ucb": "policies",
     "rexp3": "policies",
+    "sw_gp_ucb": "policies",
+    "sw_ucb": "policies",
     "tv_gp_ucb": "policies",
+    "tv_ts": "policies",
+    "ui_gp_ucb": "policies",
     "uniform": "policies",
+    "wdbo": "policies",
+    "wgp_ucb": "policies",
 }
-_SUBMODULES = {"domains", "engines", "environments", "errors", "learning", "policies", "theory"}
+_SUBMODULES = {
+    "domains",
+    "engines",
+    "environments",
+    "errors",
+    "learning",
+    "policies",
+    "testing",
+    "theory",
+}
 
 __all__ = [*_HOME, "__version__"]
 

@@ -217,11 +217,24 @@ class Box:
 
 
 Domain = Finite | Box
+Choices = Box | Indices  # what may be chosen: a box, or places of a Finite domain
 
 
 def are_indices(places: Places) -> bool:
     """Tell indices (n,) from points (n, d)."""
     return places.ndim == 1
+
+
+def choices_of(domain: Domain) -> Choices:
+    """All that a domain lets one choose."""
+    return domain.indices if isinstance(domain, Finite) else domain
+
+
+def among(choices: Choices, place: Places) -> bool:
+    """Whether a place, (1,) or (1, d), is one of the choices."""
+    if isinstance(choices, Box):
+        return bool(np.array_equal(choices.snap(place), place))
+    return bool(np.isin(place, choices).all())
 
 
 def one_place(domain: Domain, x: ArrayLike | int) -> Places:

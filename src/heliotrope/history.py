@@ -14,12 +14,22 @@ from heliotrope.errors import FormatError
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
-    """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result."""
+    """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result.
+
+    In a contextual problem the last coordinates of x are the ``context`` that was given, and the
+    others the ``choice``; else the context is None and the choice all of x.
+    """
 
     id: int
     t: float
     x: Array
     index: int | None = None
+    context: Array | None = None
+
+    @property
+    def choice(self) -> Array:
+        """What was chosen of x."""
+        return self.x if self.context is None else self.x[: len(self.x) - len(self.context)]
 
 
 @dataclass(frozen=True, eq=False)

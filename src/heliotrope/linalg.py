@@ -8,6 +8,8 @@ R   (n, N) rows whose R^T R is the covariance that observations have explained
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, cho_solve, cholesky, lapack, solve_triangular
@@ -53,6 +55,27 @@ def low_rank_root(K: Array, tolerance: float) -> Array:
     return root
 
 
+def pivoted_rows(
+    row: Callable[[int], Array], diagonal: Array, tolerance: float, most: int
+) -> tuple[NDArray[np.intp], Array, Array]:
+    """Factor a covariance K (n, n) of which rows are made one by one, as few as are needed.
+
+    Returns the chosen points (r,), rows R (r, n) and what is left of the diagonal (n,), at most
+    ``tolerance`` unless ``most`` points came first: K = R^T R + a rest with that diagonal.
+    """
+    left, R = np.maximum(diagonal, 0.0), np.empty((min(most, len(diagonal)), len(diagonal)))
+    chosen: list[int] = []
+    while len(chosen) < len(R):
+        i, r = int(left.argmax()), len(chosen)
+        if left[i] <= tolerance:
+            break
+        R[r] = (row(i) - R[:r, i] @ R[:r]) / np.sqrt(left[i])
+        left = np.maximum(left - R[r] ** 2, 0.0)
+        left[chosen] = left[i] = 0.0
+        chosen.append(i)
+    return np.array(chosen, dtype=np.intp), R[: len(chosen)], left
+
+
 def leading_rows(R: Array, tolerance: float) -> Array:
     """Few rows S such that R^T R - S^T S is positive, and nowhere on its diagonal above tolerance.
 
@@ -61,6 +84,8 @@ def leading_rows(R: Array, tolerance: float) -> Array:
     l_k <= l the diagonal loses sum_k l_k v_k^2 <= l, which is the first cut; the second adds up
     what is lost exactly, up to l_k / N beyond which a row alone loses more than the tolerance.
     """
+    if len(R) > R.shape[1]:
+        R = np.linalg.qr(R, mode="r")  # the same R^T R in fewer rows
     values, vectors = np.linalg.eigh(R @ R.T)  # rising
     first = int(np.searchsorted(values, 0.5 * tolerance))
     S: Array = vectors[:, first:].T @ R

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope import archive, codec
-from heliotrope.arrays import Array, as_array, as_number, as_points, as_whole
-from heliotrope.domains import Box, Domain, Finite, Places, one_place
+from heliotrope.arrays import Array, as_array, as_number, as_whole
+from heliotrope.contexts import Contextual
+from heliotrope.domains import Domain, one_place
 from heliotrope.engines import Learned
 from heliotrope.engines.protocol import part
 from heliotrope.errors import (
@@ -23,8 +24,9 @@ from heliotrope.errors import (
     TimeError,
     UnknownSuggestionError,
 )
+from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
-from heliotrope.policies import Agent, Belief, Best, Policy
+from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.gp import GPAgent
 from heliotrope.streams import Stream
 
@@ -48,23 +50,26 @@ class Optimizer:
     True
     """
 
-    def __init__(self, domain: Domain, policy: Policy, seed: int = 0) -> None:
-        if not isinstance(domain, (Finite, Box)):
-            raise InputError("a Finite domain or a Box", repr(domain))
-        if isinstance(policy, type) or not isinstance(policy, Policy):
-            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
-        self._domain, self._policy = domain, policy
+    def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
+        self._ground = Ground(domain)
+        self._domain = self._ground.domain
         self._stream = Stream(seed)
-        self._agent = policy.start(domain)
-        self._history = History(domain.dimension)
+        self._agent = self._started(policy)
+        self._policy = policy
+        self._history = History(self._domain.dimension)
         self._open: dict[int, Suggestion] = {}
         self._asked = 0
         self._latest = -np.inf  # of all times asked for or told
 
     @property
     def domain(self) -> Domain:
-        """Where one may measure."""
+        """Where one may measure; of a contextual problem, its choices joined to its contexts."""
         return self._domain
+
+    @property
+    def contextual(self) -> Contextual | None:
+        """What is chosen and what is given, in a contextual problem."""
+        return self._ground.contextual
 
     @property
     def policy(self) -> Policy:
@@ -95,29 +100,37 @@ class Optimizer:
         """Whether a suggestion waits for its result."""
         return id in self._open
 
-    def ask(self, t: float | None = None) -> Suggestion:
+    def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
+
+        In a contextual problem, and only there, say in which ``context``.
 
         Several may be open at once. Open ones shrink the variance and leave the mean alone, so
         the next suggestion lies elsewhere. Times may repeat but never run backwards.
         """
-        suggestion = self.propose(t)
+        suggestion = self.propose(t, context=context)
         self._begin(suggestion)
         return suggestion
 
-    def propose(self, t: float | None = None) -> Suggestion:
+    def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """What :meth:`ask` would suggest; changes nothing."""
+        choices = self._ground.choices(context)
         t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
-        place = self._agent.choose(t, self._stream.at(self._asked))
-        return self._suggestion(self._asked, t, place)
+        draw = self._stream.at(self._asked)
+        if choices is None:
+            place = self._agent.choose(t, draw)
+        else:
+            place = self._selective().choose_among(choices, t, draw)
+        return self._ground.suggestion(self._asked, t, place)
 
     def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index) that was chosen elsewhere, as if asked for.
 
+        In a contextual problem the point is a choice joined to its context.
         Replaying a log of suggestions this way gives the optimizer that made them.
         """
         t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
-        suggestion = self._suggestion(self._asked, t, one_place(self._domain, x))
+        suggestion = self._ground.suggestion(self._asked, t, one_place(self._domain, x))
         self._begin(suggestion)
         return suggestion
 
@@ -163,16 +176,16 @@ class Optimizer:
         points = self._domain.at(places)
         added = [
             Observation(
-                float(times[i]), points[i], float(values[i]), self._index(places[i : i + 1])
+                float(times[i]), points[i], float(values[i]), self._ground.index(places[i : i + 1])
             )
             for i in np.argsort(times, kind="stable")
         ]
         if added[0].t >= self._latest:
-            agent = self._policy.start(self._domain)
+            agent = self._started(self._policy)
             agent.restore(self._agent.state())
             self._feed(agent, added)
         else:
-            agent = self._policy.start(self._domain)
+            agent = self._started(self._policy)
             self._feed(agent, [*self._history, *added, *self._open.values()])
         self._agent = agent
         self._latest = max(self._latest, added[-1].t)
@@ -184,43 +197,65 @@ class Optimizer:
 
         Of what was told it sees the ``last`` results alone, if that is given.
         """
-        if isinstance(policy, type) or not isinstance(policy, Policy):
-            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+        agent = self._started(policy)
         told = len(self._history)
         shown = told if last is None else min(as_whole(last, "last", least=0), told)
-        agent = policy.start(self._domain)
         self._feed(agent, [*self._history[told - shown :], *self._open.values()])
         self._agent, self._policy = agent, policy
 
     def belief(
-        self, t: float | None = None, X: ArrayLike | None = None, *, count_open: bool = True
+        self,
+        t: float | None = None,
+        X: ArrayLike | None = None,
+        *,
+        context: ArrayLike | None = None,
+        count_open: bool = True,
     ) -> Belief:
         """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
+
+        With a ``context`` X are choices, and by default all of a Finite domain's.
 
         By default t is the latest time. The deviation counts open suggestions as if they had been
         measured, as the next ask will; ``count_open=False`` counts only what was told.
         """
         t = self._now() if t is None else as_number(t, "t")
-        places = self._belief_places(X)
+        places = self._ground.places(X, context)
         mean, variance = self._agent.predict(t, places, count_open=count_open)
         points = self._domain.at(places) if places.ndim == 1 else places
         return Belief(t, points, mean, np.sqrt(variance))
 
-    def best(self, t: float | None = None) -> Best:
-        """The point of highest posterior mean at time t, by default the latest; changes nothing."""
+    def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
+        """The point of highest posterior mean at time t, by default the latest; changes nothing.
+
+        In a contextual problem, and only there, it is the best choice in a ``context``.
+        """
+        choices = self._ground.choices(context)
         t = self._now() if t is None else as_number(t, "t")
-        place = self._agent.best(t, self._stream.at(self._asked, purpose=1))
+        draw = self._stream.at(self._asked, purpose=1)
+        if choices is None:
+            place = self._agent.best(t, draw)
+        else:
+            place = self._selective().best_among(choices, t, draw)
         mean, variance = self._agent.predict(t, place, count_open=False)
-        x, index = self._domain.at(place)[0], self._index(place)
+        x, index = self._domain.at(place)[0], self._ground.index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
 
     def sample(
-        self, t: float | None = None, X: ArrayLike | None = None, *, size: int = 1, seed: int = 0
+        self,
+        t: float | None = None,
+        X: ArrayLike | None = None,
+        *,
+        context: ArrayLike | None = None,
+        size: int = 1,
+        seed: int = 0,
     ) -> Array:
-        """Draw f_t jointly, (size, points), from the posterior of what was told."""
+        """Draw f_t jointly, (size, points), from the posterior of what was told.
+
+        Points are those of :meth:`belief`.
+        """
         t = self._now() if t is None else as_number(t, "t")
         rng = np.random.default_rng(as_whole(seed, "seed", least=0))
-        places, count = self._belief_places(X), as_whole(size, "size", least=1)
+        places, count = self._ground.places(X, context), as_whole(size, "size", least=1)
         return self._gp_agent().sample(t, places, rng, count)
 
     @property
@@ -251,7 +286,7 @@ class Optimizer:
         header = {
             "format": _FORMAT,
             "version": _VERSION,
-            "domain": codec.encode(self._domain, arrays),
+            "domain": codec.encode(self._ground.given, arrays),
             "policy": codec.encode(self._policy, arrays),
             "seed": self._stream.seed,
             "asked": self._asked,
@@ -293,14 +328,9 @@ class Optimizer:
         self._latest = float(codec.decode(header["latest"], arrays))
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self._open[key] = self._suggestion(key, t, self._saved_place(place[None]))
+            self._open[key] = self._ground.suggestion(key, t, self._ground.saved(place[None]))
         self._history = History.restored(part(arrays, "history/"))
         self._agent.restore(part(arrays, "agent/"))
-
-    def _saved_place(self, place: Places) -> Places:
-        if isinstance(self._domain, Finite):
-            return self._domain.check(place)
-        return self._domain.places(place)
 
     def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
         """Let an agent see evaluations, told and open, in the order of their times."""
@@ -326,17 +356,6 @@ class Optimizer:
             raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
         return t
 
-    def _suggestion(self, key: int, t: float, place: Places) -> Suggestion:
-        if isinstance(self._domain, Finite):
-            index = int(place[0])
-            return Suggestion(key, t, self._domain.points[index], index)
-        x = np.array(place[0])
-        x.flags.writeable = False
-        return Suggestion(key, t, x)
-
-    def _index(self, place: Places) -> int | None:
-        return int(place[0]) if isinstance(self._domain, Finite) else None
-
     def _lookup(self, suggestion: Suggestion | int) -> Suggestion:
         key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
@@ -350,14 +369,18 @@ class Optimizer:
             raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
         return known
 
-    def _belief_places(self, X: ArrayLike | None) -> Places:
-        if X is not None:
-            points = as_points(X, "X", self._domain.dimension)
-            known = self._domain.find(points) if isinstance(self._domain, Finite) else None
-            return points if known is None else known
-        if isinstance(self._domain, Finite):
-            return self._domain.indices
-        raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
+    def _started(self, policy: Policy) -> Agent:
+        """Return a fresh agent of a policy that fits."""
+        if isinstance(policy, type) or not isinstance(policy, Policy):
+            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+        agent = policy.start(self._domain)
+        if self._ground.contextual is not None and not isinstance(agent, Selective):
+            raise InputError("a policy that takes a context", repr(policy), "Use tv_gp_ucb.")
+        return agent
+
+    def _selective(self) -> Selective:
+        assert isinstance(self._agent, Selective)
+        return self._agent
 
 
 def _same(known: Suggestion, given: Suggestion | int) -> bool:

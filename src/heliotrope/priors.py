@@ -1,7 +1,8 @@
 """What is believed before measuring: space kernel x time kernel, noise and mean.
 
 Cov[f_s(x), f_t(x')] = c(|s - t|) k(x, x'). The paper's model (eq:tv_model0, eq:tv_model) is
-c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1.
+c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1. Wiener's alone is not
+stationary: c(s, t) = 1 + rate (min(s, t) - t0).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from heliotrope.arrays import Array, as_array, as_number
+from heliotrope.arrays import Array, as_array, as_number, as_positive
 from heliotrope.codec import register
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
@@ -55,7 +56,35 @@ class Forgetting:
         return float(np.sqrt(1.0 - self.epsilon))
 
 
-TimeKernel: TypeAlias = "Static | Forgetting | Kernel"
+@register
+@dataclass(frozen=True)
+class Wiener:
+    """A random walk (Brunzema et al. 2022): f_{t + dt} = f_t + N(0, rate dt k).
+
+    What was learned is never taken back to the prior mean, as Forgetting does: the mean stays,
+    and the variance grows by ``rate`` times k in a unit of time. t0, where f has the space
+    kernel's covariance, is the first time that an evaluation is asked for; before it f stands
+    still.
+
+    Examples
+    --------
+    >>> Wiener(0.02).rate
+    0.02
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", as_positive(self.rate, "rate"))
+
+    @property
+    def rho(self) -> float:
+        """Share of what was known that is left after one unit of time: all."""
+        return 1.0
+
+
+Markov = Static | Forgetting | Wiener  # by these f_t alone says what the past says of the future
+TimeKernel: TypeAlias = "Markov | Kernel"
 
 
 @register
@@ -68,7 +97,8 @@ class Prior:
     space
         Any scikit-learn kernel, or :class:`~heliotrope.kernels.Tabulated`.
     time
-        :class:`Static`, :class:`Forgetting`, or any stationary scikit-learn kernel over time.
+        :class:`Static`, :class:`Forgetting`, :class:`Wiener`, or any stationary scikit-learn
+        kernel over time.
     noise
         Variance of the measurement noise, sigma^2.
     mean
@@ -130,18 +160,28 @@ class Prior:
 
 def correlation(time: TimeKernel, dt: Array) -> Array:
     """c(dt) of a time kernel; c(0) is a factor of the variance where it is not 1."""
+    if isinstance(time, Wiener):
+        raise InputError("a stationary time kernel here", str(time), "Use Static or Forgetting.")
     if isinstance(time, (Static, Forgetting)):
         return np.asarray(time.rho ** np.abs(dt))
     flat = np.abs(np.ravel(dt))[:, None]
     return np.asarray(time(flat, np.zeros((1, 1)))).reshape(np.shape(dt))
 
 
+def covariance_in_time(time: TimeKernel, s: Array, t: Array, start: float) -> Array:
+    """c(s, t) of a time kernel; ``start`` is the Wiener process's t0."""
+    if not isinstance(time, Wiener):
+        return correlation(time, s - t)
+    return np.asarray(1.0 + time.rate * np.maximum(np.minimum(s, t) - start, 0.0))
+
+
 def _check_time(time: TimeKernel) -> None:
-    if isinstance(time, (Static, Forgetting)):
+    if isinstance(time, Markov):
         return
     if not isinstance(time, Kernel):
         raise KernelError(
-            "Static(), Forgetting(epsilon) or a scikit-learn kernel as time", repr(time)
+            "Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel as time",
+            repr(time),
         )
     if not time.is_stationary():
         raise KernelError("a stationary kernel over time", str(time))

@@ -1,4 +1,4 @@
-"""Acquisitions: what a point is worth trying, from its posterior mean and deviation alone."""
+"""Acquisitions that score a point by its posterior mean and deviation alone."""
 
 from __future__ import annotations
 
@@ -10,24 +10,45 @@ import numpy as np
 
 from heliotrope.arrays import Array, as_number
 from heliotrope.choosing.schedules import Beta, as_beta
+from heliotrope.choosing.search import argmax, climb
 from heliotrope.codec import register
+from heliotrope.domains import Box, Choices, Places
+from heliotrope.engines import Engine, Posterior, Surfaced
 from heliotrope.errors import InputError
+from heliotrope.streams import Draw
 
 
 @runtime_checkable
 class Acquisition(Protocol):
-    """A score of mean and deviation; the point of the highest is chosen."""
+    """How to choose by a posterior."""
+
+    def choose(self, posterior: Engine, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return one place among the choices at time t."""
+
+
+class Scored:
+    """A score of mean and deviation; the place of the highest is chosen."""
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
         """Score of points with these means and deviations at time t."""
+        raise NotImplementedError
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""
+        raise NotImplementedError
+
+    def choose(self, posterior: Posterior, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the place of the highest score, open evaluations counted."""
+        if isinstance(choices, Box):
+            assert isinstance(posterior, Surfaced)
+            return climb(posterior.surface(t), self, t, choices, draw)[None, :]
+        mean, variance = posterior.predict(t, choices)
+        return choices[[argmax(self.value(t, mean, np.sqrt(variance)), draw)]]
 
 
 @register
 @dataclass(frozen=True)
-class UCB:
+class UCB(Scored):
     """Upper confidence bound, mean + sqrt(beta_t) std (the argmax line of both algorithms).
 
     Examples

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -10,7 +13,6 @@ from scipy.stats.qmc import Sobol
 from threadpoolctl import ThreadpoolController
 
 from heliotrope.arrays import Array
-from heliotrope.choosing.acquisitions import Acquisition
 from heliotrope.domains import Box
 from heliotrope.engines import Surface
 from heliotrope.streams import Draw
@@ -28,6 +30,23 @@ _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
 
 
+class Score(Protocol):
+    """A score of mean and deviation."""
+
+    def value(self, t: float, mean: Array, std: Array) -> Array:
+        """Score of points with these means and deviations at time t."""
+
+    def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Derivatives of the score by mean and by deviation."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS from spreading over the cores."""
+    with _BLAS.limit(limits=1):
+        yield
+
+
 def argmax(values: Array, draw: Draw) -> int:
     """Index of the largest value; ties are broken by the generator.
 
@@ -42,20 +61,20 @@ def argmax(values: Array, draw: Draw) -> int:
     return best if np.count_nonzero(tied) == 1 else int(draw().choice(np.flatnonzero(tied)))
 
 
-def climb(surface: Surface, acquisition: Acquisition, t: float, box: Box, draw: Draw) -> Array:
+def climb(surface: Surface, acquisition: Score, t: float, box: Box, draw: Draw) -> Array:
     """Point of the box with the highest acquisition found, (d,).
 
     Sobol candidates and promising visited points with some neighbours are scored, all of them on
     the box's lattices; the best few that lie apart are climbed together by L-BFGS-B along the
     continuous coordinates, in units of the unit cube.
     """
-    with _BLAS.limit(limits=1):
+    with one_thread():
         return _climb(surface, acquisition, t, box, draw())
 
 
 def _climb(
     surface: Surface,
-    acquisition: Acquisition,
+    acquisition: Score,
     t: float,
     box: Box,
     rng: np.random.Generator,
@@ -65,10 +84,9 @@ def _climb(
         mean, variance = surface.value(box.scaled(unit))
         return acquisition.value(t, mean, np.sqrt(variance))
 
-    anchors = box.unit(surface.promising_points(_ANCHORS))
-    candidates = box.unit(box.snap(box.scaled(_candidates(box, rng, anchors))))
-    values = score(candidates)
-    starts = _apart(candidates, values)
+    tried = box.unit(candidates(box, rng, surface))
+    values = score(tried)
+    starts = _apart(tried, values)
     top, scale = float(values.max()), float(np.ptp(values)) or 1.0
 
     def descent(flat: Array) -> tuple[float, Array]:
@@ -83,22 +101,28 @@ def _climb(
         return -value / scale, -(slope * (box.upper - box.lower)).ravel() / scale
 
     if not box.continuous.any():
-        return box.scaled(candidates[argmax(values, lambda: rng)])
+        return _on_lattices(box, tried[argmax(values, lambda: rng)])
     low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
     bounds = np.column_stack([low.ravel(), high.ravel()])
     found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
     finalists = np.vstack([starts, found.x.reshape(starts.shape)])
-    return box.scaled(finalists[argmax(score(finalists), lambda: rng)])
+    return _on_lattices(box, finalists[argmax(score(finalists), lambda: rng)])
 
 
-def _candidates(box: Box, rng: np.random.Generator, anchors: Array) -> Array:
-    """Sobol points, shifted at random, and anchors with neighbours at several distances."""
-    d = box.dimension
+def _on_lattices(box: Box, unit: Array) -> Array:
+    """The point of the box, free of what rounding did to coordinates on lattices."""
+    return box.snap(box.scaled(unit)[None, :])[0]
+
+
+def candidates(box: Box, rng: np.random.Generator, surface: Surface) -> Array:
+    """Sobol points, shifted at random, and promising ones with neighbours, on the lattices."""
+    d, anchors = box.dimension, box.unit(surface.promising_points(_ANCHORS))
     spread = (_sobol(d) + rng.random(d)) % 1.0
     steps = rng.standard_normal((len(anchors), _NEIGHBOURS, d))
     steps *= rng.choice([0.003, 0.01, 0.03, 0.1], size=(len(anchors), _NEIGHBOURS, 1))
     near = (anchors[:, None, :] + steps).reshape(-1, d)
-    return np.vstack([spread, anchors, np.clip(near, 0.0, 1.0), *_leaps(box, rng, anchors)])
+    everything = [spread, anchors, np.clip(near, 0.0, 1.0), *_leaps(box, rng, anchors)]
+    return box.snap(box.scaled(np.vstack(everything)))
 
 
 def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:

@@ -9,13 +9,14 @@ import typer
 from heliotrope import __version__
 from heliotrope.cli.bounds import bounds
 from heliotrope.cli.demo import demo
+from heliotrope.cli.league import league
 from heliotrope.cli.replay import replay
 from heliotrope.cli.reproduce import reproduce
 from heliotrope.cli.serve import serve
 from heliotrope.cli.study import app as study
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (demo, reproduce, replay, bounds, serve):
+for command in (demo, reproduce, replay, league, bounds, serve):
     app.command()(command)
 app.add_typer(study, name="study")
 

@@ -46,12 +46,17 @@ class StoredStudies:
         return found
 
 
+def is_service(url: str) -> bool:
+    """Whether a URL is a service's, and not a store's."""
+    return url.startswith(("http://", "https://"))
+
+
 @contextmanager
 def studies_at(
     url: str, token_file: Path | None, *, make: bool = False
 ) -> Iterator[StoredStudies | Service]:
     """Open what a URL stands for; a SQLite file is only made if it is to be."""
-    if url.startswith(("http://", "https://")):
+    if is_service(url):
         from heliotrope.client import connect
 
         with connect(url, _token(token_file)) as service:

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from heliotrope.cli.console import errors_as_messages
+from heliotrope.cli.places import DEFAULT, is_service
 from heliotrope.errors import InputError
 
 
 def serve(
     store: Annotated[
         str, typer.Option(envvar="HELIOTROPE_STORE", help="sqlite:///file.db or postgresql://...")
-    ] = "sqlite:///heliotrope.db",
+    ] = DEFAULT,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Its port; 0 is any.")] = 8765,
     token_file: Annotated[
@@ -29,11 +30,22 @@ def serve(
 ) -> None:
     """Serve the studies of a store over HTTP, to clients and to a browser."""
     with errors_as_messages():
+        _check_store(store)
         running, settings = _service()
         tokens = () if token_file is None else settings.read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
         wanted = settings.Settings(store, tokens, hosts, demo)
         running.serve(wanted, host, port, workers=workers, token_file=token_file)
+
+
+def _check_store(url: str) -> None:
+    """Refuse a service: HELIOTROPE_STORE may name one, for ``heliotrope study``."""
+    if is_service(url):
+        raise InputError(
+            "a store to serve",
+            f"{url}, which is a service",
+            "Give --store, or change HELIOTROPE_STORE.",
+        )
 
 
 def _service() -> tuple[ModuleType, ModuleType]:

@@ -226,6 +226,7 @@ def _facts(summary: dict[str, Any]) -> Table:
         "told": f"{summary['told']:,} of {summary['asked']:,} asked",
         "best now": "unknown" if best is None else _place(best),
         "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
+        "how sure": "" if best is None else _how_sure(best),
         "drift": summary["drift"]["words"],
         "open": "\n".join(f"{ask['id']}: {_place(ask)}" for ask in waiting),
     }
@@ -233,6 +234,13 @@ def _facts(summary: dict[str, Any]) -> Table:
     for fact, words in facts.items():
         table.add_row(fact, Text(words))  # names may look like markup
     return table
+
+
+def _how_sure(best: dict[str, Any]) -> str:
+    if best["probability"] is None:
+        return "too few results to say"
+    rival = f"better by {best['margin']:.2g}" if best["margin"] else "better"
+    return f"{best['probability']:.0%} that nothing is {rival}"
 
 
 def _place(chosen: dict[str, Any]) -> str:

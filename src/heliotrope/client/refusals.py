@@ -18,6 +18,7 @@ _KINDS: dict[str, type[HeliotropeError]] = {
     "input": errors.InputError,
     "json": errors.InputError,
     "kernel": errors.KernelError,
+    "limit": errors.InputError,
     "no_belief": errors.NoBeliefError,
     "store": errors.StoreError,
     "study_exists": errors.StudyExistsError,

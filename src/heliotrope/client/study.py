@@ -23,19 +23,25 @@ _PAGE = 1_000  # events in one answer
 class RemoteStudy:
     """What :class:`heliotrope.Study` is, at a service: the same methods, results and errors.
 
-    Several threads may use it at a time. It goes by the study's name: if the study is deleted and
-    another one is created under its name, asks go to that one.
+    Several threads may use it at a time. What it changes is this study alone: if that is deleted
+    and another one is created under its name, it is not found any more. What is read goes by name.
     """
 
     def __init__(self, link: Link, summary: Mapping[str, Any]) -> None:
         self._link = link
         with understood():
-            self._name, self._setup = str(summary["name"]), summary["setup"]
+            self._name, self._uid = str(summary["name"]), str(summary["uid"])
+            self._setup = summary["setup"]
 
     @property
     def name(self) -> str:
         """What the study is called."""
         return self._name
+
+    @property
+    def uid(self) -> str:
+        """What tells it from all others, also from one that gets its name when it is deleted."""
+        return self._uid
 
     @cached_property
     def setup(self) -> Setup:
@@ -46,8 +52,12 @@ class RemoteStudy:
     # ---- changing it
 
     def ask(self, t: float | None = None, *, key: str | None = None) -> Ask:
-        """Suggest what to measure now. The same ``key`` again gives the same open ask."""
-        return _as_ask(self._post("ask", _wish(t, key)))
+        """Suggest what to measure now.
+
+        A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
+        gives it again; later it is refused, with a ClosedSuggestionError.
+        """
+        return _as_ask(self._post("ask", {**_wish(t, key), "uid": self._uid}))
 
     def tell(self, id: str, value: float) -> None:
         """Take a result; the same again is accepted, another value for it is refused."""
@@ -67,7 +77,7 @@ class RemoteStudy:
 
     def delete(self) -> None:
         """Remove the study with all its events."""
-        reply = self._link.send("DELETE", self._path())
+        reply = self._link.send("DELETE", self._path(), params={"uid": self._uid})
         if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
             reply.text()
 
@@ -101,7 +111,7 @@ class RemoteStudy:
         return self._get("")
 
     def track(self) -> dict[str, Any]:
-        """Rewards over time with what was chosen, and how the best has moved."""
+        """Results over time with what was chosen, and how the best has moved."""
         return self._get("/track")
 
     def export(self, kind: str = "csv") -> str:

@@ -14,7 +14,16 @@ from heliotrope.engines.options import (
     build,
     engine_options,
 )
-from heliotrope.engines.protocol import Engine, State, Surface, Surfaced, sample
+from heliotrope.engines.protocol import (
+    Drawable,
+    Engine,
+    Mixed,
+    Posterior,
+    State,
+    Surface,
+    Surfaced,
+    sample,
+)
 from heliotrope.engines.reference import ReferenceEngine
 
 __all__ = [
@@ -23,12 +32,15 @@ __all__ = [
     "BoxOptions",
     "DenseEngine",
     "DenseOptions",
+    "Drawable",
     "Engine",
     "EngineOptions",
     "FiniteEngine",
     "FiniteOptions",
     "Learn",
     "Learned",
+    "Mixed",
+    "Posterior",
     "ReferenceEngine",
     "ReferenceOptions",
     "State",

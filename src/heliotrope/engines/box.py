@@ -10,7 +10,8 @@ Symbols
 -------
 n      dictionary points B (n, d)
 alpha  (n,) weights of the mean, m_t(x) = m0 + k(x, B) alpha
-Q      (n, n) weights of what is explained, Cov_t(x, x') = k(x, x') - k(x, B) Q k(B, x')
+Q      (n, n) weights of what is explained, Cov_t(x, x') = a_t k(x, x') - k(x, B) Q k(B, x'),
+       where a_t is 1 but for a Wiener process, which grows
 gamma  (n,) weights of an open evaluation's covariance with f_t(x), k(x, B) gamma
 """
 
@@ -38,7 +39,7 @@ _SLACK = 0.9  # share of the budget that a pruning leaves, so that prunings are 
 
 
 class BoxEngine:
-    """The dictionary tracker over a Box; the time kernel must be Static or Forgetting.
+    """The dictionary tracker over a Box; for Static, Forgetting and Wiener times.
 
     Exact until more than ``budget`` different points have been visited; from then on the points
     that the posterior misses least are projected onto the others.
@@ -55,9 +56,11 @@ class BoxEngine:
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; its point joins the dictionary if it is new to it.
 
-        Cov(f_t(x), f_t(b_j)) = k(x, b_j) - k(x, B) Q k(B, b_j), so gamma = e_j - Q k(B, b_j).
+        Cov(f_t(x), f_t(b_j)) = a_t k(x, b_j) - k(x, B) Q k(B, b_j), so
+        gamma = a_t e_j - Q k(B, b_j).
         """
-        decay, prior_variance = self._clock.decay(t), float(self._model.variance(place)[0])
+        decay, scale = self._clock.decay(t), self._clock.scale(t)
+        prior_variance = scale * float(self._model.space.diagonal(place)[0])
         k = self._model.space.block(self._B, place)[:, 0]
         gamma = -(decay**2) * (self._Q @ k)
         variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
@@ -67,7 +70,7 @@ class BoxEngine:
         j = self._find(place)
         if j is None:
             j, gamma = self._join(place), np.append(gamma, 0.0)
-        gamma[j] += 1.0
+        gamma[j] += scale
         self._pending.add(key, gamma, mean, variance, with_others)
         if len(self._B) > self._limit:
             self._prune()
@@ -87,23 +90,27 @@ class BoxEngine:
         """Mean and variance of f_t at points."""
         decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
         explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
-        variance = np.maximum(self._model.variance(places) - explained, 0.0)
+        prior_variance = self._clock.scale(t) * self._model.space.diagonal(places)
+        variance = np.maximum(prior_variance - explained, 0.0)
         return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at points."""
         decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
-        return self._model.same_time(places) - decay**2 * (k.T @ self._Q @ k)
+        prior = self._clock.scale(t) * self._model.space.block(places, places)
+        return prior - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x, for climbing."""
         decay, Q = self._clock.decay(t), self._explained(count_open=True)
-        return Expansion(self._model, self._B, decay * self._alpha, decay**2 * Q)
+        alpha, scale = decay * self._alpha, self._clock.scale(t)
+        return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
+            "start": np.array(self._clock.start),
             "limit": np.array(self._limit),
             "B": self._B,
             "alpha": self._alpha,
@@ -114,6 +121,7 @@ class BoxEngine:
     def restore(self, state: State) -> None:
         """Become the engine whose :meth:`state` this was."""
         self._clock.now, self.log_likelihood = state["clock"].tolist()
+        self._clock.start = float(state.get("start", -np.inf))
         self._limit = int(state["limit"])
         self._B, self._alpha = state["B"].copy(), state["alpha"].copy()
         self._Q = state["Q"].copy()
@@ -126,7 +134,7 @@ class BoxEngine:
         return self._Q + told.T @ told
 
     def _advance(self, t: float, decay: float) -> None:
-        self._clock.now = t
+        self._clock.move(t)
         if decay != 1.0:
             self._alpha *= decay
             self._Q *= decay**2
@@ -143,7 +151,7 @@ class BoxEngine:
         Q[:n, :n] = self._Q
         self._Q, self._alpha = Q, np.append(self._alpha, 0.0)
         self._B = np.concatenate([self._B, place])
-        self._pending.transform(lambda gamma: np.append(gamma, 0.0))
+        self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, 1)]))
         return n
 
     def _prune(self) -> None:
@@ -157,4 +165,4 @@ class BoxEngine:
         self._limit = min(self._budget, 2 * len(kept))
         T = projection(K, kept)
         self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T
-        self._pending.transform(lambda gamma: T @ gamma)
+        self._pending.transform(lambda gammas: gammas @ T.T)

@@ -1,4 +1,4 @@
-"""Any stationary time kernel: a Cholesky factor that gains a row with each observation.
+"""Any time kernel: a Cholesky factor that gains a row with each observation.
 
 Symbols
 -------
@@ -17,7 +17,7 @@ from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
-from heliotrope.priors import Prior, TimeKernel, correlation
+from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
 
 _FORGOTTEN = 1e-12  # correlation below which an observation no longer counts by itself
 _LINKS = 3  # but it counts through younger ones: so many such spans away it really is nothing
@@ -34,19 +34,20 @@ class DenseEngine:
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
         self._model = SpaceTime(prior, domain)
         self._records = Records(self._model.no_places)
-        self._reach, self._window = _LINKS * _reach(prior.time), window
+        self._reach, self._window = _LINKS * reach(prior.time), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
+        self._model.begin(t)
         self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
         """Append the observation's row to the factor."""
         t, place = self._records.get(key)
         column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
-        variance = float(self._model.variance(place)[0])
+        variance = float(self._model.variance(place, t)[0])
         row = self._factor.solve(column)
         left = checked_variance(variance - float(row @ row), variance)
         pivot = float(np.sqrt(left + self._model.prior.noise))
@@ -69,13 +70,13 @@ class DenseEngine:
         if count_open:
             H = self._as_if_told(t, places, W)
             explained += np.einsum("oq,oq->q", H, H)
-        variance = np.maximum(self._model.variance(places) - explained, 0.0)
+        variance = np.maximum(self._model.variance(places, t) - explained, 0.0)
         return self._model.prior.mean_at(places) + W.T @ self._z, variance
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at places."""
         W = self._whitened(t, places)
-        return self._model.same_time(places) - W.T @ W
+        return self._model.same_time(places, t) - W.T @ W
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x."""
@@ -85,7 +86,8 @@ class DenseEngine:
         alpha = np.zeros(len(times))
         alpha[: len(self._z)] = self._factor.solve_transposed(self._z)
         inverse = np.linalg.inv(self._model.noisy(times, at))
-        return Expansion(self._model, at, d * alpha, d[:, None] * inverse * d)
+        Q = d[:, None] * inverse * d
+        return Expansion(self._model, at, d * alpha, Q, self._model.scale(t))
 
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
@@ -93,6 +95,7 @@ class DenseEngine:
             "scalars": np.array([self.log_likelihood, self._forgotten]),
             "z": self._z,
             "factor": self._factor.packed,
+            "start": np.array(self._model.start),
         } | self._records.state()
 
     def restore(self, state: State) -> None:
@@ -100,6 +103,7 @@ class DenseEngine:
         self._records.restore(state)
         self._factor = PackedCholesky(state["factor"])
         self._z = state["z"]
+        self._model.start = float(state.get("start", np.inf))
         self.log_likelihood, self._forgotten = state["scalars"].tolist()
 
     def _whitened(self, t: float, places: Places) -> Array:
@@ -114,7 +118,7 @@ class DenseEngine:
         data, (times, at) = self._records, self._records.open_ones()
         if not len(times):
             return W[:0]
-        known = correlation(self._model.prior.time, data.t[:, None] - times[None, :])
+        known = self._model.in_time(data.t[:, None], times[None, :])
         W_open = solve_lower(self._factor.full(), self._model.space.block(data.places, at) * known)
         root = jittered_cholesky(self._model.noisy(times, at) - W_open.T @ W_open, jitter=0.0)
         return solve_lower(root, self._model.block(times, at, t, places) - W_open.T @ W)
@@ -142,8 +146,10 @@ class DenseEngine:
             )
 
 
-def _reach(time: TimeKernel) -> float:
+def reach(time: TimeKernel) -> float:
     """Return the age beyond which the time kernel is nothing; infinity if it never is."""
+    if isinstance(time, Wiener):
+        return np.inf
     ages = np.geomspace(1e-6, 1e12, 2000)
     c = np.abs(correlation(time, np.append(0.0, ages)))
     alive = np.flatnonzero(c[1:] > _FORGOTTEN * c[0])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from heliotrope.engines.protocol import Engine, State, part
 
 Step: TypeAlias = Callable[[Engine], None]
 
-_MOST_STEPS = 2_000  # between copies of the engines: enough for these to cost next to nothing
+_MOST_STEPS = 2_000  # between copies of an engine: enough for these to cost next to nothing
 
 
 class Ensemble:
@@ -19,21 +19,34 @@ class Ensemble:
     the latest copy of its state and the steps since. That copy is the price, in memory.
     """
 
-    def __init__(self, engines: Sequence[Engine]) -> None:
-        self.engines = engines
-        self._remember()
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self._members = [_Member(engine) for engine in engines]
 
-    def take(self, step: Step) -> None:
-        """Take a step in every engine; if it fails in one, all are left as they were."""
-        for i, engine in enumerate(self.engines):
+    @property
+    def engines(self) -> list[Engine]:
+        """The engines, in the order in which they joined."""
+        return [member.engine for member in self._members]
+
+    def take(self, step: Step, first: int | None = None) -> None:
+        """Take a step in the ``first`` engines, or in all; if it fails in one, none took it."""
+        stepping = self._members[:first]
+        for i, member in enumerate(stepping):
             try:
-                step(engine)
+                step(member.engine)
             except BaseException:  # an interrupt too
-                self._undo(i + 1)
+                for touched in stepping[: i + 1]:
+                    touched.undo()
                 raise
-        self._steps.append(step)
-        if len(self._steps) == _MOST_STEPS:
-            self._remember()
+        for member in stepping:
+            member.remember(step)
+
+    def join(self, engine: Engine) -> None:
+        """Let one more engine see what is to come."""
+        self._members.append(_Member(engine))
+
+    def leave(self, i: int) -> Engine:
+        """Let go of an engine, and return it."""
+        return self._members.pop(i).engine
 
     def state(self) -> State:
         """Everything the engines know, as arrays."""
@@ -47,18 +60,29 @@ class Ensemble:
         """Become the ensemble whose :meth:`state` this was."""
         for i, engine in enumerate(self.engines):
             engine.restore(part(state, f"{i}/"))
-        self._remember()
-
-    def _remember(self) -> None:
-        self._remembered = [_copied(engine.state()) for engine in self.engines]
-        self._steps: list[Step] = []
-
-    def _undo(self, touched: int) -> None:
-        for engine, state in zip(self.engines[:touched], self._remembered, strict=False):
-            engine.restore(_copied(state))
-            for step in self._steps:
-                step(engine)
+        self._members = [_Member(engine) for engine in self.engines]
 
 
-def _copied(state: State) -> State:
+class _Member:
+    """An engine, a copy of what it was, and the steps that it has taken since."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._steps = engine, list[Step]()
+        self._copy = copied(engine.state())
+
+    def remember(self, step: Step) -> None:
+        """Count a step as taken."""
+        self._steps.append(step)
+        if len(self._steps) == _MOST_STEPS:
+            self._copy, self._steps = copied(self.engine.state()), []
+
+    def undo(self) -> None:
+        """Go back to the latest step that was remembered."""
+        self.engine.restore(copied(self._copy))
+        for step in self._steps:
+            step(self.engine)
+
+
+def copied(state: State) -> State:
+    """A state that no engine holds on to."""
     return {name: array.copy() for name, array in state.items()}

@@ -1,8 +1,9 @@
 """Exact tracking over finitely many points, at a cost that does not grow.
 
-The posterior covariance of f_t over the domain is K - V^T V, where the rows of V are what
-observations have explained. Observing appends a row, time scales all of them, and from time to
-time V is replaced by its leading directions; nothing is ever re-factorized.
+The posterior covariance of f_t over the domain is a_t K - V^T V, where the rows of V are what
+observations have explained, and a_t is 1 but for a Wiener process, which grows. Observing appends
+a row, time scales all of them, and from time to time V is replaced by its leading directions;
+nothing is ever re-factorized.
 
 Symbols
 -------
@@ -13,23 +14,33 @@ explained (M,)   diagonal of V^T V: prior variance less posterior variance
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from heliotrope.arrays import Array
+from heliotrope.arrays import Array, Indices
 from heliotrope.domains import Finite, Places, are_indices
 from heliotrope.engines.clock import Clock
 from heliotrope.engines.pending import Pending
 from heliotrope.engines.protocol import State, checked_variance
 from heliotrope.errors import InputError
-from heliotrope.linalg import leading_rows, pivoted_cholesky, solve_lower
+from heliotrope.linalg import (
+    jittered_cholesky,
+    leading_rows,
+    pivoted_cholesky,
+    pivoted_rows,
+    solve_lower,
+)
 from heliotrope.priors import Prior
 
 _LEAST_ROOM = 448  # rows between compressions, where fewer would cost more than they save
+_DRAWN, _MOST_DRAWN = 1e-4, 512  # share of variance that a draw may leave out; pivots at most
+_DRAWN_JITTER = 1e-6  # what dividing by the root of that share makes of rounding errors
 _OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
 
 
 class FiniteEngine:
-    """The recursion over a Finite domain; the time kernel must be Static or Forgetting.
+    """The recursion over a Finite domain; for Static, Forgetting and Wiener times.
 
     ``tolerance`` bounds how much one compression may raise a variance.
     """
@@ -53,8 +64,9 @@ class FiniteEngine:
         """Begin an evaluation: its covariance with every point is kept until it is told."""
         decay, i = self._clock.decay(t), int(place[0])
         V, w = self.rows(), self._w[: self._n] * decay
-        c = self._space.row(i) - (w**2 * V[:, i]) @ V
-        variance = checked_variance(float(c[i]), float(self._k0[i]))
+        scale = self._clock.scale(t)
+        c = scale * self._space.row(i) - (w**2 * V[:, i]) @ V
+        variance = checked_variance(float(c[i]), scale * float(self._k0[i]))
         self._advance(t, decay)
         mean = float(self._m0[i] + self._mean[i])
         self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
@@ -85,26 +97,49 @@ class FiniteEngine:
             told = self._pending.as_if_told(self._prior.noise)
             explained = explained + np.einsum("om,om->m", told, told)
         variance = explained * -(decay**2)
-        variance += self._k0
+        variance += self._clock.scale(t) * self._k0
         np.maximum(variance, 0.0, out=variance)
         mean = self._mean * decay
         mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t, K - V^T V."""
+        """Joint posterior covariance of f_t, a_t K - V^T V."""
+        prior = self._clock.scale(t) * self._space.block(places, places)
         if not are_indices(places):
             phi, A, _ = self._dictionary(t, places, count_open=False)
-            return self._space.block(places, places) - phi.T @ A @ phi
+            return prior - phi.T @ A @ phi
         V = self._clock.decay(t) * self._scaled_rows()[:, places]
-        return self._space.block(places, places) - V.T @ V
+        return prior - V.T @ V
+
+    def draw(self, t: float, rng: np.random.Generator) -> Array:
+        """Draw f_t jointly at all points from the posterior of what was told.
+
+        With K = F^T F over pivots P, V_P = A^T L^T where L L^T = K_PP, so the covariance is
+        F^T (a_t I - A A^T) F. What F leaves out of a variance, at most a share of the largest, is
+        drawn independently.
+        """
+        P, F, left = self._basis
+        V = self._clock.decay(t) * self._scaled_rows()[:, P]
+        A, scale = solve_lower(F[:, P].T, V.T), self._clock.scale(t)
+        root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _DRAWN_JITTER)
+        mean, variance = self.predict(t, self._all, count_open=False)
+        apart = np.sqrt(np.minimum(scale * left, variance))
+        z, rest = rng.standard_normal(len(P)), rng.standard_normal(len(mean))
+        draw: Array = mean + (root @ z) @ F + apart * rest
+        return draw
+
+    @cached_property
+    def _basis(self) -> tuple[Indices, Array, Array]:
+        """Pivots P (r,), rows F (r, M) and what they leave of the prior variances (M,)."""
+        return pivoted_rows(self._space.row, self._k0, _DRAWN * float(self._k0.max()), _MOST_DRAWN)
 
     def rows(self) -> Array:
         """Return the stored matrix V (n, M): one product with it is what a step must cost."""
         return self._V[: self._n]
 
     def _advance(self, t: float, decay: float) -> None:
-        self._clock.now = t
+        self._clock.move(t)
         if decay != 1.0:
             self._mean *= decay
             self._explained *= decay**2
@@ -138,7 +173,8 @@ class FiniteEngine:
     ) -> tuple[Array, Array]:
         phi, A, coefficients = self._dictionary(t, points, count_open)
         explained = np.einsum("nq,nq->q", phi, A @ phi)
-        variance = np.maximum(self._space.diagonal(points) - explained, 0.0)
+        prior_variance = self._clock.scale(t) * self._space.diagonal(points)
+        variance = np.maximum(prior_variance - explained, 0.0)
         return self._prior.mean_at(points) + phi.T @ coefficients, variance
 
     def _dictionary(self, t: float, points: Places, count_open: bool) -> tuple[Array, Array, Array]:
@@ -167,6 +203,7 @@ class FiniteEngine:
         """Everything the engine knows, as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
+            "start": np.array(self._clock.start),
             "mean": self._mean,
             "explained": self._explained,
             "visited": self._visited,
@@ -181,6 +218,7 @@ class FiniteEngine:
         if state["rows"].shape[1:] != self._mean.shape:
             raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
         self._clock.now, self.log_likelihood = state["clock"].tolist()
+        self._clock.start = float(state.get("start", -np.inf))
         self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
         self._visited = state["visited"].copy()
         self._take_rows(state["rows"])

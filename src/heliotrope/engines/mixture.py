@@ -8,11 +8,44 @@ h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
 from heliotrope.arrays import Array
-from heliotrope.engines.protocol import Surface
+from heliotrope.domains import Places
+from heliotrope.engines.protocol import Engine, Surface, Surfaced
+
+_NEGLIGIBLE = 1e-6  # weight below which an engine has no say
+
+
+class Mixture:
+    """The mixture of several engines' posteriors; the weights add up to 1."""
+
+    def __init__(self, weights: Array, engines: Sequence[Engine]) -> None:
+        heard = weights > _NEGLIGIBLE
+        self._w = weights[heard] / weights[heard].sum()
+        self._engines = list(compress(engines, heard))
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places."""
+        posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
+        return mixed(self._w, posteriors)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places."""
+        means = [engine.predict(t, places, count_open=False)[0] for engine in self._engines]
+        inside = [engine.covariance(t, places) for engine in self._engines]
+        return mixed_covariance(self._w, means, inside)
+
+    def drawn(self, rng: np.random.Generator) -> Engine:
+        """Return one of the engines, drawn by the weights."""
+        return self._engines[int(rng.choice(len(self._engines), p=self._w))]
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions over a Box."""
+        surfaces = [engine.surface(t) for engine in self._engines if isinstance(engine, Surfaced)]
+        return MixedSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
 
 
 def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:

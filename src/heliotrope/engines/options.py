@@ -13,7 +13,7 @@ from heliotrope.engines.finite import FiniteEngine
 from heliotrope.engines.protocol import Engine
 from heliotrope.engines.reference import ReferenceEngine
 from heliotrope.errors import InputError
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Markov, Prior
 
 
 @register
@@ -102,16 +102,17 @@ def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
 def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
     """Make the named engine, or the one that fits: exact, and at the least cost."""
     if options is None:
-        if not isinstance(prior.time, (Static, Forgetting)):
+        if not isinstance(prior.time, Markov):
             options = DenseOptions()
         else:
             options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
     least = _LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else _LEAST_NOISE
-    _check_noise(prior, domain, least)
+    check_noise(prior, domain, least)
     return options.build(prior, domain)
 
 
-def _check_noise(prior: Prior, domain: Domain, share: float) -> None:
+def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> None:
+    """Refuse a noise variance below a share of the variance of f."""
     anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
     least = share * float(prior.over(domain).diagonal(anywhere).max())
     if prior.noise < least:

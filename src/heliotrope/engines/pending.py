@@ -8,14 +8,14 @@ evaluation a step and no replay.
 Symbols
 -------
 o  open evaluations        N  length of the engine's state u_t
-c  (N,) posterior covariance of one g with the state
+C  (o, N) posterior covariance of each g with the state, c being one row of it
+m  (o,)   posterior mean of each g
 G  (o, o) posterior covariance of all g with each other
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import log, pi, sqrt
 
 import numpy as np
@@ -24,51 +24,45 @@ from heliotrope.arrays import Array
 from heliotrope.engines.protocol import State
 from heliotrope.linalg import jittered_cholesky, solve_lower
 
-_NONE = np.empty((0, 0))
-
-
-@dataclass
-class _Open:
-    key: int
-    c: Array
-    mean: float
+_NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 
 class Pending:
-    """The open evaluations and how they co-vary with an engine's state."""
+    """The open evaluations, oldest first, and how they co-vary with an engine's state."""
 
     def __init__(self) -> None:
-        self._open: list[_Open] = []
-        self._G = _NONE
+        self._keys: list[int] = []
+        self._C, self._m, self._G = _NONE
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self._keys)
 
     def add(self, key: int, c: Array, mean: float, variance: float, with_others: Array) -> None:
         """Open g with its covariance c (N,) with the state and with_others (o,) with the rest."""
         o = len(self)
-        G = np.empty((o + 1, o + 1))
+        G, m = np.empty((o + 1, o + 1)), np.empty(o + 1)
         G[:o, :o], G[o, :o], G[:o, o], G[o, o] = self._G, with_others, with_others, variance
-        self._G = G
-        self._open.append(_Open(key, c, mean))
+        m[:o], m[o] = self._m, mean
+        self._G, self._m = G, m
+        self._C = np.concatenate([self._C, c[None]]) if o else c[None]
+        self._keys.append(key)
 
     def covariances(self, weights: Array) -> Array:
         """Covariance (o,) of each g with the combination weights . u_t of the state."""
-        return np.array([g.c @ weights for g in self._open])
+        return self._C @ weights if self._keys else self._m
 
     def covariances_at(self, i: int) -> Array:
         """Covariance (o,) of each g with coordinate i of the state."""
-        return np.array([g.c[i] for g in self._open])
+        return self._C[:, i] if self._keys else self._m
 
     def scale(self, decay: float) -> None:
         """Let time pass: the state's covariance with the past shrinks."""
-        for g in self._open:
-            g.c *= decay
+        self._C *= decay
 
     def transform(self, change: Callable[[Array], Array]) -> None:
-        """Follow a linear change of the state's coordinates."""
-        for g in self._open:
-            g.c = change(g.c)
+        """Follow a linear change of the state's coordinates, which are the columns of C."""
+        if self._keys:
+            self._C = change(self._C)
 
     def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
         """Observe g + noise = y; return the state's gain row u, the surprise z, the log density.
@@ -76,45 +70,46 @@ class Pending:
         s^2 = G_jj + sigma^2;  u = c_j / s;  z = (y - m_j) / s. The state's mean gains u z, its
         covariance loses u u^T, and the other open evaluations are conditioned alike.
         """
-        j = self._find(key)
-        g, s = self._open[j], sqrt(self._G[j, j] + noise)
-        u, z = g.c / s, (y - g.mean) / s
+        j = self._keys.index(key)
+        s = sqrt(self._G[j, j] + noise)
+        u, z = self._C[j] / s, (y - float(self._m[j])) / s
         if len(self) > 1:
             shares = self._G[j] / s
-            self._G -= np.outer(shares, shares)
-            for other, share in zip(self._open, shares.tolist(), strict=True):
-                other.mean += share * z
-                other.c -= share * u
+            self._G -= shares[:, None] * shares
+            self._m += shares * z
+            self._C -= shares[:, None] * u
         self._delete(j)
         return u, z, -0.5 * (z * z + log(2.0 * pi)) - log(s)
 
     def remove(self, key: int) -> None:
         """Drop g without its value."""
-        self._delete(self._find(key))
+        self._delete(self._keys.index(key))
 
     def as_if_told(self, noise: float) -> Array:
         """Rows H (o, N): H^T H is what all open evaluations would explain of the state."""
         root = jittered_cholesky(self._G + noise * np.eye(len(self)), jitter=0.0)
-        return solve_lower(root, np.array([g.c for g in self._open]))
+        return solve_lower(root, self._C)
 
     def state(self) -> State:
         """Return the arrays."""
         return {
-            "open_keys": np.array([g.key for g in self._open], dtype=np.int64),
-            "open_c": np.array([g.c for g in self._open]),
-            "open_mean": np.array([g.mean for g in self._open]),
+            "open_keys": np.array(self._keys, dtype=np.int64),
+            "open_c": self._C,
+            "open_mean": self._m,
             "open_G": self._G,
         }
 
     def restore(self, state: State) -> None:
         """Take over the arrays of :meth:`state`."""
-        columns = state["open_keys"].tolist(), state["open_c"], state["open_mean"].tolist()
-        self._open = [_Open(key, c.copy(), mean) for key, c, mean in zip(*columns, strict=True)]
+        self._keys = state["open_keys"].tolist()
+        self._C, self._m = state["open_c"].copy(), state["open_mean"].copy()
         self._G = state["open_G"].copy()
 
-    def _find(self, key: int) -> int:
-        return next(j for j, g in enumerate(self._open) if g.key == key)
-
     def _delete(self, j: int) -> None:
-        del self._open[j]
-        self._G = np.delete(np.delete(self._G, j, axis=0), j, axis=1) if self._open else _NONE
+        del self._keys[j]
+        if not self._keys:
+            self._C, self._m, self._G = _NONE
+            return
+        others = [k for k in range(len(self._m)) if k != j]
+        self._C, self._m = self._C[others], self._m[others]
+        self._G = self._G[others][:, others]

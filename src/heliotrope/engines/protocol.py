@@ -25,7 +25,18 @@ _ROUNDING = 1e-6  # a variance this share below zero is no rounding error
 
 
 @runtime_checkable
-class Engine(Protocol):
+class Posterior(Protocol):
+    """What is believed of f_t."""
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places, without noise; open evaluations counted or not."""
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places, by what was told alone."""
+
+
+@runtime_checkable
+class Engine(Posterior, Protocol):
     """The posterior of a time-varying GP, given what has been told."""
 
     @property
@@ -41,12 +52,6 @@ class Engine(Protocol):
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places, without noise; open evaluations counted or not."""
-
-    def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places, by what was told alone."""
-
     def state(self) -> State:
         """Everything the engine knows, as arrays."""
 
@@ -60,6 +65,22 @@ class Surfaced(Protocol):
 
     def surface(self, t: float) -> Surface:
         """Return mean and variance of f_t as functions of x, open evaluations counted."""
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """An engine over a Finite domain that draws without forming its whole covariance."""
+
+    def draw(self, t: float, rng: np.random.Generator) -> Array:
+        """Draw f_t jointly at all points from the posterior of what was told, (M,)."""
+
+
+@runtime_checkable
+class Mixed(Protocol):
+    """An engine that is several, each with a weight."""
+
+    def drawn(self, rng: np.random.Generator) -> Engine:
+        """Return one of them, drawn by the weights."""
 
 
 @runtime_checkable
@@ -79,19 +100,23 @@ class Surface(Protocol):
 class Expansion:
     """A surface that is an expansion over points B.
 
-    mean(x) = m0 + k(x, B) alpha;  var(x) = c(0) k(x, x) - k(x, B) Q k(B, x).
+    mean(x) = m0 + k(x, B) alpha;  var(x) = scale k(x, x) - k(x, B) Q k(B, x), where the scale is
+    c(0) unless it is given.
     """
 
-    def __init__(self, model: SpaceTime, B: Array, alpha: Array, Q: Array) -> None:
-        self._model, self._space = model, model.space
+    def __init__(
+        self, model: SpaceTime, B: Array, alpha: Array, Q: Array, scale: float | None = None
+    ) -> None:
+        self._prior, self._space = model.prior, model.space
         self._B, self._alpha, self._Q = B, alpha, Q
+        self._scale = model.scale() if scale is None else scale
 
     def value(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance at X (q, d)."""
         k = self._space.block(X, self._B)
         explained = np.einsum("qn,qn->q", k @ self._Q, k)
-        variance = np.maximum(self._model.variance(X) - explained, 0.0)
-        return self._model.prior.mean_at(X) + k @ self._alpha, variance
+        variance = np.maximum(self._scale * self._space.diagonal(X) - explained, 0.0)
+        return self._prior.mean_at(X) + k @ self._alpha, variance
 
     def promising_points(self, count: int) -> Array:
         """Some of the points behind the posterior: the best by its mean, and the newest."""
@@ -103,7 +128,7 @@ class Expansion:
         """Derivatives of mean and of variance by x, each (q, d)."""
         dk = self._space.gradient(X, self._B)
         weights = self._space.block(X, self._B) @ self._Q
-        slope = self._model.scale * self._space.diagonal_gradient(X)
+        slope = self._scale * self._space.diagonal_gradient(X)
         return (
             np.einsum("qnd,n->qd", dk, self._alpha),
             slope - 2.0 * np.einsum("qnd,qn->qd", dk, weights),

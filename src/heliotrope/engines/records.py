@@ -30,6 +30,11 @@ class Records:
         """Return time and place of an open evaluation."""
         return self._open[key]
 
+    @property
+    def open_keys(self) -> list[int]:
+        """Keys of the open evaluations, in the order opened."""
+        return list(self._open)
+
     def append(self, t: float, place: Places, y: float) -> None:
         """Add a told evaluation."""
         self.t = np.append(self.t, t)
@@ -61,7 +66,7 @@ class Records:
             "t": self.t,
             "places": self.places,
             "y": self.y,
-            "open_keys": np.array(list(self._open), dtype=np.int64),
+            "open_keys": np.array(self.open_keys, dtype=np.int64),
             "open_t": times,
             "open_places": places,
         }

@@ -28,6 +28,7 @@ class ReferenceEngine:
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
+        self._model.begin(t)
         self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
@@ -45,14 +46,14 @@ class ReferenceEngine:
         times, at = self._records.evaluations(count_open)
         k = self._model.block(times, at, t, places)
         explained = np.sum(k * np.linalg.solve(self._model.noisy(times, at), k), axis=0)
-        return mean, np.maximum(self._model.variance(places) - explained, 0.0)
+        return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at places."""
         times, at = self._records.evaluations(count_open=False)
         k = self._model.block(times, at, t, places)
         explained = k.T @ np.linalg.solve(self._model.noisy(times, at), k)
-        return self._model.same_time(places) - explained
+        return self._model.same_time(places, t) - explained
 
     @property
     def log_likelihood(self) -> float:
@@ -69,15 +70,16 @@ class ReferenceEngine:
         d, weights = self._model.decay(times, t), np.zeros(len(times))
         weights[: len(self._records.y)] = self._weights()
         Q = d[:, None] * np.linalg.inv(self._model.noisy(times, at)) * d
-        return Expansion(self._model, at, d * weights, Q)
+        return Expansion(self._model, at, d * weights, Q, self._model.scale(t))
 
     def state(self) -> State:
         """All evaluations."""
-        return self._records.state()
+        return {"start": np.array(self._model.start)} | self._records.state()
 
     def restore(self, state: State) -> None:
         """Take over all evaluations."""
         self._records.restore(state)
+        self._model.start = float(state.get("start", np.inf))
 
     def _weights(self) -> Array:
         """(K~ + sigma^2 I)^{-1} (y - m), the told values' weights in the mean."""

@@ -48,6 +48,11 @@ class GPDrift:
         """Where one may measure."""
         return self._domain
 
+    @property
+    def noise(self) -> float:
+        """Variance of the measurement noise."""
+        return self._prior.noise
+
     def episode(self, horizon: int, seed: int) -> FiniteEpisode:
         """Draw one world of that many steps; another horizon is another world."""
         steps = as_horizon(horizon, len(self._domain))

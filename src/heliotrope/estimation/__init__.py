@@ -1,16 +1,22 @@
 """Everything that a user would have to guess, learned from results: one model, re-estimated."""
 
 from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
-from heliotrope.estimation.search import RATES, Results, estimate, telling
+from heliotrope.estimation.outliers import Fences, fences
+from heliotrope.estimation.results import Results, spread_out, telling
+from heliotrope.estimation.search import RATES, Estimate, estimate
 
 __all__ = [
     "INDEPENDENT",
     "RATES",
+    "Estimate",
+    "Fences",
     "Given",
     "KernelName",
     "Model",
     "Results",
     "estimate",
+    "fences",
     "is_time_to_learn",
+    "spread_out",
     "telling",
 ]

@@ -32,7 +32,8 @@ class Model:
     """Mean and variance of the values, noise variance, kernel with its length scale, and pace.
 
     Length scales are those of the unit cube. ``pace`` is the usual time between two results, by
-    which the candidates for the drift are chosen.
+    which the candidates for the drift are chosen. Values below ``low`` or above ``high`` are
+    outliers, believed to lie there.
     """
 
     mean: float = 0.0
@@ -41,8 +42,10 @@ class Model:
     kernel: KernelName = "matern"
     length_scale: float = 0.3
     pace: float = 1.0
+    low: float | None = None
+    high: float | None = None
 
-    def prior(self, epsilon: float, sign: float) -> Prior:
+    def prior(self, epsilon: float, sign: float = 1.0) -> Prior:
         """The prior over values that are multiplied with a sign."""
         shape = RBF if self.kernel == "se" else Matern
         smoothness = {} if self.kernel == "se" else {"nu": 2.5}
@@ -50,10 +53,24 @@ class Model:
         noise = max(self.noise, _LEAST_NOISE * self.variance)
         return Prior(space, Forgetting(epsilon), noise, sign * self.mean)
 
+    def bounds(self, sign: float) -> tuple[float | None, float | None]:
+        """The lowest and the highest value to believe, of values multiplied with a sign."""
+        if sign > 0.0:
+            return self.low, self.high
+        low, high = (None if bound is None else -bound for bound in (self.high, self.low))
+        return low, high
+
     def rates(self) -> Sequence[float]:
         """Candidates for the drift in a unit of time."""
-        a_unit = (-np.expm1(np.log1p(-rate) / self.pace) for rate in _RATES)
-        return sorted({min(float(rate), _FASTEST) for rate in a_unit})
+        return sorted({self.a_unit(rate) for rate in _RATES})
+
+    def a_unit(self, rate: float) -> float:
+        """The drift in a unit of time, of that between two results."""
+        return min(-float(np.expm1(np.log1p(-rate) / self.pace)), _FASTEST)
+
+    def between_results(self, epsilon: float) -> float:
+        """The drift between two results, of that in a unit of time."""
+        return -float(np.expm1(np.log1p(-min(epsilon, _FASTEST)) * self.pace))
 
     def to_json(self) -> dict[str, Any]:
         """The parameters by name."""
@@ -62,7 +79,9 @@ class Model:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
         """Read what :meth:`to_json` gave."""
-        return cls(**{field.name: data[field.name] for field in fields(cls)})
+        optional = {"low", "high"}  # which the first version did not have
+        needed = [field.name for field in fields(cls) if field.name not in optional - set(data)]
+        return cls(**{name: data[name] for name in needed})
 
 
 @dataclass(frozen=True)
@@ -98,7 +117,7 @@ class Given:
     @property
     def complete(self) -> bool:
         """Whether nothing is left to learn."""
-        return None not in asdict(self).values()
+        return None not in vars(self).values()
 
     def over(self, model: Model) -> Model:
         """The model with what was given in place of what was learned."""
@@ -112,9 +131,9 @@ def is_time_to_learn(told: int) -> bool:
     Examples
     --------
     >>> [n for n in range(1000) if is_time_to_learn(n)]
-    [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 200, 300, 400, 500, 600, 700, 800, 900]
+    [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 200, 300, 400, 500, 600, 700, 800, 900]
     """
-    if told > 100:
+    if told >= 200:
         return told % 100 == 0
     count = 1
     while count < told:

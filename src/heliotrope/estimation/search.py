@@ -1,10 +1,11 @@
-"""The likeliest model of some results: a search over a grid, in closed form where there is one.
+"""The likeliest model of some results: a coarse grid, then a climb from the best of it.
 
 Values are standardized first, so that their unit does not matter. For each candidate of the
-kernel, its length scale, the drift between two results and the noise's share s of the variance v,
-the values have the covariance v C with C = K o D + s I. Their mean m is that of generalized least
-squares, and v = q / n. Weak priors take the place of data while there are few: lengths around 0.3
-of the cube's diagonal, a small share of noise, two more values of the usual size.
+kernel, its length scale, the noise's share s of the variance v and the drift between two results,
+the values have the covariance v C with C = K o D + s I. The mean is integrated out around that of
+generalized least squares, m, and v = q / (n - 1). Weak priors take the place of data while there
+are few: a length around a fifth of the cube's diagonal, a small share of noise, a drift of a
+hundredth, two more values of the usual size.
 
 Symbols
 -------
@@ -15,80 +16,62 @@ K, D  (n, n) correlations in space and in time       q  (r - m)^T C^{-1} (r - m)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import log
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
+from scipy.stats import chi2
 
 from heliotrope.arrays import Array
 from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
+from heliotrope.estimation.results import Results
 
-RATES = (1e-4, 1e-3, 0.006, 0.03, 0.15)  # of drift between two results
-_SHARES = (1e-3, 0.01, 0.05, 0.2, 1.0)  # of noise
-_LENGTHS = tuple(np.geomspace(0.06, 1.5, 7).tolist())  # as shares of the cube's diagonal
-_USUAL_LENGTH, _USUAL_SHARE = 0.3, 0.05
+RATES = (3e-4, 3e-3, 0.02, 0.15)  # of drift between two results
+_SHARES = (1e-3, 0.01, 0.08, 0.6)  # of noise
+_LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8)  # as shares of the cube's diagonal
+_USUAL = np.log([0.2, 0.02, 0.01])  # length as such a share, share of noise, rate
+_SPREAD = np.array([0.7, 2.0, 2.5])  # of these logarithms
+_LEAST_RATE = 1e-5
+_MOST = (np.inf, np.inf, 0.9)  # of length, share, rate
+_BEYOND = 3.0  # times the grid's ends, as far as a climb may go
+_STEP, _EVALUATIONS = 0.5, 50  # of a climb
+_CLOSE = 0.02  # in logarithms, and in the log likelihood
 _FEW = 5  # results, below which nothing but mean and variance is learned
 _EXTRA = 2.0  # values of the usual size
-_SAME = 1e-12  # spread of values, relative to their size, that is but rounding
-_SMALLEST = 1e-90  # deviation whose square is a number still
-_PACES = (1e-9, 1e9)
-_RECENT, _LATEST, _APART = 300, 50, 50
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """Times (n,), points (n, d) and values (n,) of some results."""
-
-    t: Array
-    x: Array
-    y: Array
-
-    @property
-    def pace(self) -> float:
-        """The usual time between two results."""
-        gaps = np.diff(np.unique(self.t))
-        return float(np.clip(np.median(gaps), *_PACES)) if len(gaps) else 1.0
-
-    @property
-    def spread(self) -> float:
-        """The deviation of the values; of equal ones a thousandth of their size."""
-        size, found = float(np.abs(self.y).max()), float(np.std(self.y))
-        return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
-
-
-def telling(results: Results) -> Results:
-    """Some of the results: the latest, which show noise and drift, and others that lie apart.
-
-    The latest alone may all lie around the maximum, and say little of the mean and the variance.
-    """
-    recent = Results(results.t[-_RECENT:], results.x[-_RECENT:], results.y[-_RECENT:])
-    if len(recent.y) <= _LATEST:
-        return recent
-    older, chosen = recent.x[-_LATEST - 1 :: -1], list[int]()  # the newest first
-    gaps = cdist(older, recent.x[-_LATEST:]).min(axis=1)
-    for _ in range(min(_APART, len(older))):
-        chosen.append(int(gaps.argmax()))
-        gaps = np.minimum(gaps, cdist(older, older[chosen[-1:]])[:, 0])
-        gaps[chosen[-1]] = -1.0
-    first = len(older)
-    places = np.append(first - 1 - np.sort(chosen)[::-1], np.arange(first, first + _LATEST))
-    return Results(recent.t[places], recent.x[places], recent.y[places])
+_EXCEEDED = 0.05  # probability that the true variance is higher still
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A model, and the logarithm of its posterior density up to a constant of the results."""
+    """A model with the drift between two results, and the log of its posterior density.
+
+    The density is up to a constant of the results.
+    """
 
     model: Model
+    rate: float
     score: float
+
+    @property
+    def epsilon(self) -> float:
+        """The drift in a unit of time."""
+        return self.model.a_unit(self.rate)
 
 
 def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Estimate:
-    """The likeliest model, in which what is given stays."""
-    return max(_Search(results, given).estimates(rates), key=lambda found: found.score)
+    """The likeliest model, in which what is given stays; a single rate is given too.
+
+    Its variance is one that the true one hardly exceeds. Too low a variance can keep a policy from
+    ever looking elsewhere, and from learning better; too high a one costs a few looks.
+    """
+    likelihood = _Likelihood(results, given)
+    found = max(_estimates(likelihood, given, rates), key=_score)
+    return found if given.variance is not None else _cautious(likelihood, found)
 
 
 def correlation(kernel: KernelName, distances: Array) -> Array:
@@ -99,43 +82,53 @@ def correlation(kernel: KernelName, distances: Array) -> Array:
     return np.asarray((1.0 + r + r**2 / 3.0) * np.exp(-r))
 
 
-class _Search:
+class _Likelihood:
+    """How likely the results are, whatever their mean and, if it is not given, their variance."""
+
     def __init__(self, results: Results, given: Given) -> None:
+        self.results, self.diagonal = results, float(np.sqrt(results.x.shape[1]))
         self._given, self._pace = given, results.pace
         self._center, self._spread = float(np.mean(results.y)), results.spread
         r = (results.y - self._center) / self._spread
         self._columns = np.column_stack([r, np.ones_like(r)])
-        self._lags = np.abs(results.t[:, None] - results.t[None, :]) / self._pace
-        self._distances = cdist(results.x, results.x)
-        self._diagonal = float(np.sqrt(results.x.shape[1]))
-        self._few = len(results.y) < _FEW
+        lags = np.abs(results.t[:, None] - results.t[None, :]) / self._pace
+        distances = cdist(results.x, results.x)
 
-    def estimates(self, rates: Sequence[float]) -> Iterator[Estimate]:
-        """All candidates, each with the mean and the variance that suit it."""
-        rates = rates[:1] if self._few else rates
-        decays = [(1.0 - rate) ** (0.5 * self._lags) for rate in rates]
-        for kernel, length in product(self._kernels(), self._lengths()):
-            K = correlation(kernel, self._distances / length)
-            for D, share in product(decays, self._shares()):
-                mean, variance, score = self._fit(K * D, share)
-                mean, variance = self._center + self._spread * mean, self._spread**2 * variance
-                model = Model(mean, variance, share * variance, kernel, length, self._pace)
-                surprise = log(length / (_USUAL_LENGTH * self._diagonal)) ** 2
-                surprise += (0.5 * log(share / _USUAL_SHARE)) ** 2
-                yield Estimate(self._given.over(model), score - 0.5 * surprise)
+        def in_space(kernel: KernelName, length: float) -> Array:
+            return correlation(kernel, distances / length)
 
-    def _fit(self, correlations: Array, share: float) -> tuple[float, float, float]:
+        def in_time(rate: float) -> Array:
+            return np.asarray(np.exp(0.5 * np.log1p(-rate) * lags))
+
+        self._in_space = lru_cache(maxsize=1)(in_space)  # a grid asks for the same again
+        self._in_time = lru_cache(maxsize=len(RATES))(in_time)
+
+    def correlations(self, kernel: KernelName, length: float, rate: float) -> Array:
+        """K o D, (n, n)."""
+        return self._in_space(kernel, length) * self._in_time(rate)
+
+    def at(self, kernel: KernelName, length: float, share: float, rate: float) -> Estimate:
+        """The estimate of these, with the mean and the variance that suit them."""
+        mean, variance, score = self._moments(self.correlations(kernel, length, rate), share)
+        mean, variance = self._center + self._spread * mean, self._spread**2 * variance
+        model = Model(mean, variance, share * variance, kernel, length, self._pace)
+        usual = np.log([length / self.diagonal, share, max(rate, _LEAST_RATE)]) - _USUAL
+        surprise = float(np.sum((usual / _SPREAD) ** 2))
+        return Estimate(self._given.over(model), rate, score - 0.5 * surprise)
+
+    def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
         """Mean and variance of the standardized values, and their log likelihood."""
-        n = len(self._columns)
-        L, _ = lapack.dpotrf(correlations + share * np.eye(n), lower=1)  # many, so the bare ones
+        C.flat[:: len(C) + 1] += share
+        L, _ = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # many, so the bare ones
         r, one = lapack.dtrtrs(L, self._columns, lower=1)[0].T
-        mean = float(one @ r / (one @ one))
+        precision, degrees = float(one @ one), len(r) - 1 + _EXTRA
+        mean = float(one @ r) / precision
         if self._given.mean is not None:
             mean = (self._given.mean - self._center) / self._spread
         q = float(np.sum((r - mean * one) ** 2)) + _EXTRA
-        variance = self._variance(share) or q / (n + _EXTRA)
-        log_det = 2.0 * float(np.log(np.diag(L)).sum())
-        return mean, variance, -0.5 * (log_det + (n + _EXTRA) * log(variance) + q / variance)
+        variance = self._variance(share) or q / degrees
+        log_det = 2.0 * float(np.log(np.diag(L)).sum()) + log(precision)
+        return mean, variance, -0.5 * (log_det + degrees * log(variance) + q / variance)
 
     def _variance(self, share: float) -> float | None:
         """The standardized variance, if it follows from what was given."""
@@ -143,18 +136,79 @@ class _Search:
             return self._given.variance / self._spread**2
         return None if self._given.noise is None else self._given.noise / share / self._spread**2
 
-    def _kernels(self) -> Sequence[KernelName]:
-        if self._given.kernel is not None:
-            return (self._given.kernel,)
-        return KERNELS[:1] if self._few else KERNELS
 
-    def _lengths(self) -> Sequence[float]:
-        if self._given.length_scale is not None:
-            return (self._given.length_scale,)
-        lengths = (_USUAL_LENGTH,) if self._few else _LENGTHS
-        return [length * self._diagonal for length in lengths]
+def _estimates(likelihood: _Likelihood, given: Given, rates: Sequence[float]) -> Iterator[Estimate]:
+    """The likeliest of each kernel."""
+    few = len(likelihood.results.y) < _FEW
+    kernels = KERNELS[:1] if few else KERNELS
+    axes = [_lengths(likelihood, given), _shares(given), rates]
+    if few:
+        axes = [axis[len(axis) // 2 :][:1] for axis in axes]
+    for kernel in kernels if given.kernel is None else (given.kernel,):
+        starts = (likelihood.at(kernel, *point) for point in product(*axes))
+        yield _climbed(likelihood, max(starts, key=_score), axes)
 
-    def _shares(self) -> Sequence[float]:
-        if self._given.noise is not None and self._given.variance is not None:
-            return (self._given.noise / self._given.variance,)
-        return (_USUAL_SHARE,) if self._few else _SHARES
+
+def _lengths(likelihood: _Likelihood, given: Given) -> Sequence[float]:
+    if given.length_scale is not None:
+        return (given.length_scale,)
+    return [length * likelihood.diagonal for length in _LENGTHS]
+
+
+def _shares(given: Given) -> Sequence[float]:
+    if given.noise is not None and given.variance is not None:
+        return (given.noise / given.variance,)
+    return _SHARES
+
+
+def _climbed(likelihood: _Likelihood, start: Estimate, axes: Sequence[Sequence[float]]) -> Estimate:
+    """The likeliest found around a start, over the logarithms of what has several candidates."""
+    free = [i for i, axis in enumerate(axes) if len(axis) > 1]
+    if not free:
+        return start
+    model, best = start.model, start
+    point = [model.length_scale, model.noise / model.variance, start.rate]
+
+    def depth(logs: Array) -> float:
+        nonlocal best
+        for i, value in zip(free, np.exp(logs).tolist(), strict=True):
+            point[i] = value
+        found = likelihood.at(model.kernel, point[0], point[1], point[2])
+        best = max(best, found, key=_score)
+        return -found.score
+
+    ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
+    begin = np.log([point[i] for i in free])
+    minimize(
+        depth,
+        begin,
+        method="Nelder-Mead",
+        bounds=np.log(ends),
+        options={
+            "maxfev": _EVALUATIONS,
+            "initial_simplex": np.vstack([begin, begin + _STEP * np.eye(len(free))]),
+            "xatol": _CLOSE,
+            "fatol": _CLOSE,
+        },
+    )
+    return best
+
+
+def _cautious(likelihood: _Likelihood, found: Estimate) -> Estimate:
+    """The estimate with a variance that the true one exceeds with little probability.
+
+    q / v has a chi-square distribution, of as many degrees of freedom as there are directions in
+    which the function is seen through the noise: tr(K o D C^{-1}).
+    """
+    model, rate = found.model, found.rate
+    share = model.noise / model.variance
+    spectrum = np.linalg.eigvalsh(likelihood.correlations(model.kernel, model.length_scale, rate))
+    freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
+    wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
+    model = replace(model, variance=wider * model.variance)
+    sure = _Likelihood(likelihood.results, Given.all_of(model))
+    return sure.at(model.kernel, model.length_scale, model.noise / model.variance, rate)
+
+
+def _score(found: Estimate) -> float:
+    return found.score

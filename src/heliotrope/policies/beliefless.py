@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from heliotrope.domains import Places
+from heliotrope.domains import Choices, Places
 from heliotrope.errors import NoBeliefError
 from heliotrope.streams import Draw
 
@@ -19,6 +19,10 @@ class Beliefless:
         self._refuse()
 
     def best(self, t: float, draw: Draw) -> NoReturn:
+        """Refuse: there is no belief."""
+        self._refuse()
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> NoReturn:
         """Refuse: there is no belief."""
         self._refuse()
 

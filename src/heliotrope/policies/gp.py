@@ -9,25 +9,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.arrays import Array
-from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, argmax, climb
+from heliotrope.choosing import UCB, Acquisition, Beta, LogBeta, Thompson
 from heliotrope.codec import register
-from heliotrope.domains import Box, Domain, Places, one_place
+from heliotrope.domains import Box, Choices, Domain, Places, among, choices_of, one_place
 from heliotrope.engines import (
     BankEngine,
+    DenseOptions,
     Engine,
     EngineOptions,
     Learn,
     Learned,
+    ReferenceOptions,
     State,
     Surfaced,
     engine_options,
     sample,
 )
+from heliotrope.engines.detectors import EventTrigger
 from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
-from heliotrope.policies.memories import KeepAll, Memory, Restart
-from heliotrope.policies.random import random_place
-from heliotrope.priors import Prior, Static
+from heliotrope.policies.memories import (
+    ChangePoints,
+    KeepAll,
+    Memory,
+    ResetOnChange,
+    Restart,
+    Wasserstein,
+    Weights,
+    Window,
+)
+from heliotrope.policies.random import random_choice
+from heliotrope.priors import Prior, Static, Wiener
 from heliotrope.streams import Draw
 
 First: TypeAlias = Literal["random"] | int | ArrayLike | None
@@ -67,6 +79,12 @@ class GPPolicy:
         object.__setattr__(self, "engine", engine_options(self.engine))
         if isinstance(self.first, str) and self.first != "random":
             raise InputError("first to be 'random', an index or a point", repr(self.first))
+
+    @property
+    def grows(self) -> bool:
+        """Whether the state grows with every result: with what was learned, or all of the data."""
+        keeps_all = isinstance(self.engine, (DenseOptions, ReferenceOptions))
+        return self.learn is not None or keeps_all
 
     def start(self, domain: Domain) -> GPAgent:
         """Return a fresh agent over a domain."""
@@ -116,10 +134,105 @@ def tv_gp_ucb(
     return GPPolicy(prior, UCB(beta), KeepAll(), first, engine, learn)
 
 
+def sw_gp_ucb(
+    prior: Prior, window: int, beta: Beta | float = LogBeta(), *, first: First = None
+) -> GPPolicy:
+    """SW-GP-UCB (Zhou and Shroff 2021): GP-UCB on the last ``window`` values alone."""
+    return GPPolicy(_standing_still(prior), UCB(beta), Window(window), first)
+
+
+def wgp_ucb(
+    prior: Prior, weight: float, beta: Beta | float = LogBeta(), *, first: First = None
+) -> GPPolicy:
+    """WGP-UCB (Deng et al. 2022): a value weighs ``weight`` times less a unit of time later."""
+    return GPPolicy(_standing_still(prior), UCB(beta), Weights(weight), first)
+
+
+def et_gp_ucb(
+    prior: Prior,
+    beta: Beta | float = LogBeta(),
+    delta: float = 0.1,
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """ET-GP-UCB (Brunzema et al. 2025): GP-UCB that begins anew when a value is a surprise.
+
+    ``delta`` is the probability of ever doing so where nothing changes.
+    """
+    memory = ResetOnChange(EventTrigger(delta))
+    return GPPolicy(_standing_still(prior), UCB(beta), memory, first, engine)
+
+
+def cp_gp_ucb(
+    prior: Prior,
+    hazard: float = 0.01,
+    beta: Beta | float = LogBeta(),
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+    learn: Learn | None = None,
+) -> GPPolicy:
+    """TV-GP-UCB in a world that also jumps, with probability ``hazard`` a unit of time.
+
+    When it last did is learned from what is told (Adams and MacKay 2007).
+    """
+    return GPPolicy(prior, UCB(beta), ChangePoints(hazard), first, engine, learn)
+
+
+def wdbo(
+    prior: Prior,
+    beta: Beta | float = LogBeta(),
+    alpha: float = 0.25,
+    *,
+    first: First = None,
+) -> GPPolicy:
+    """W-DBO's memory (Bardou et al. 2024) under TV-GP-UCB: what is not missed goes.
+
+    ``alpha`` is how fast the budget for that grows.
+    """
+    return GPPolicy(prior, UCB(beta), Wasserstein(alpha), first)
+
+
+def ui_gp_ucb(
+    prior: Prior,
+    rate: float,
+    beta: Beta | float = LogBeta(),
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """GP-UCB with injected uncertainty (UI-TVBO, Brunzema et al. 2022): f is a random walk.
+
+    In a unit of time the variance grows by ``rate`` times the space kernel's, and the mean stays
+    what it was; the prior's own time kernel is replaced by Wiener(rate).
+    """
+    return GPPolicy(_drifting(prior, Wiener(rate)), UCB(beta), KeepAll(), first, engine)
+
+
+def tv_ts(
+    prior: Prior,
+    learn: Learn | None = None,
+    *,
+    first: First = None,
+    engine: str | EngineOptions | None = None,
+) -> GPPolicy:
+    """Thompson sampling by the time-varying posterior: no beta, a draw explores by itself.
+
+    The prior's time kernel says how the function drifts; with ``learn=Learn()`` the drift rate is
+    unknown, and one hypothesis is drawn by its weight before the function is.
+    """
+    return GPPolicy(prior, Thompson(), KeepAll(), first, engine, learn)
+
+
 def _standing_still(prior: Prior) -> Prior:
+    return _drifting(prior, Static())
+
+
+def _drifting(prior: Prior, time: Static | Wiener) -> Prior:
     if not isinstance(prior, Prior):
         raise InputError("a prior", repr(prior))
-    return replace(prior, time=Static())
+    return replace(prior, time=time)
 
 
 class GPAgent:
@@ -137,13 +250,24 @@ class GPAgent:
 
     def choose(self, t: float, draw: Draw) -> Places:
         """Return the place of highest acquisition at time t, or the first point."""
+        return self.choose_among(choices_of(self._domain), t, draw)
+
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same, where not all of the domain may be chosen."""
         if self._policy.first is not None and not (self._told or self._keys):
-            return random_place(self._domain, draw()) if self._first is None else self._first
-        return self._maximize(self._policy.acquisition, t, draw)
+            if self._first is None:
+                return random_choice(choices, draw())
+            if among(choices, self._first):
+                return self._first
+        return self._policy.acquisition.choose(self._engine_at(t), choices, t, draw)
 
     def best(self, t: float, draw: Draw) -> Places:
         """Return the place of highest posterior mean at time t."""
-        return self._maximize(UCB(0.0), t, draw)
+        return self.best_among(choices_of(self._domain), t, draw)
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same, where not all of the domain may be chosen."""
+        return UCB(0.0).choose(self._engine_at(t), choices, t, draw)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
@@ -231,14 +355,6 @@ class GPAgent:
         if epoch < self._epoch:
             raise TimeError("a time since the latest restart", f"{t:g}, which is forgotten")
         return self._next_engine()
-
-    def _maximize(self, acquisition: Acquisition, t: float, draw: Draw) -> Places:
-        engine = self._engine_at(t)
-        if isinstance(self._domain, Box):
-            assert isinstance(engine, Surfaced)
-            return climb(engine.surface(t), acquisition, t, self._domain, draw)[None, :]
-        mean, variance = engine.predict(t, self._domain.indices)
-        return np.array([argmax(acquisition.value(t, mean, np.sqrt(variance)), draw)])
 
 
 def _first_place(first: First, domain: Domain) -> Places | None:

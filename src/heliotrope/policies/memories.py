@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from heliotrope.arrays import as_positive
+from heliotrope.arrays import as_number, as_positive, as_whole
 from heliotrope.codec import register
 from heliotrope.domains import Domain
 from heliotrope.engines import Engine, EngineOptions, build
+from heliotrope.engines.detectors import Detector, EventTrigger
+from heliotrope.engines.options import check_noise
+from heliotrope.engines.regression import RegressionEngine, Store
+from heliotrope.engines.relevance import Relevant
+from heliotrope.engines.resetting import ResettingEngine
+from heliotrope.engines.runlengths import RunLengthEngine
+from heliotrope.engines.stores import Fading, Newest
+from heliotrope.errors import InputError
 from heliotrope.priors import Prior
 
 _ROUNDING = 1e-9  # 1 + 3 * 0.1 is the beginning of a block, though floats put it just before
@@ -27,14 +35,18 @@ class Memory(Protocol):
         """Return an engine without data that remembers so."""
 
 
-@register
-@dataclass(frozen=True)
-class KeepAll:
-    """Everything counts for ever."""
+class _OneEpoch:
+    """A memory whose engine does all the forgetting."""
 
     def epoch(self, t: float) -> float:
         """Return the only epoch."""
         return 0.0
+
+
+@register
+@dataclass(frozen=True)
+class KeepAll(_OneEpoch):
+    """Everything counts for ever."""
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         """Return the engine that forgets nothing but by the prior."""
@@ -66,3 +78,138 @@ class Restart:
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         """Return the engine of one epoch."""
         return build(prior, domain, options)
+
+
+@register
+@dataclass(frozen=True)
+class Window(_OneEpoch):
+    """Only the last ``length`` values count, by the times of their evaluations."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", as_whole(self.length, "length", least=1))
+
+    @classmethod
+    def of_variation(cls, horizon: int, variation: float, gain: float = 1.0) -> Window:
+        """The window of Zhou and Shroff (2021): W = gamma_T^(1/4) sqrt(T / B_T), at most T.
+
+        ``variation`` is the budget B_T, the sum over the steps of how far the function moves in
+        the norm of the kernel's space, and ``gain`` is the maximum information gain gamma_T.
+
+        Examples
+        --------
+        >>> Window.of_variation(horizon=1000, variation=10.0, gain=16.0)
+        Window(length=20)
+        """
+        T = as_whole(horizon, "horizon", least=1)
+        B, gamma = as_positive(variation, "variation"), as_positive(gain, "gain")
+        return cls(int(np.ceil(min(gamma**0.25 * np.sqrt(T / B), T))))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on the newest values."""
+        return _regression(prior, domain, options, Newest(prior, domain, self.length))
+
+
+@register
+@dataclass(frozen=True)
+class Weights(_OneEpoch):
+    """A value of time s weighs ``rate``^(t - s) at time t (Deng et al. 2022).
+
+    Its noise variance is sigma^2 over the weight for the mean, and over the weight's square for
+    the width. Over a Finite domain under a Static prior the values of a point are merged, so a
+    step costs no more than the number of points asks for; else, values go whose weights make up
+    less than 1e-4 of all in a Box, so log(1e-4) / log(rate) of them are kept.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", as_number(self.rate, "rate"))
+        if not 0.0 < self.rate <= 1.0:
+            raise InputError("a rate above 0 and at most 1", repr(self.rate))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on fading values."""
+        return _regression(prior, domain, options, Fading(prior, domain, self.rate))
+
+
+@register
+@dataclass(frozen=True)
+class Wasserstein(_OneEpoch):
+    """Values go that the future posterior would miss least: W-DBO (Bardou et al. 2024).
+
+    Parameters
+    ----------
+    alpha
+        By what share the budget for removals grows in the time in which the function is
+        forgotten, -1 / log(rho).
+    most
+        Values that are kept at most, whatever the budget: a step costs O(most^3).
+    """
+
+    alpha: float = 0.25
+    most: int = 300
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", as_positive(self.alpha, "alpha"))
+        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on the relevant values."""
+        return _regression(prior, domain, options, Relevant(prior, domain, self.alpha, self.most))
+
+
+@register
+@dataclass(frozen=True)
+class ResetOnChange(_OneEpoch):
+    """Begin anew, with the newest value alone, when a detector tells of a change."""
+
+    detector: Detector = field(default_factory=EventTrigger)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.detector, type) or not isinstance(self.detector, Detector):
+            raise InputError("a detector, such as EventTrigger()", repr(self.detector))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the engine of one run between changes, which is renewed."""
+        return ResettingEngine(prior, domain, lambda: build(prior, domain, options), self.detector)
+
+
+@register
+@dataclass(frozen=True)
+class ChangePoints(_OneEpoch):
+    """The function may jump: all times of the latest jump are tracked side by side.
+
+    Bayesian online change-point detection (Adams and MacKay 2007). Between jumps the prior's own
+    drift goes on.
+
+    Parameters
+    ----------
+    hazard
+        Probability of a jump in one unit of time.
+    most
+        Times of the latest jump that are tracked; the likeliest are, and the newest.
+    """
+
+    hazard: float = 0.01
+    most: int = 10
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hazard", as_number(self.hazard, "hazard"))
+        if not 0.0 < self.hazard < 1.0:
+            raise InputError("a hazard between 0 and 1", repr(self.hazard))
+        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the mixture of engines, one a time of the latest jump."""
+        return RunLengthEngine(lambda: build(prior, domain, options), self.hazard, self.most)
+
+
+def _regression(
+    prior: Prior, domain: Domain, options: EngineOptions | None, store: Store
+) -> Engine:
+    if options is not None:
+        raise InputError("no engine named: this memory brings its own", repr(options))
+    check_noise(prior, domain)
+    return RegressionEngine(prior, domain, store)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from heliotrope.arrays import Array
-from heliotrope.domains import Domain, Places
+from heliotrope.domains import Choices, Domain, Places
 from heliotrope.engines import State
 from heliotrope.streams import Draw
 
@@ -62,6 +62,17 @@ class Agent(Protocol):
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """An agent that can choose among a part of its domain, as a context asks for."""
+
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return one of the choices to evaluate at time t; changes nothing."""
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the choice of highest posterior mean at time t; changes nothing."""
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.codec import register
-from heliotrope.domains import Domain, Finite, Places
+from heliotrope.domains import Box, Choices, Domain, Places, choices_of
 from heliotrope.engines import State
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.streams import Draw
@@ -40,6 +40,10 @@ class UniformAgent(Beliefless):
         """Return a random place."""
         return random_place(self._domain, draw())
 
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return one of the choices at random."""
+        return random_choice(choices, draw())
+
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
 
@@ -59,6 +63,11 @@ class UniformAgent(Beliefless):
 
 def random_place(domain: Domain, rng: np.random.Generator) -> Places:
     """Draw one place of a domain."""
-    if isinstance(domain, Finite):
-        return np.array([rng.integers(len(domain))])
-    return domain.snap(domain.scaled(rng.random((1, domain.dimension))))
+    return random_choice(choices_of(domain), rng)
+
+
+def random_choice(choices: Choices, rng: np.random.Generator) -> Places:
+    """Draw one of the places that may be chosen."""
+    if isinstance(choices, Box):
+        return choices.snap(choices.scaled(rng.random((1, choices.dimension))))
+    return choices[[rng.integers(len(choices))]]

@@ -1,4 +1,4 @@
-"""RExp3 (Besbes, Gur and Zeevi 2014): Exp3, begun anew after every batch.
+"""Exp3 (Auer et al. 2002), and RExp3 (Besbes, Gur and Zeevi 2014): begun anew after every batch.
 
 Symbols
 -------
@@ -8,57 +8,80 @@ p   (K,) probabilities      gamma   share of the choices made at random
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import softmax
 
 from heliotrope.arrays import LARGEST, Array, as_number, as_positive, as_whole
 from heliotrope.codec import register
-from heliotrope.domains import Domain, Finite, Places
+from heliotrope.domains import Domain, Places
 from heliotrope.engines import State
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.beliefless import Beliefless
-from heliotrope.policies.memories import Restart
+from heliotrope.policies.memories import KeepAll, Memory, Restart
+from heliotrope.policies.rewards import Ranged, number_of_points
 from heliotrope.streams import Draw
 
 
 @register
 @dataclass(frozen=True)
-class RExp3:
-    """Exp3 over a Finite domain, restarted every ``batch`` units of time.
+class Exp3(Ranged):
+    """Exp3 over a Finite domain, tuned to ``horizon`` units of time, after which it goes on.
 
-    It knows nothing of neighbours, and makes no assumption on how the values come about but that
-    they lie between ``low`` and ``high``; values beyond are taken for these.
+    It makes no assumption on how the values come about but their range.
     """
 
-    low: float
-    high: float
+    horizon: float = field(kw_only=True)
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "horizon", as_positive(self.horizon, "horizon"))
+        object.__setattr__(self, "gamma", _as_share(self.gamma))
+
+    def start(self, domain: Domain) -> Exp3Agent:
+        """Return a fresh agent over a Finite domain."""
+        points = number_of_points(domain, "exp3")
+        return Exp3Agent(self, points, self.mixing(points), KeepAll())
+
+    def mixing(self, points: int) -> float:
+        """Return gamma, by default min(1, sqrt(K log K / ((e - 1) horizon)))."""
+        return _mixing(self.gamma, points, self.horizon)
+
+
+@register
+@dataclass(frozen=True)
+class RExp3(Ranged):
+    """Exp3 over a Finite domain, restarted every ``batch`` units of time.
+
+    It makes no assumption on how the values come about but their range.
+    """
+
     batch: float
     gamma: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", as_number(self.low, "low"))
-        object.__setattr__(self, "high", as_number(self.high, "high"))
-        if not self.low < self.high:
-            raise InputError("low below high", f"{self.low:g} and {self.high:g}")
+        super().__post_init__()
         object.__setattr__(self, "batch", as_positive(self.batch, "batch"))
-        if self.gamma is not None:
-            object.__setattr__(self, "gamma", as_number(self.gamma, "gamma"))
-            if not 1.0 / LARGEST <= self.gamma <= 1.0:
-                raise InputError("gamma above 0 and at most 1", f"{self.gamma:g}")
+        object.__setattr__(self, "gamma", _as_share(self.gamma))
 
-    def start(self, domain: Domain) -> RExp3Agent:
+    def start(self, domain: Domain) -> Exp3Agent:
         """Return a fresh agent over a Finite domain."""
-        if not isinstance(domain, Finite):
-            raise InputError("a Finite domain for rexp3", repr(domain), "Take a grid of the box.")
-        return RExp3Agent(self, len(domain))
+        points = number_of_points(domain, "rexp3")
+        return Exp3Agent(self, points, self.mixing(points), Restart(self.batch))
 
     def mixing(self, points: int) -> float:
         """Return gamma, by default the paper's min(1, sqrt(K log K / ((e - 1) batch)))."""
-        if self.gamma is not None:
-            return self.gamma
-        return min(1.0, float(np.sqrt(points * np.log(points) / ((np.e - 1.0) * self.batch))))
+        return _mixing(self.gamma, points, self.batch)
+
+
+def exp3(low: float, high: float, horizon: float, gamma: float | None = None) -> Exp3:
+    """Exp3 (Auer, Cesa-Bianchi, Freund and Schapire 2002): RExp3 without restarts.
+
+    Parameters are :func:`rexp3`'s; ``horizon`` units of time set gamma's default, and no end.
+    """
+    return Exp3(low, high, horizon=horizon, gamma=gamma)
 
 
 def rexp3(low: float, high: float, batch: float, gamma: float | None = None) -> RExp3:
@@ -98,14 +121,28 @@ def rexp3_batch(points: int, horizon: int, variation: float) -> int:
     return int(np.clip(steps, 1, T))
 
 
-class RExp3Agent(Beliefless):
-    """RExp3 at work: weights since the latest restart, and what is open since then."""
+def _as_share(gamma: float | None) -> float | None:
+    if gamma is None:
+        return None
+    share = as_number(gamma, "gamma")
+    if not 1.0 / LARGEST <= share <= 1.0:
+        raise InputError("gamma above 0 and at most 1", f"{share:g}")
+    return share
 
-    policy = "rexp3"
 
-    def __init__(self, policy: RExp3, points: int) -> None:
-        self._policy, self._memory = policy, Restart(policy.batch)
-        self._gamma = policy.mixing(points)
+def _mixing(gamma: float | None, points: int, steps: float) -> float:
+    if gamma is not None:
+        return gamma
+    return min(1.0, float(np.sqrt(points * np.log(points) / ((np.e - 1.0) * steps))))
+
+
+class Exp3Agent(Beliefless):
+    """Exp3 at work: weights since the memory's latest restart, and what is open since then."""
+
+    policy = "exp3"
+
+    def __init__(self, policy: Ranged, points: int, gamma: float, memory: Memory) -> None:
+        self._policy, self._gamma, self._memory = policy, gamma, memory
         self._log_w = np.zeros(points)
         self._epoch: float | None = None
         self._open: dict[int, tuple[int, float]] = {}  # key: place, and its probability
@@ -128,8 +165,7 @@ class RExp3Agent(Beliefless):
         """Take a value; one of a batch that is over no longer counts."""
         if key in self._open:
             index, probability = self._open.pop(key)
-            low, high = self._policy.low, self._policy.high
-            reward = min(max((y - low) / (high - low), 0.0), 1.0)
+            reward = self._policy.reward(y)
             self._log_w[index] += self._gamma / len(self._log_w) * reward / probability
 
     def cancel(self, key: int) -> None:

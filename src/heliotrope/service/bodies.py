@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from math import isfinite
 from typing import Any, NoReturn
 
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
 
 from heliotrope.service.refusals import Refusal
 
@@ -26,6 +29,31 @@ class StrictRoute(APIRoute):
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return strictly
+
+
+class QuickRoute(APIRoute):
+    """A route whose endpoint takes a study's name and a body, and is called in a thread.
+
+    What FastAPI does for endpoints of any shape takes longer than asking a study.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Response], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self.app = self._answer
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _StrictRequest(scope, receive)
+        body = self._checked(await request.json() if await request.body() else None)
+        name, loop = scope["path_params"]["name"], asyncio.get_running_loop()
+        response = await loop.run_in_executor(None, self.endpoint, name, body)
+        await response(scope, receive, send)
+
+    def _checked(self, data: Any) -> Any:
+        assert self.body_field is not None
+        body, errors = self.body_field.validate(data, loc=("body",))
+        if errors:
+            raise RequestValidationError(errors)
+        return body
 
 
 class _StrictRequest(Request):

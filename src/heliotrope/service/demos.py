@@ -11,7 +11,7 @@ from heliotrope.arrays import Array
 from heliotrope.domains import Box
 from heliotrope.environments import Episode, Function
 from heliotrope.errors import HeliotropeError
-from heliotrope.service.refusals import LimitError, log
+from heliotrope.service.refusals import BusyError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
 
@@ -30,11 +30,11 @@ class Demos:
         self._lock, self._stop = Lock(), Event()
 
     def start(self) -> str:
-        """Begin a study, and return its name; LimitError."""
+        """Begin a study, and return its name; BusyError."""
         with self._lock:
             self._threads = {thread for thread in self._threads if thread.is_alive()}
             if len(self._threads) >= self._most:
-                raise LimitError(f"at most {self._most} demos at a time", "one more")
+                raise BusyError(f"at most {self._most} demos at a time", "one more")
             name = f"demo-{secrets.token_hex(3)}"
             self._studies.create(name, {"space": _SPACE})
             thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)
@@ -58,6 +58,8 @@ class Demos:
                     return
         except HeliotropeError as error:  # somebody deleted it, say
             log.info("%s ends: %s", name, error)
+        except Exception:  # a thread has nobody else to tell
+            log.exception("%s ends", name)
 
 
 def hills(x: Array, t: float) -> float:

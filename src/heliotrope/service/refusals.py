@@ -27,8 +27,12 @@ class Refusal(HTTPException):
         self.code, self.field = code, field
 
 
-class LimitError(HeliotropeError):
-    """Too much of something; what is there already stays as it is."""
+class LimitError(InputError):
+    """More of something than may be kept: there is no room before some of it is removed."""
+
+
+class BusyError(HeliotropeError):
+    """More of something at a time than the service bears: there will be room later."""
 
 
 _STATUS: Mapping[type[HeliotropeError], int] = {
@@ -39,7 +43,7 @@ _STATUS: Mapping[type[HeliotropeError], int] = {
     errors.ConflictError: 409,
     errors.NoBeliefError: 409,
     errors.InputError: 422,
-    LimitError: 429,
+    BusyError: 429,
 }
 _NAMED = (errors.UnknownStudyError, errors.StudyExistsError)  # by the name in the request
 _BROKEN = 503  # the store's or our own fault: the log says more than the client is told

@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
 
 from heliotrope.service import schemas
+from heliotrope.service.bodies import QuickRoute, StrictRoute
 from heliotrope.service.demos import Demos
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.refusals import Refusal
@@ -37,8 +39,8 @@ class Api:
         """Add all routes, with what they answer."""
         many, one = "/api/studies", "/api/studies/{name}"
         add = partial(_add, router)
-        add("POST", f"{one}/ask", self.ask, schemas.Ask, 404, 409, 413, 415)
-        add("POST", f"{one}/tell", self.tell, schemas.Told, 404, 409, 413, 415)
+        add("POST", f"{one}/ask", self.ask, schemas.Ask, 404, 409, 413, 415, kind=QuickRoute)
+        add("POST", f"{one}/tell", self.tell, schemas.Told, 404, 409, 413, 415, kind=QuickRoute)
         add("POST", f"{one}/cancel", self.cancel, schemas.Cancelled, 404, 409, 413, 415)
         add("GET", one, self.summary, schemas.Summary, 404)
         add("GET", f"{one}/belief", self.belief, schemas.Belief, 404)
@@ -46,7 +48,7 @@ class Api:
         add("GET", f"{one}/events", self.events, schemas.Events, 404, 429, also=_STREAM)
         add("GET", f"{one}/export", self.export, None, 404, also=_CSV)
         add("DELETE", one, self.delete, None, 404, status=204)
-        add("POST", many, self.create, schemas.Summary, 409, 413, 415, 429, status=201)
+        add("POST", many, self.create, schemas.Summary, 409, 413, 415, status=201)
         add("GET", many, self.list, schemas.Listing)
         add("POST", "/api/demo", self.demo, schemas.Started, 415, 429, status=201)
 
@@ -64,14 +66,16 @@ class Api:
         """A study at a glance: what it is, how far it got, what is best now."""
         return JSONResponse(self._studies.use(name, lambda study: study.summary()))
 
-    def delete(self, name: Name) -> Response:
+    def delete(
+        self, name: Name, uid: Annotated[schemas.Uid | None, Query(description="Its own.")] = None
+    ) -> Response:
         """Remove a study with all its events."""
-        self._studies.delete(name)
+        self._studies.delete(name, uid)
         return Response(status_code=204)
 
     def ask(self, name: Name, body: schemas.AskFor) -> Response:
         """Say what to measure now; the same key again gives the same open ask."""
-        ask = self._studies.use(name, lambda study: study.ask(body.t, key=body.key))
+        ask = self._studies.use(name, lambda study: study.ask(body.t, key=body.key), body.uid)
         self._metrics.asks.inc()
         return JSONResponse(ask.to_json())
 
@@ -144,6 +148,7 @@ def _add(
     *refusals: int,
     status: int = 200,
     also: str = "",
+    kind: type[APIRoute] = StrictRoute,
 ) -> None:
     """Add a route and its description; any may be refused for its token, its site, its values."""
     responses: dict[int | str, dict[str, Any]] = {
@@ -159,4 +164,5 @@ def _add(
         status_code=status,
         response_model=None,
         responses=responses,
+        route_class_override=kind,
     )

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 Key = Annotated[str, Field(min_length=1, max_length=200)]
+Uid = Annotated[str, Field(min_length=1, max_length=100)]
 AskId = Annotated[str, Field(min_length=1, max_length=100)]
 
 _NUMBER = {"type": "number"}
@@ -88,11 +89,17 @@ class NewStudy(_Request):
         return self.model_dump(exclude_unset=True, exclude={"name"})
 
 
-class AskFor(_Request):
-    """An ask: for a time, by default now; with a key it may be sent again."""
+class Next(_Request):
+    """An ask that goes with a result: for a time, by default now; a key makes it repeatable."""
 
     t: FiniteFloat | None = None
     key: Key | None = None
+
+
+class AskFor(Next):
+    """An ask; with a uid of the study of that uid alone, not of another one of its name."""
+
+    uid: Uid | None = None
 
 
 class Tell(_Request):
@@ -100,7 +107,7 @@ class Tell(_Request):
 
     id: AskId
     value: FiniteFloat
-    ask: AskFor | None = None
+    ask: Next | None = None
 
 
 class Cancel(_Request):
@@ -166,6 +173,7 @@ class Summary(BaseModel):
     """A study at a glance."""
 
     name: str
+    uid: str
     setup: dict[str, Any]
     created: float
     t: float

@@ -97,20 +97,23 @@ class Studies:
         """Events of a study beyond a number."""
         return self._store.events(uid, after, limit)
 
-    def use(self, name: str, action: Callable[[Study], T]) -> T:
-        """Do something with a study; UnknownStudyError."""
+    def use(self, name: str, action: Callable[[Study], T], uid: str | None = None) -> T:
+        """Do something with a study, of that uid if one is given; UnknownStudyError."""
         study = self._get(name)
         try:
-            return action(study)
+            return action(_checked(study, uid))
         except UnknownStudyError:  # begun anew under its name, perhaps
             self._let_go(name, study)
-            return action(self._get(name))
+            return action(_checked(self._get(name), uid))
 
-    def delete(self, name: str) -> None:
-        """Remove a study; UnknownStudyError."""
-        study = self._get(name)
-        self._let_go(name, study)
-        study.delete()
+    def delete(self, name: str, uid: str | None = None) -> None:
+        """Remove a study, of that uid if one is given; UnknownStudyError."""
+
+        def remove(study: Study) -> None:
+            self._let_go(name, study)
+            study.delete()
+
+        self.use(name, remove, uid)
 
     def _get(self, name: str) -> Study:
         with self._lock:
@@ -158,6 +161,13 @@ def _no_such_name() -> Iterator[None]:
         yield
     except InputError as error:
         raise UnknownStudyError("the name of a study", error.got, error.advice) from None
+
+
+def _checked(study: Study, uid: str | None) -> Study:
+    """The study, if it is the one that was meant."""
+    if uid not in (None, study.uid):
+        raise UnknownStudyError("the study of that uid", "another one of its name", "", "uid")
+    return study
 
 
 def megabytes(setup: Setup) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from heliotrope.errors import HeliotropeError, UnknownStudyError
-from heliotrope.service.refusals import LimitError, log
+from heliotrope.service.refusals import BusyError, log
 from heliotrope.storage import Event, Store
 
 _PAUSE = 0.4  # seconds between two looks for what other processes wrote
@@ -81,9 +81,9 @@ class Watch:
             self._loop.call_soon_threadsafe(self._reached, uid, last)
 
     def check_room(self) -> None:
-        """Refuse one stream too many; LimitError."""
+        """Refuse one stream too many; BusyError."""
         if sum(watched.watchers for watched in list(self._studies.values())) >= self._most:
-            raise LimitError(f"at most {self._most} streams", "one more", "Try again later.")
+            raise BusyError(f"at most {self._most} streams", "one more", "Try again later.")
 
     async def stream(self, uid: str, after: int) -> AsyncIterator[str]:
         """Server-sent events beyond a number, until the study is gone."""

@@ -7,11 +7,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from time import sleep
 
 from heliotrope.errors import ConflictError, HeliotropeError, StoreError
 from heliotrope.storage.protocol import Append, Store
 
 _MOST = 1_000  # appends in one transaction
+_PAUSE, _PAUSES = 0.001, 5  # seconds in which a crowd may gather, and how often it is given them
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class _Waiting:
 class GroupCommit:
     """Hands all that waits to :meth:`Store.append` in one piece, in the order in which it came.
 
-    While the disk syncs one batch, the next one gathers; nothing waits longer than for that.
+    While the disk syncs one batch, the next one gathers. If several came together last time, the
+    next are given some milliseconds to do so too, as long as ever more come: a transaction takes
+    more of the processor than many appends do. One that comes alone is written at once.
 
     An append may be submitted on top of another one whose result is not there yet, and then names
     it: ``submit(second, follows=first_future)``. If the first is refused, so is the second, even
@@ -68,10 +72,20 @@ class GroupCommit:
         self._thread.join()
 
     def _work(self) -> None:
+        batch: list[_Waiting] = []
         while (first := self._queue.get()) is not None:
+            if len(batch) > 1:
+                self._let_gather()
             batch, more = self._gather(first)
             self._write([waiting for waiting in batch if waiting.is_due()])
             if not more:
+                return
+
+    def _let_gather(self) -> None:
+        for _ in range(_PAUSES):
+            before = self._queue.qsize()
+            sleep(_PAUSE)
+            if self._queue.qsize() == before:
                 return
 
     def _gather(self, first: _Waiting) -> tuple[list[_Waiting], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,21 @@ from heliotrope.errors import (
     InputError,
     UnknownSuggestionError,
 )
-from heliotrope.estimation import Given, Model, Results, estimate, is_time_to_learn, telling
+from heliotrope.estimation import (
+    Fences,
+    Given,
+    Model,
+    Results,
+    estimate,
+    fences,
+    is_time_to_learn,
+    telling,
+)
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.spaces import Options
+from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
 
 VERSION = 1
@@ -59,7 +69,7 @@ class Fold:
         self.model, self.seq = Model(), 1
         self.optimizer = Optimizer(setup.domain, uniform(), setup.seed)
         self._bare = True  # whether the optimizer still waits for its policy
-        self._keys: dict[str, str] = {}  # of open asks: the client's own key, and the ask's id
+        self._keys = Keys()
 
     # ---- what the next events are
 
@@ -97,17 +107,26 @@ class Fold:
     def learned(self) -> Body | None:
         """The event of a model that suits the latest results better, if it is time to look."""
         history, given = self.optimizer.history, self.setup.given
-        is_due = self.setup.policy.has_model and is_time_to_learn(len(history))
-        if not is_due or given.complete:
+        if given.complete or not self.setup.policy.has_model:
             return None
-        results = telling(Results(history.t, history.x, self.setup.sign * history.y))
+        y = self.setup.sign * history.y
+        believed = fences(y[-_SHOWN:])
+        is_known = np.array_equal(believed.beyond(y[-_SHOWN:]), self._fences.beyond(y[-_SHOWN:]))
+        if is_known and not is_time_to_learn(len(history)):
+            return None
+        results = telling(Results(history.t, history.x, believed.clipped(y)))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
         present = estimate(results, Given.all_of(given.over(self.model)), rates)
         keeps_pace = 0.5 < found.model.pace / self.model.pace < 2.0
-        if keeps_pace and found.score - present.score < _GAIN:
+        if is_known and keeps_pace and found.score - present.score < _GAIN:
             return None
-        return {"v": VERSION, "kind": "learned", "model": found.model.to_json()}
+        model = replace(found.model, low=believed.low, high=believed.high)
+        return {"v": VERSION, "kind": "learned", "model": model.to_json()}
+
+    @property
+    def _fences(self) -> Fences:
+        return Fences(self.model.low, self.model.high)
 
     # ---- events applied
 
@@ -139,10 +158,10 @@ class Fold:
             self._apply_asked(body)
         elif kind == "told":
             self.optimizer.tell(self._number(body["id"]), self.setup.sign * body["value"])
-            self._drop_key(body["id"])
+            self._keys.close(body["id"])
         elif kind == "cancelled":
             self.optimizer.cancel(self._number(body["id"]))
-            self._drop_key(body["id"])
+            self._keys.close(body["id"])
         elif kind == "learned":
             self.model = Model.from_json(body["model"])
             if renewing:
@@ -159,20 +178,24 @@ class Fold:
             raise FormatError(f"ask {self._id(self.optimizer.asked)} next", body["id"])
         self.optimizer.begin(body["place"], body["t"])
         if "key" in body:
-            self._keys[body["key"]] = body["id"]
-
-    def _drop_key(self, id: str) -> None:
-        for key in [key for key, open_id in self._keys.items() if open_id == id]:
-            del self._keys[key]
+            self._keys.begin(body["key"], body["id"])
 
     # ---- what can be read
 
     def ask_of_key(self, key: str) -> Ask | None:
-        """The open ask that was made with a client's key."""
-        id = self._keys.get(key)
+        """The open ask that was made with a client's key; ClosedSuggestionError if it is closed."""
+        id = self._keys.find(key)
         if id is None:
             return None
         number = self._number(id)
+        if not self.optimizer.is_open(number):
+            end = "cancelled" if self._value(number) is None else "told"
+            raise ClosedSuggestionError(
+                "the key of a new or an open ask",
+                f"that of a closed one ({id}, {end})",
+                "Take a new key for each ask.",
+                "key",
+            )
         return self.ask_of(next(one for one in self.optimizer.open if one.id == number))
 
     @property
@@ -223,7 +246,7 @@ class Fold:
             "version": VERSION,
             "seq": self.seq,
             "model": self.model.to_json(),
-            "keys": self._keys,
+            **self._keys.to_json(),
             "optimizer": optimizer,
         }
         return archive.pack_flat(header, arrays)
@@ -233,7 +256,7 @@ class Fold:
         header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
-        self._keys, self._bare = dict(header["keys"]), False
+        self._keys, self._bare = Keys.from_json(header), False
 
 
 def created(setup: Setup) -> Body:

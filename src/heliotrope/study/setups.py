@@ -15,7 +15,8 @@ from heliotrope.domains import Domain, Finite
 from heliotrope.engines import Learn
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import INDEPENDENT, RATES, Given, Model
-from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, rexp3, tv_gp_ucb, uniform
+from heliotrope.policies import GPPolicy, Policy, gp_ucb, r_gp_ucb, rexp3, tv_gp_ucb, uniform
+from heliotrope.policies.tamed import tamed
 from heliotrope.priors import Forgetting
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
@@ -95,6 +96,9 @@ class PolicyChoice:
             return uniform()
         if self.kind == "rexp3":
             return self._rexp3(sign)
+        return tamed(self._gp_policy(model, sign, choose), *model.bounds(sign))
+
+    def _gp_policy(self, model: Model, sign: float, choose: Literal["best", "mixture"]) -> GPPolicy:
         epsilon = self._number("epsilon", _UNUSED)
         with located("epsilon"):
             Forgetting(epsilon)
@@ -187,7 +191,7 @@ class Setup:
             return Finite(np.arange(float(len(self.space.names))))
         return self.space.domain
 
-    @property
+    @cached_property
     def given(self) -> Given:
         """The parameters of the model that are not learned."""
         given = self.policy.given
@@ -200,6 +204,11 @@ class Setup:
             "mixture" if isinstance(self.domain, Finite) else "best"
         )
         return self.policy.policy(self.given.over(model), self.sign, choose)
+
+    def with_drift(self, epsilon: float) -> Setup:
+        """The same with a drift that is known."""
+        parameters = {**self.policy.parameters, "epsilon": epsilon}
+        return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
         """The setup as JSON, all defaults written out."""

@@ -111,6 +111,11 @@ class Study:
         return self._info.name
 
     @property
+    def uid(self) -> str:
+        """What tells it from all others, also from one that gets its name when it is deleted."""
+        return self._info.uid
+
+    @property
     def setup(self) -> Setup:
         """What it was created with."""
         return self._replica.read(lambda fold: fold.setup)
@@ -118,7 +123,11 @@ class Study:
     # ---- changing it
 
     def ask(self, t: float | None = None, *, key: str | None = None) -> Ask:
-        """Suggest what to measure now. The same ``key`` again gives the same open ask."""
+        """Suggest what to measure now.
+
+        A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
+        gives it again; later it is refused, with a ClosedSuggestionError.
+        """
         key = _as_key(key)
         return self._replica.change(lambda fold, emit: self._ask(fold, emit, t, key))
 
@@ -134,7 +143,8 @@ class Study:
         number, key = as_value(value), _as_key(key)
 
         def both(fold: Fold, emit: Emit) -> Ask:
-            self._time_to_ask(fold, t)
+            if key is None or fold.ask_of_key(key) is None:
+                self._time_to_ask(fold, t)  # refused before anything is told
             _tell(fold, emit, id, number)
             return self._ask(fold, emit, t, key)
 
@@ -169,7 +179,11 @@ class Study:
     def summary(self) -> dict[str, Any]:
         """The setup, the counts, the best now, the drift in words, as JSON has it."""
         return self._replica.read(
-            lambda fold: {"name": self.name, **views.summary(fold, self._time(fold))}
+            lambda fold: {
+                "name": self.name,
+                "uid": self.uid,
+                **views.summary(fold, self._time(fold)),
+            }
         )
 
     def track(self) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from heliotrope.arrays import Array
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import tv_gp_ucb
+from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
 from heliotrope.storage import Event
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.fold import Fold
 from heliotrope.study.setups import Setup
+from heliotrope.study.sureness import sureness
 
 _RECENT = 300  # results before a past time that its belief is made of
 _SHOWN = 500  # results of the track
@@ -61,7 +62,7 @@ def summary(fold: Fold, t: float) -> Json:
         "told": told,
         "open": [ask.to_json() for ask in fold.open],
         "model": setup.given.over(fold.model).to_json(),
-        "best": _best(setup, optimizer, t) if setup.policy.has_model and told else None,
+        "best": _best_and_how_sure(fold, t) if setup.policy.has_model and told else None,
         "drift": drift(fold),
     }
 
@@ -79,7 +80,8 @@ def drift(fold: Fold) -> Json:
         learned = fold.optimizer.learned()
         epsilon, interval = learned.epsilon, list(learned.interval)
     assert epsilon is not None
-    return {"epsilon": epsilon, "interval": interval, "words": _in_words(fold.setup, epsilon)}
+    words = _in_words(fold.setup, interval or [epsilon])
+    return {"epsilon": epsilon, "interval": interval, "words": words}
 
 
 def track(fold: Fold) -> Show:
@@ -143,10 +145,8 @@ def _blank(fold: Fold) -> Optimizer:
     """An optimizer that was told nothing, of the drift and the model that are known now."""
     setup = fold.setup
     epsilon = drift(fold)["epsilon"] if setup.policy.learns_drift else None
-    if epsilon is None:
-        return Optimizer(setup.domain, setup.build(fold.model))
-    prior = setup.given.over(fold.model).prior(epsilon, setup.sign)
-    return Optimizer(setup.domain, tv_gp_ucb(prior))
+    known = setup if epsilon is None else setup.with_drift(epsilon)
+    return Optimizer(setup.domain, known.build(fold.model))
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
@@ -170,9 +170,18 @@ def _result(setup: Setup, one: Observation) -> Json:
 
 
 def _best(setup: Setup, optimizer: Optimizer, t: float) -> Json:
-    best = optimizer.best(t)
+    return _shown(setup, optimizer.best(t))
+
+
+def _best_and_how_sure(fold: Fold, t: float) -> Json:
+    setup, best = fold.setup, fold.optimizer.best(t)
+    variance = setup.given.over(fold.model).variance
+    return {**_shown(setup, best), **sureness(setup, fold.optimizer, best, variance)}
+
+
+def _shown(setup: Setup, best: Best) -> Json:
     label = _label(setup, best.index, best.x)
-    return {"t": t, **label, "mean": setup.sign * best.mean, "std": best.std}
+    return {"t": best.t, **label, "mean": setup.sign * best.mean, "std": best.std}
 
 
 def _label(setup: Setup, index: int | None, x: Array) -> Json:
@@ -248,10 +257,19 @@ def _values(setup: Setup, name: str, count: int) -> list[Any]:
     return [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
 
 
-def _in_words(setup: Setup, epsilon: float) -> str:
-    if epsilon <= 0.0:
+def _in_words(setup: Setup, epsilons: Sequence[float]) -> str:
+    """How soon things get stale, by one drift rate or by the ends of its interval."""
+    if max(epsilons) <= 0.0:
         return "Nothing gets stale: the function stands still."
-    units = float(np.log(0.5) / np.log1p(-min(epsilon, 1.0 - 1e-12)))
+    shortest, longest = (_half_life(setup, end(epsilons)) for end in (max, min))
+    if shortest == longest:
+        return f"Half of what is learned is stale after {longest}."
+    number, unit = shortest.split(" ")
+    least = number if longest.endswith(f" {unit}") else shortest
+    return f"Half of what is learned is stale after {least} to {longest}."
+
+
+def _half_life(setup: Setup, epsilon: float) -> str:
+    units = float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12)))
     clock = setup.clock
-    length = duration(units * clock.seconds) if isinstance(clock, Wall) else f"{short(units)} steps"
-    return f"Half of what is learned is stale after {length}."
+    return duration(units * clock.seconds) if isinstance(clock, Wall) else f"{short(units)} steps"

@@ -1,7 +1,7 @@
 // The belief as a figure: a heat map, a band, ranked options, or slices.
 
 import { faded, palette, plain, shortened } from "./charts.js";
-import { namedScale, scaleOf } from "./scales.js";
+import { namedScale, notation, scaleOf, valueAxis } from "./scales.js";
 import { Z95, interval, number } from "./words.js";
 
 const RANKED = 30; // options shown, the best first
@@ -22,14 +22,14 @@ export function beliefWords({ view, options, slices }, { isDeviation, limit }) {
     const shown = isDeviation ? "standard deviation of the belief: dark is sure" : "believed value";
     return `Colour: ${shown}. Dots: what was chosen, fading as it gets stale. Star: the best.`;
   }
-  if (view === "band") return "Line: believed value, with its 95 % band. Dots: results, fading as they get stale.";
+  if (view === "band") return "Line: believed value, with its 95\u00a0% band. Dots: results, fading as they get stale.";
   if (view === "options") {
     const some = options.length > RANKED ? `The best ${RANKED} of ${options.length}. ` : "";
-    return `${some}Dot: believed value. Bar: where it lies with a probability of 95 %.`;
+    return `${some}Dot: believed value. Bar: where it lies with a probability of 95\u00a0%.`;
   }
   if (view === "slices") {
     const some = slices.length > limit ? `The first ${limit} of ${slices.length}. ` : "";
-    return `${some}Each parameter varied alone, the others where the best is; with 95 % bands.`;
+    return `${some}Each parameter varied alone, the others where the best is; with 95\u00a0% bands.`;
   }
   return "";
 }
@@ -54,8 +54,8 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
     ...colourRange(study, isDeviation),
     colorscale: "Cividis",
     zsmooth: across.isDiscrete || up.isDiscrete ? false : "best",
-    colorbar: colourBar(shown, isNarrow),
-    hovertemplate: `${plain(a)} %{x:.4g}<br>${plain(b)} %{y:.4g}<br>${shown} %{z:.4g}<extra></extra>`,
+    colorbar: { ...colourBar(shown, isNarrow), ...notation(belief.mean.flat()) },
+    hovertemplate: `${plain(a)} %{x:.4g}<br>${plain(b)} %{y:.4g}<br>${shown} %{z:.8~g}<extra></extra>`,
   };
   const dots = {
     type: "scatter",
@@ -65,7 +65,7 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
     y: chosen.map((one) => up.place(one.params[b])),
     customdata: chosen.map((one) => [one.t, one.value]),
     marker: { size: 8, color: "#ffffff", opacity: chosen.map((one) => one.fresh), line: { color: "#1b1b1b", width: 1 } },
-    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{customdata[1]:.4g}<extra></extra>",
+    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{customdata[1]:.8~g}<extra></extra>",
   };
   const star = {
     type: "scatter",
@@ -109,14 +109,14 @@ function bandFigure(belief, study) {
     y: chosen.map((one) => one.value),
     customdata: chosen.map((one) => one.t),
     marker: { size: 7, color: colours.ink, opacity: chosen.map((one) => one.fresh) },
-    hovertemplate: "chosen at %{customdata:.6g}<br>value %{y:.4g}<extra></extra>",
+    hovertemplate: "chosen at %{customdata:.6g}<br>value %{y:.8~g}<extra></extra>",
   };
   const best = scale.place(belief.best.params[name]);
   return {
     traces: [...bandTraces(belief, scale, colours), dots],
     layout: {
       xaxis: scale.axis,
-      yaxis: { title: { text: "value" } },
+      yaxis: valueAxis(belief.mean),
       shapes: [upright(best, colours)],
     },
     label: `Believed value over ${name}; the best is at ${number(best)}.`,
@@ -131,11 +131,11 @@ const upright = (x, colours, axis = "") => ({
 /** The 95 % band and the mean over one parameter; dots with error bars where it is not a number. */
 function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "") {
   const on = { type: "scatter", x: values.map(scale.place), xaxis: `x${axis}`, yaxis: `y${axis}` };
-  const hovertemplate = `${plain(parameter)} %{x:.4g}<br>believed %{y:.4g}<extra></extra>`;
+  const hovertemplate = `${plain(parameter)} %{x:.4g}<br>believed %{y:.8~g}<extra></extra>`;
   if (scale.isDiscrete) {
     const array = std.map((one) => Z95 * one);
     const error_y = { type: "data", array, color: colours.blue, thickness: 1.5 };
-    return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "believed %{y:.4g}<extra></extra>" }];
+    return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "believed %{y:.8~g}<extra></extra>" }];
   }
   const edges = mean.map((m, i) => interval({ mean: m, std: std[i] }));
   const edge = { ...on, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
@@ -152,6 +152,7 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
   const ranked = [...belief.options].sort((one, other) => sign * (one.mean - other.mean)).slice(0, RANKED).reverse();
   const scale = namedScale(ranked.map((one) => one.option), undefined, isNarrow ? 14 : 28);
   const places = ranked.map((_, i) => i);
+  const edges = ranked.flatMap(interval);
   const bars = {
     type: "bar",
     orientation: "h",
@@ -169,15 +170,24 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
     y: places,
     customdata: ranked.map((one) => [plain(shortened(one.option, 60)), ...interval(one)]),
     marker: { size: 10, color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)) },
-    hovertemplate: "%{customdata[0]}<br>believed %{x:.4g}<br>95 %: %{customdata[1]:.4g} to %{customdata[2]:.4g}<extra></extra>",
+    hovertemplate: "%{customdata[0]}<br>believed %{x:.8~g}<br>95 %: %{customdata[1]:.8~g} to %{customdata[2]:.8~g}<extra></extra>",
   };
   function isBest(one) { return one.option === belief.best.option; }
   return {
     traces: [bars, dots],
-    layout: { xaxis: { title: { text: "value" } }, yaxis: { ...scale.axis, showgrid: false } },
+    layout: {
+      xaxis: { ...valueAxis(edges), range: padded(edges) },
+      yaxis: { ...scale.axis, showgrid: false },
+    },
     label: `Options, the best first: ${ranked.slice(-3).reverse().map((one) => one.option).join(", ")}.`,
     height: Math.max(260, 80 + 34 * ranked.length),
   };
+}
+
+/** From the least to the most, and a little more. */
+function padded(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return [low - 0.04 * (high - low), high + 0.04 * (high - low)];
 }
 
 function slicesFigure(belief, { setup }, { isNarrow, limit }) {
@@ -194,7 +204,7 @@ function slicesFigure(belief, { setup }, { isNarrow, limit }) {
     layout[`xaxis${axis}`] = { ...scale.axis };
     layout[`yaxis${axis}`] = {
       ...(i > 0 && { matches: "y" }),
-      ...(i % columns === 0 && { title: { text: "value" } }),
+      ...(i % columns === 0 ? valueAxis(slice.mean) : notation(slice.mean)),
     };
     layout.shapes.push(upright(scale.place(belief.best.params[slice.parameter]), colours, axis));
   });

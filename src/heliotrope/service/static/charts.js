@@ -97,6 +97,6 @@ function dressed(layout) {
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: colours.faint } },
     uirevision: "kept", // a zoom outlives an update
     ...layout,
-    ...Object.fromEntries(axes.map(([name, own]) => [name, { ...axis, ...own }])),
+    ...Object.fromEntries(axes.map(([name, own]) => [name, { ...axis, ...own, title: { standoff: 8, ...own.title } }])),
   };
 }

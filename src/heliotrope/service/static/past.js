@@ -1,7 +1,7 @@
 // What came in, and how the best moved, over time.
 
 import { faded, palette, plain, shortened } from "./charts.js";
-import { namedScale, scaleOf, varying } from "./scales.js";
+import { namedScale, scaleOf, valueAxis, varying } from "./scales.js";
 import { choice, interval } from "./words.js";
 
 const GAP = 0.16; // between rows, as a share of a row with its gap
@@ -22,7 +22,7 @@ export function rewardsFigure({ results, best }, clock) {
         x: times,
         y: best.map((one) => one.mean),
         line: { color: colours.orange, width: 2 },
-        hovertemplate: "best believed %{y:.4g}<extra></extra>",
+        hovertemplate: "best believed %{y:.8~g}<extra></extra>",
       },
       {
         type: "scatter",
@@ -32,14 +32,14 @@ export function rewardsFigure({ results, best }, clock) {
         y: results.map((one) => one.value),
         customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choice(one), 80))]),
         marker: { color: colours.blue, size: 7, opacity: 0.75 },
-        hovertemplate: "%{customdata[0]}<br>value %{y:.4g}<br>%{customdata[1]}<extra></extra>",
+        hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}<extra></extra>",
       },
     ],
     layout: {
       showlegend: true,
       margin: { l: 56, r: 12, t: 32, b: 48 },
       xaxis: clock.axis,
-      yaxis: { title: { text: "value" } },
+      yaxis: valueAxis(results.map((one) => one.value)),
     },
     label: `${results.length} results over time, with the believed best.`,
   };

@@ -21,6 +21,15 @@ export function scaleOf(name, parameter) {
   return { isDiscrete: false, place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };
 }
 
+/** How numbers of that size are written: out, unless they are very large or small. */
+export function notation(values) {
+  const largest = Math.max(...values.map(Math.abs));
+  return largest >= 1e-3 && largest < 1e9 ? { exponentformat: "none", separatethousands: true } : {};
+}
+
+/** The axis of values. */
+export const valueAxis = (values) => ({ title: { text: "value" }, ...notation(values) });
+
 /** Names at 0, 1, 2, ... of an axis. */
 export function namedScale(names, title, longest = 16) {
   const places = new Map(names.map((name, i) => [name, i]));

@@ -97,6 +97,8 @@ async function showPast() {
   await (track.results.length
     ? draw(byId("rewards"), rewardsFigure(track, clock))
     : drawNothing(byId("rewards"), why));
+  const isLong = summary.setup.space && varying(summary.setup.space).length > 2;
+  for (const id of ["rewards", "moves"]) byId(id).closest(".card").classList.toggle("wide", isLong);
   await (track.best.length
     ? draw(byId("moves"), movesFigure(track, summary.setup, clock, look))
     : drawNothing(byId("moves"), why));
@@ -147,7 +149,7 @@ function showGone() {
 // ---- doing
 
 async function ask() {
-  const made = await call("POST", `${api}/ask`, {});
+  const made = await call("POST", `${api}/ask`, { uid: study.summary.uid });
   study.summary.open.push(made);
   showAsks(study.summary.open, clockOf(study.summary));
   document.querySelector(`[data-ask="${CSS.escape(made.id)}"] input`)?.focus();
@@ -166,7 +168,7 @@ async function confirmDelete() {
   dialog.showModal();
   await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
   if (dialog.returnValue !== "delete") return;
-  await call("DELETE", api);
+  await call("DELETE", `${api}?uid=${study.summary.uid}`);
   location.assign("/");
 }
 

@@ -1,7 +1,7 @@
 // A study in words: what it is, its best, its drift.
 
 import { byId, element } from "./dom.js";
-import { interval, number, plural, value } from "./words.js";
+import { interval, number, percent, plural, value, within } from "./words.js";
 
 export function showSummary(summary) {
   const { setup, drift, model } = summary;
@@ -26,19 +26,25 @@ function bestParts({ best, told }) {
     return [element("p", { className: "faint" }, words)];
   }
   const chosen = best.params ?? { option: best.option };
-  const shown = { ...chosen, "believed value": best.mean };
+  const shown = { ...chosen, "believed value": within(best.mean, best.std) };
   const pairs = Object.entries(shown).flatMap(
     ([key, given]) => [element("dt", {}, key), element("dd", {}, value(given))],
   );
-  const [low, high] = interval(best).map(number);
-  return [
-    element("dl", {}, ...pairs),
-    element("p", { className: "faint" }, `Sure to 95 % that it lies between ${low} and ${high}.`),
-  ];
+  const words = sureWords(best).map((text) => element("p", { className: "faint" }, text));
+  return [element("dl", {}, ...pairs), ...words];
+}
+
+/** How sure the best is; with few results nobody knows how far values vary. */
+function sureWords({ probability, margin, ...best }) {
+  if (probability === null) return ["Too few results yet to say how sure this is."];
+  const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
+  const [low, high] = interval(best).map((edge) => within(edge, best.std));
+  return [`Sure to ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
 }
 
 function rateWords({ epsilon, interval: range }, clock) {
   if (epsilon === null) return "";
-  const likely = range ? `, 95 % between ${range.map(number).join(" and ")}` : ", as given";
-  return `ε = ${number(epsilon)} per ${clock.unit ?? "step"}${likely}`;
+  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : ", as given";
+  const unit = (clock.unit ?? "step").replace(/^1\s*(?=[a-z])/, "");
+  return `ε = ${number(epsilon)} per ${unit}${likely}`;
 }

@@ -10,6 +10,12 @@ export const Z95 = 1.96; // standard deviations to either side that hold 95 %
 
 export const number = (value) => String(Number(value.toPrecision(4)));
 
+/** A number with as many digits as its error leaves it: 1000004.5 if that is 0.3. */
+export function within(value, error) {
+  const digits = Math.ceil(Math.log10(Math.abs(value) / error)) + 2;
+  return String(Number(value.toPrecision(Math.min(Math.max(digits || 4, 2), 15))));
+}
+
 export const value = (given) => (typeof given === "number" ? number(given) : String(given));
 
 /** "fan 3, heat 21.5", or the option's name. */
@@ -19,6 +25,13 @@ export function choice(one) {
 }
 
 export const interval = ({ mean, std }) => [mean - Z95 * std, mean + Z95 * std];
+
+/** "83 %"; nothing that was drawn is certain. */
+export function percent(share) {
+  const rounded = Math.round(100 * share);
+  if (rounded >= 100) return "over 99\u00a0%";
+  return rounded < 1 ? "under 1\u00a0%" : `${rounded}\u00a0%`;
+}
 
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -1,0 +1,85 @@
+"""Ours and the peers on the same problems, in one run: ``python -m benchmarks.peers``."""
+
+from __future__ import annotations
+
+import csv
+import time
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers.adapters import PEERS
+from benchmarks.peers.timing import COUNTS, Timing, timings
+from heliotrope.cli.console import progress
+from heliotrope.experiments.league import ENTRANTS, Command, League, Standings
+from heliotrope.experiments.league.report import Report, as_markdown, failures, write
+
+PROBLEMS = (
+    "paper/se/0.01",
+    "jumps/still",
+    "peaks/steady",
+    "sliced/hartmann-3",
+)
+TABLE = "table/intel"  # where the measured tables are at hand
+_SERVER = Path(__file__).parent / "server.py"
+
+
+def main(
+    python: Annotated[Path, typer.Option(help="Python of the peers' environment.")] = Path(
+        ".venv-peers/bin/python"
+    ),
+    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("out/peers"),
+    trials: Annotated[int, typer.Option(min=1)] = 2,
+    horizon: Annotated[int, typer.Option(min=2)] = 50,
+    limit: Annotated[float, typer.Option(help="Most processor seconds of a trial.")] = 120.0,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
+    data: Annotated[
+        Path | None, typer.Option(envvar="HELIOTROPE_DATA", help="Folder of the measured tables.")
+    ] = None,
+) -> None:
+    """Play the league of ours and the peers, then time their steps one after the other."""
+    peers = tuple(Command(name, (str(python), str(_SERVER), name)) for name in PEERS)
+    league = League(
+        PROBLEMS if data is None else (*PROBLEMS, TABLE),
+        (*ENTRANTS.values(), *peers),
+        trials,
+        horizon,
+        limit=limit,
+        data=data,
+    )
+    started = time.time()
+    report = Report(league, _played(league, out, jobs), time.time() - started, out)
+    write(report)
+    print(as_markdown(report))
+    for line in failures(report.standings):
+        print(line)
+    _show(list(timings(peers, limit)), out / "timing.csv")
+
+
+def _played(league: League, out: Path, jobs: int) -> Standings:
+    with progress(counted=True) as bars:
+        task = bars.add_task("league", total=league.matches)
+
+        def tick(name: str, done: int) -> None:
+            bars.update(task, description=name, completed=done)
+
+        return league.run(out / "matches", jobs=jobs, tick=tick)
+
+
+def _show(timed: list[Timing], file: Path) -> None:
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened)
+        writer.writerow([field.name for field in fields(Timing)])
+        writer.writerows(map(astuple, timed))
+    table = Table("ms a step after", *(f"{count} told" for count in COUNTS))
+    for name in dict.fromkeys(one.name for one in timed):
+        table.add_row(name, *(str(one) for one in timed if one.name == name))
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)

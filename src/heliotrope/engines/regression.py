@@ -1,0 +1,204 @@
+"""GP regression on the evaluations that a store holds, each of a weight of its own.
+
+An evaluation of weight w counts as one whose noise variance is sigma^2 / w. The store says which
+evaluations count at a time and how much. The factor is made anew when that changes, so rounding
+errors cannot add up, and the cost of a step is bounded by what the store holds.
+
+Symbols
+-------
+n  evaluations that count        L (n, n)  factor of K o D + sigma^2 diag(1 / w)
+k~ (n, q)  covariance of f_{t_i}(x_i) with f_t at q places
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log, pi
+from typing import Protocol
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Domain, Places
+from heliotrope.engines.protocol import Expansion, State, Surface, checked_variance, part
+from heliotrope.engines.records import Records
+from heliotrope.engines.spacetime import SpaceTime
+from heliotrope.errors import TimeError
+from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.priors import Prior
+
+
+@dataclass(frozen=True)
+class Told:
+    """What counts at a time, (n,) each: weights for the mean, and others for the width."""
+
+    t: Array
+    places: Places
+    y: Array
+    weights: Array
+    width_weights: Array
+
+
+class Store(Protocol):
+    """Which of the told evaluations count, and how much."""
+
+    def add(self, t: float, place: Places, y: float, now: float) -> None:
+        """Take a told evaluation; ``now`` is the latest time seen, its own or a later one."""
+
+    def told(self, t: float) -> Told:
+        """Return what counts at time t, which is not before the latest seen."""
+
+    def width_weights(self, t: float, times: Array) -> Array:
+        """How much open evaluations of these times would count at time t; 0 is not at all."""
+
+    def state(self) -> State:
+        """Everything the store holds, as arrays."""
+
+    def restore(self, state: State) -> None:
+        """Become the store whose :meth:`state` this was."""
+
+
+class Regression:
+    """Evaluations at times and places, factored."""
+
+    def __init__(self, model: SpaceTime, t: Array, places: Places, weights: Array) -> None:
+        self._model, self.t, self.places = model, t, places
+        covariance = model.noisy(t, places)
+        covariance[np.diag_indices(len(t))] += model.prior.noise * (1.0 / weights - 1.0)
+        self._L = jittered_cholesky(covariance, jitter=0.0)
+
+    def whitened(self, t: float, at: Places) -> Array:
+        """L^{-1} k~ (n, q)."""
+        return solve_lower(self._L, self._model.block(self.t, self.places, t, at))
+
+    def solve(self, b: Array) -> Array:
+        """Return the inverse of the measurements' covariance times b."""
+        return solve_lower(self._L, solve_lower(self._L, b), transposed=True)
+
+
+class _Moment:
+    """What counts at a time, factored when that is asked for."""
+
+    def __init__(self, model: SpaceTime, t: float, told: Told) -> None:
+        self.model, self.t, self.told = model, t, told
+
+    @cached_property
+    def width(self) -> Regression:
+        """The evaluations that narrow the variance."""
+        return Regression(self.model, self.told.t, self.told.places, self.told.width_weights)
+
+    @cached_property
+    def alpha(self) -> Array:
+        """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the told values' weights in the mean."""
+        told = self.told
+        alike = told.weights is told.width_weights
+        by = self.width if alike else Regression(self.model, told.t, told.places, told.weights)
+        return by.solve(told.y - self.model.prior.mean_at(told.places))
+
+    def width_with(self, t: Array, places: Places, weights: Array) -> Regression:
+        """The same, and open evaluations of some weight."""
+        some, told = weights > 0.0, self.told
+        if not some.any():
+            return self.width
+        return Regression(
+            self.model,
+            np.append(told.t, t[some]),
+            np.concatenate([told.places, places[some]]),
+            np.append(told.width_weights, weights[some]),
+        )
+
+
+class RegressionEngine:
+    """The posterior by what a store holds; values may come late, but time cannot go back."""
+
+    def __init__(self, prior: Prior, domain: Domain, store: Store) -> None:
+        self._model, self._store = SpaceTime(prior, domain), store
+        self._open = Records(self._model.no_places)
+        self._now, self.log_likelihood = -np.inf, 0.0
+        self._moment: _Moment | None = None  # of the latest query, while nothing was told
+        self._all: Regression | None = None  # open evaluations counted
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        W = self._width(t, count_open=True).whitened(t, place)
+        prior_variance = float(self._model.variance(place, t)[0])
+        checked_variance(prior_variance - float(np.sum(W**2)), prior_variance)
+        self._model.begin(t)
+        self._open.open(key, t, place)
+        self._now, self._all = t, None
+
+    def tell(self, key: int, y: float) -> None:
+        """Score the value by what was known before it, and hand it to the store."""
+        t, place = self._open.get(key)
+        mean, variance = self._posterior(self._now, t, place, count_open=False)
+        s2 = float(variance[0]) + self._model.prior.noise
+        self._store.add(t, place, y, self._now)
+        self._open.close(key)
+        self.log_likelihood -= 0.5 * ((y - float(mean[0])) ** 2 / s2 + log(2.0 * pi * s2))
+        self._moment = self._all = None
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._open.close(key)
+        self._all = None
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places."""
+        return self._posterior(t, t, places, count_open)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places."""
+        W = self._width(t, count_open=False).whitened(t, places)
+        return self._model.same_time(places, t) - W.T @ W
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions of x."""
+        told, width = self._at(t).alpha, self._width(t, count_open=True)
+        d, alpha = self._model.decay(width.t, t), np.zeros(len(width.t))
+        alpha[: len(told)] = told
+        Q = d[:, None] * width.solve(np.eye(len(d))) * d
+        return Expansion(self._model, width.places, d * alpha, Q, self._model.scale(t))
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        return (
+            {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
+            | {f"open/{name}": array for name, array in self._open.state().items()}
+            | {f"store/{name}": array for name, array in self._store.state().items()}
+        )
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
+        self._open.restore(part(state, "open/"))
+        self._store.restore(part(state, "store/"))
+        self._moment = self._all = None
+
+    def _posterior(
+        self, by: float, t: float, places: Places, count_open: bool
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t by what counts at the time ``by``."""
+        moment = self._at(by)
+        k = self._model.block(moment.told.t, moment.told.places, t, places)
+        mean = self._model.prior.mean_at(places) + moment.alpha @ k
+        W = self._width(by, count_open).whitened(t, places)
+        explained = np.einsum("nq,nq->q", W, W)
+        return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
+
+    def _at(self, t: float) -> _Moment:
+        if t < self._now:
+            raise TimeError(f"a time of at least {self._now:g}, the latest seen", f"{t:g}")
+        if self._moment is None or self._moment.t != t:
+            self._moment, self._all = _Moment(self._model, t, self._store.told(t)), None
+        return self._moment
+
+    def _width(self, t: float, count_open: bool) -> Regression:
+        """The evaluations that narrow the variance at time t."""
+        moment = self._at(t)
+        if not (count_open and self._open.open_keys):
+            return moment.width
+        if self._all is None:
+            times, places = self._open.open_ones()
+            self._all = moment.width_with(times, places, self._store.width_weights(t, times))
+        return self._all

@@ -1,0 +1,67 @@
+"""Results, and which of them to learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from heliotrope.arrays import Array, Indices
+
+_SAME = 1e-12  # spread of values, relative to their size, that is but rounding
+_SMALLEST = 1e-90  # deviation whose square is a number still
+_PACES = (1e-9, 1e9)
+_RECENT, _LATEST, _APART = 2_000, 100, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Times (n,), points (n, d) in the unit cube and values (n,) of some results."""
+
+    t: Array
+    x: Array
+    y: Array
+
+    @property
+    def pace(self) -> float:
+        """The usual time between two results."""
+        gaps = np.diff(np.unique(self.t))
+        return float(np.clip(np.median(gaps), *_PACES)) if len(gaps) else 1.0
+
+    @property
+    def spread(self) -> float:
+        """The deviation of the values; of equal ones a thousandth of their size."""
+        size, found = float(np.abs(self.y).max()), float(np.std(self.y))
+        return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
+
+    def at(self, places: Indices | slice) -> Results:
+        """Some of the results."""
+        return Results(self.t[places], self.x[places], self.y[places])
+
+
+def telling(results: Results) -> Results:
+    """Some of the results: the latest, which show noise and drift, and others that lie apart.
+
+    The latest alone may all lie around the maximum, and say little of the mean and the variance.
+    """
+    recent = results.at(slice(-_RECENT, None))
+    return recent.at(spread_out(recent.t, recent.x, _LATEST, _APART))
+
+
+def spread_out(t: Array, x: Array, latest: int, apart: int) -> Indices:
+    """Where the latest results are, and others that lie apart in space and time, in order.
+
+    Time counts as another coordinate of the cube. Each is the one farthest from those before.
+    """
+    older = len(t) - latest
+    if older <= apart:
+        return np.arange(len(t))
+    age = (t - t[0]) / max(float(t[-1] - t[0]), _SMALLEST)
+    z = np.column_stack([x, age])
+    chosen, gaps = list[int](), cdist(z[:older], z[older:]).min(axis=1)
+    for _ in range(apart):
+        chosen.append(int(gaps.argmax()))
+        gaps = np.minimum(gaps, cdist(z[:older], z[chosen[-1:]])[:, 0])
+        gaps[chosen[-1]] = -1.0
+    return np.append(np.sort(chosen), np.arange(older, len(t)))

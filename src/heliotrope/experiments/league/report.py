@@ -1,0 +1,130 @@
+"""A league told: tables as text and as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+
+from heliotrope.experiments.figures import style
+from heliotrope.experiments.league.picture import draw
+from heliotrope.experiments.league.season import League
+from heliotrope.experiments.league.standings import Place, Score, Standings
+
+_PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn")
+HEADINGS = (
+    "policy",
+    "mean rank",
+    "regret / random's",
+    "best at",
+    "finished",
+    "ms a step",
+    "kB",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A league that was played, how long this run took, and the files it is written to."""
+
+    league: League
+    standings: Standings
+    seconds: float
+    folder: Path
+
+    def file(self, kind: str) -> Path:
+        """The picture (png, pdf), scores (csv), tables (md) or record (json)."""
+        return self.folder / f"league.{kind}"
+
+
+def write(report: Report) -> list[Path]:
+    """Write the files of a league."""
+    report.folder.mkdir(parents=True, exist_ok=True)
+    with report.file("csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([field.name for field in fields(Score)])
+        writer.writerows(map(astuple, report.standings.scores))
+    report.file("md").write_text(as_markdown(report), encoding="utf-8")
+    text = json.dumps(_record(report), indent=2, ensure_ascii=False)
+    report.file("json").write_text(text + "\n", encoding="utf-8")
+    with style.paper():
+        picture = draw(report.standings)
+        for kind in ("png", "pdf"):
+            picture.savefig(report.file(kind))
+    return [report.file(kind) for kind in ("png", "pdf", "csv", "md", "json")]
+
+
+def cells(place: Place) -> tuple[str, ...]:
+    """A place as texts, under the headings."""
+    return (
+        place.policy,
+        f"{place.rank:.2f}",
+        f"{place.normalized:.3f}",
+        str(place.won),
+        f"{place.finished:.0%}",
+        f"{place.milliseconds:.3g}",
+        "-" if place.kilobytes != place.kilobytes else f"{place.kilobytes:.0f}",
+    )
+
+
+def failures(standings: Standings) -> list[str]:
+    """Who did not finish what, and why."""
+    return [
+        f"{score.policy} on {score.problem}: {score.trials - score.finished} of {score.trials} "
+        f"unfinished, {score.failure}"
+        for score in standings.scores
+        if score.failure
+    ]
+
+
+def as_markdown(report: Report) -> str:
+    """The places, the average regret by problem, and what went wrong."""
+    league, standings = report.league, report.standings
+    lines = [
+        f"{len(league.problems)} problems, {league.trials} paired trials of {league.horizon} "
+        f"steps, at most {league.limit:g} s of processor time each.",
+        "",
+        *_table(HEADINGS, [cells(place) for place in standings.places]),
+        "",
+        *_table(("average regret", *league.problems), _by_problem(standings)),
+    ]
+    unfinished = failures(standings)
+    if unfinished:
+        lines += ["", "Unfinished:", "", *(f"- {one}" for one in unfinished)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
+    return [
+        (place.policy, *(_regret(standings.score(id, place.policy)) for id in standings.problems))
+        for place in standings.places
+    ]
+
+
+def _regret(score: Score) -> str:
+    text = f"{score.regret:.3g} ± {score.stderr:.1g}"
+    return text if score.finished == score.trials else f"({text})"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---"] * len(headings)
+    return [f"| {' | '.join(row)} |" for row in (headings, rule, *rows)]
+
+
+def _record(report: Report) -> dict[str, object]:
+    league = report.league
+    versions = {package: version(package) for package in _PACKAGES}
+    return {
+        "settings": {one.name: dict(league.settings(one)) for one in league.contestants},
+        "trials": league.trials,
+        "versions": {"python": platform.python_version(), **versions},
+        "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(report.seconds, 1),
+    }

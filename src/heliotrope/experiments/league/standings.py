@@ -1,0 +1,135 @@
+"""Who did how well: scores by problem, and places over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from heliotrope.arrays import Array
+from heliotrope.experiments.league.matches import Match
+
+YARDSTICK = "uniform"  # whose regret is 1
+
+
+@dataclass(frozen=True)
+class Score:
+    """One contestant on one problem.
+
+    ``regret`` is the average of a step, over the trials, with its standard error; ``normalized``
+    that of each trial over what choosing at random had there. Who did not finish every trial is
+    ranked behind all who did; its regret is that of the steps it played.
+    """
+
+    problem: str
+    policy: str
+    regret: float
+    stderr: float
+    normalized: float
+    rank: float
+    milliseconds: float
+    kilobytes: float
+    trials: int
+    finished: int
+    failure: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """One contestant over all problems: means of its scores, and how many it was best at."""
+
+    policy: str
+    rank: float
+    normalized: float
+    won: int
+    finished: float
+    milliseconds: float
+    kilobytes: float
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """All scores, and the places, best first."""
+
+    problems: tuple[str, ...]
+    scores: tuple[Score, ...]
+    regrets: Mapping[tuple[str, str], Array]
+    """Average regret of each trial, (trials,), by problem and policy."""
+
+    @classmethod
+    def of(cls, problems: Sequence[str], played: Mapping[str, Sequence[Match]]) -> Standings:
+        """Judge matches, of which each contestant has trials x problems, problems in turn."""
+        scores, regrets = list[Score](), dict[tuple[str, str], Array]()
+        for i, id in enumerate(problems):
+            matches = {name: all_of[i :: len(problems)] for name, all_of in played.items()}
+            average = {name: _averages(some) for name, some in matches.items()}
+            ranks = rankdata([_judged(some, average[name]) for name, some in matches.items()])
+            for (name, some), rank in zip(matches.items(), ranks, strict=True):
+                regrets[id, name] = average[name]
+                scores.append(
+                    _score(id, name, some, average[name], average[YARDSTICK], float(rank))
+                )
+        return cls(tuple(problems), tuple(scores), regrets)
+
+    @property
+    def places(self) -> list[Place]:
+        """Everybody, by mean rank."""
+        by_name: dict[str, list[Score]] = {}
+        for score in self.scores:
+            by_name.setdefault(score.policy, []).append(score)
+        return sorted((_place(name, some) for name, some in by_name.items()), key=_by_rank)
+
+    def score(self, problem: str, policy: str) -> Score:
+        """One score."""
+        return next(s for s in self.scores if (s.problem, s.policy) == (problem, policy))
+
+
+def _by_rank(place: Place) -> float:
+    return place.rank
+
+
+def _averages(matches: Sequence[Match]) -> Array:
+    """Average regret of a step of each trial; NaN where none was played."""
+    return np.array([m.regret.mean() if len(m.regret) else np.nan for m in matches])
+
+
+def _judged(matches: Sequence[Match], averages: Array) -> float:
+    return float(averages.mean()) if all(not m.failure for m in matches) else np.inf
+
+
+def _score(
+    id: str, name: str, matches: Sequence[Match], averages: Array, random: Array, rank: float
+) -> Score:
+    failures = [m.failure for m in matches if m.failure]
+    trials = len(matches)
+    return Score(
+        problem=id,
+        policy=name,
+        regret=float(averages.mean()),
+        stderr=float(averages.std(ddof=1) / np.sqrt(trials)) if trials > 1 else np.nan,
+        normalized=float(averages.mean() / random.mean()),
+        rank=rank,
+        milliseconds=_mean_of([1e3 * m.seconds.mean() for m in matches if len(m.seconds)]),
+        kilobytes=_mean_of([1e-3 * m.memory for m in matches if not m.failure]),
+        trials=trials,
+        finished=trials - len(failures),
+        failure=failures[0] if failures else "",
+    )
+
+
+def _place(name: str, scores: Sequence[Score]) -> Place:
+    return Place(
+        policy=name,
+        rank=_mean_of([s.rank for s in scores]),
+        normalized=_mean_of([s.normalized for s in scores]),
+        won=sum(s.rank == 1.0 for s in scores),
+        finished=sum(s.finished for s in scores) / sum(s.trials for s in scores),
+        milliseconds=_mean_of([s.milliseconds for s in scores]),
+        kilobytes=_mean_of([s.kilobytes for s in scores]),
+    )
+
+
+def _mean_of(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else np.nan

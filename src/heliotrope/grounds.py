@@ -1,0 +1,68 @@
+"""Where an optimizer measures: a domain, or choices in contexts; points to places and back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.arrays import as_points
+from heliotrope.contexts import Contextual
+from heliotrope.domains import Box, Choices, Domain, Finite, Places, choices_of
+from heliotrope.errors import InputError
+from heliotrope.history import Suggestion
+
+
+class Ground:
+    """A domain as it was given, and the domain of the points that are measured."""
+
+    def __init__(self, given: Domain | Contextual) -> None:
+        if not isinstance(given, (Finite, Box, Contextual)):
+            raise InputError("a Finite domain, a Box or a Contextual one", repr(given))
+        self.given = given
+        self.contextual = given if isinstance(given, Contextual) else None
+        self.domain = given.joined if isinstance(given, Contextual) else given
+
+    def choices(self, context: ArrayLike | None) -> Choices | None:
+        """What may be chosen in a context; None where there are no contexts."""
+        if self.contextual is not None:
+            if context is None:
+                raise InputError("a context for a contextual problem", "none", "Say context=...")
+            return self.contextual.given(context)
+        if context is not None:
+            raise InputError(
+                "no context, the domain having none",
+                repr(context)[:60],
+                "Make the optimizer over Contextual(choices, context).",
+            )
+        return None
+
+    def places(self, X: ArrayLike | None, context: ArrayLike | None) -> Places:
+        """Places to believe something of: points X, or choices X in a context, or all there are."""
+        among = None if context is None else self.choices(context)
+        if X is None:
+            among = choices_of(self.domain) if among is None else among
+            if isinstance(among, Box):
+                raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
+            return among
+        if context is not None and self.contextual is not None:
+            X = self.contextual.points(X, context)
+        points = as_points(X, "X", self.domain.dimension)
+        known = self.domain.find(points) if isinstance(self.domain, Finite) else None
+        return points if known is None else known
+
+    def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
+        """Return the suggestion of a place, (1,) or (1, d)."""
+        x = np.array(self.domain.at(place)[0])
+        x.flags.writeable = False
+        context = None if self.contextual is None else self.contextual.context_of(x)
+        return Suggestion(key, t, x, self.index(place), context)
+
+    def index(self, place: Places) -> int | None:
+        """Return the index of a place in a Finite domain."""
+        return int(place[0]) if isinstance(self.domain, Finite) else None
+
+    def saved(self, place: Places) -> Places:
+        """Return a place as it was saved, having checked it."""
+        if isinstance(self.domain, Finite):
+            return self.domain.check(place)
+        return self.domain.places(place)

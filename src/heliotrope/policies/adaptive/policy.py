@@ -1,0 +1,222 @@
+"""A policy that is made anew, by a recipe, whenever the model of the values is re-estimated.
+
+Model and inner policy live in the unit cube. Results come in any unit: mean, variance, noise,
+kernel, length scale and drift are those that the latest results make likeliest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.codec import register
+from heliotrope.domains import Domain, Places
+from heliotrope.engines import State
+from heliotrope.engines.protocol import part
+from heliotrope.errors import InputError
+from heliotrope.estimation import (
+    Estimate,
+    Given,
+    Model,
+    Results,
+    estimate,
+    is_time_to_learn,
+    spread_out,
+    telling,
+)
+from heliotrope.policies.adaptive.unit import UnitCube, farthest
+from heliotrope.policies.protocol import Agent, Policy
+from heliotrope.streams import Draw
+
+_LATEST, _APART = 200, 200  # results kept: so many, and so many older ones that lie apart
+_TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """How a policy follows from what was learned."""
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        """The policy of a model with a drift in a unit of time, over a domain in the unit cube."""
+
+
+@register
+@dataclass(frozen=True)
+class Adaptive:
+    """Learn the model from the latest results, and choose as the recipe's policy for it does.
+
+    The first points are spread out over the domain.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> from heliotrope.policies.adaptive import Named
+    >>> opt = ht.Optimizer(ht.Box(-5, 5), Adaptive(Named("tv_gp_ucb")), seed=0)
+    >>> for _ in range(20):
+    ...     s = opt.ask()
+    ...     opt.tell(s, 1000.0 - float(s.x[0] - 2.0) ** 2)
+    >>> abs(opt.best().x[0] - 2.0) < 0.2
+    np.True_
+    """
+
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        if isinstance(self.recipe, type) or not isinstance(self.recipe, Recipe):
+            raise InputError("a recipe, such as Named('tv_gp_ucb')", repr(self.recipe))
+
+    def start(self, domain: Domain) -> AdaptiveAgent:
+        """Return a fresh agent over a domain."""
+        return AdaptiveAgent(self.recipe, domain)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluation:
+    """A place in the cube at a time, and its value, if that was told."""
+
+    t: float
+    place: Places
+    y: float = np.nan
+
+
+class AdaptiveAgent:
+    """An agent of the recipe's policy, and the latest results, of which the next is made."""
+
+    def __init__(self, recipe: Recipe, domain: Domain) -> None:
+        self._recipe, self._cube = recipe, UnitCube(domain)
+        self._domain = self._cube.domain
+        self._believed = Estimate(Model(), 0.01, 0.0)
+        self._inner = self._made(self._believed, [], {})
+        self._told = 0  # of all results, also those forgotten
+        self._latest: list[_Evaluation] = []  # in the order of their times
+        self._open: dict[int, _Evaluation] = {}
+
+    @property
+    def estimate(self) -> Estimate:
+        """What is believed of the values at present."""
+        return self._believed
+
+    def choose(self, t: float, draw: Draw) -> Places:
+        """Return a place apart from the others at first, then what the inner agent chooses."""
+        seen = self._told + len(self._open)
+        if seen < 2 * self._domain.dimension + 1:
+            return self._cube.leave(farthest(self._domain, self._points(), draw))
+        return self._cube.leave(self._inner.choose(t, draw))
+
+    def best(self, t: float, draw: Draw) -> Places:
+        """Return the place that the inner agent believes best."""
+        return self._cube.leave(self._inner.best(t, draw))
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        evaluation = _Evaluation(t, self._cube.enter(place))
+        self._inner.open(key, t, evaluation.place)
+        self._open[key] = evaluation
+
+    def tell(self, key: int, y: float) -> None:
+        """Take a value, and at certain counts learn the model anew."""
+        asked = self._open[key]
+        latest = sorted([*self._latest, _Evaluation(asked.t, asked.place, y)], key=attrgetter("t"))
+        still_open = {other: one for other, one in self._open.items() if other != key}
+        if is_time_to_learn(self._told + 1):
+            latest, believed = self._learned(latest)
+            inner = self._made(believed, latest, still_open)
+            self._believed, self._inner = believed, inner
+        else:
+            self._inner.tell(key, y)
+        self._latest, self._open, self._told = latest, still_open, self._told + 1
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._inner.cancel(key)
+        del self._open[key]
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Mean and variance of f_t by the inner agent."""
+        return self._inner.predict(t, self._cube.enter(places), count_open=count_open)
+
+    def state(self) -> State:
+        """Everything the agent knows, as arrays."""
+        believed = {
+            "model": self._believed.model.to_json(),
+            "rate": self._believed.rate,
+            "score": self._believed.score,
+        }
+        return {
+            "believed": np.frombuffer(json.dumps(believed).encode(), dtype=np.uint8),
+            "told": np.array(self._told),
+            **_columns("latest", self._latest),
+            "open/key": np.array(list(self._open), dtype=np.int64),
+            **_columns("open", self._open.values()),
+        } | {f"inner/{name}": array for name, array in self._inner.state().items()}
+
+    def restore(self, state: State) -> None:
+        """Become the agent whose :meth:`state` this was."""
+        believed = json.loads(state["believed"].tobytes())
+        self._believed = Estimate(
+            Model.from_json(believed["model"]), believed["rate"], believed["score"]
+        )
+        self._told = int(state["told"])
+        self._latest = _evaluations("latest", state)
+        keys = state["open/key"].tolist()
+        self._open = dict(zip(keys, _evaluations("open", state), strict=True))
+        self._inner = self._policy(self._believed).start(self._domain)
+        self._inner.restore(part(state, "inner/"))
+
+    def _learned(self, kept: list[_Evaluation]) -> tuple[list[_Evaluation], Estimate]:
+        """Fewer results, and the model that they make likeliest."""
+        points = self._domain.at(np.concatenate([one.place for one in kept]))
+        t, y = np.array([(one.t, one.y) for one in kept]).T
+        chosen = spread_out(t, points, _LATEST, _APART)
+        results = Results(t, points, y).at(chosen)
+        return [kept[i] for i in chosen], estimate(telling(results), Given())
+
+    def _policy(self, believed: Estimate) -> Policy:
+        return self._recipe.policy(believed.model, believed.epsilon, self._domain)
+
+    def _made(
+        self,
+        believed: Estimate,
+        latest: Iterable[_Evaluation],
+        waiting: Mapping[int, _Evaluation],
+    ) -> Agent:
+        """A new inner agent that has seen some results and open evaluations, in time's order."""
+        agent = self._policy(believed).start(self._domain)
+        events = [*((_TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
+        for key, one in sorted(events, key=lambda event: event[1].t):
+            agent.open(key, one.t, one.place)
+            if not np.isnan(one.y):
+                agent.tell(key, one.y)
+        return agent
+
+    def _points(self) -> Array:
+        """All points asked for that are still known, (n, d)."""
+        places = [one.place for one in (*self._latest, *self._open.values())]
+        if not places:
+            return np.empty((0, self._domain.dimension))
+        return self._domain.at(np.concatenate(places))
+
+
+def _columns(name: str, evaluations: Iterable[_Evaluation]) -> State:
+    """The evaluations' times and values, and their places, as arrays."""
+    listed = list(evaluations)
+    return {
+        f"{name}/t": np.array([one.t for one in listed]),
+        f"{name}/y": np.array([one.y for one in listed]),
+        f"{name}/place": np.array([one.place[0] for one in listed]),
+    }
+
+
+def _evaluations(name: str, state: State) -> list[_Evaluation]:
+    times, values = state[f"{name}/t"].tolist(), state[f"{name}/y"].tolist()
+    places = state[f"{name}/place"]
+    return [
+        _Evaluation(t, places[i : i + 1], y)
+        for i, (t, y) in enumerate(zip(times, values, strict=True))
+    ]

@@ -1,0 +1,158 @@
+"""How each named policy follows from a learned model, so that all get their parameters alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import log
+from typing import TypeAlias
+
+from heliotrope.choosing import ConstantBeta
+from heliotrope.codec import register
+from heliotrope.domains import Box, Domain, Finite
+from heliotrope.engines import Learn
+from heliotrope.errors import InputError
+from heliotrope.estimation import Model
+from heliotrope.policies.adaptive.policy import Adaptive
+from heliotrope.policies.elimination import pe_gp_ucb
+from heliotrope.policies.gp import (
+    cp_gp_ucb,
+    et_gp_ucb,
+    gp_ucb,
+    r_gp_ucb,
+    sw_gp_ucb,
+    tv_gp_ucb,
+    tv_ts,
+    ui_gp_ucb,
+    wdbo,
+    wgp_ucb,
+)
+from heliotrope.policies.protocol import Policy
+
+Build: TypeAlias = Callable[[Model, float], Policy]
+
+_BLOCK = 12.0  # the paper's constant for R-GP-UCB's N = 12 eps^(-1/4)
+_HAZARD = 0.01  # of a jump between two results
+_SLOWEST = 1e-5  # drift between two results, in what is computed from its inverse
+
+
+def _gp_ucb(model: Model, epsilon: float) -> Policy:
+    return gp_ucb(model.prior(epsilon))
+
+
+def _r_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return r_gp_ucb(model.prior(epsilon), _block(model, epsilon) * model.pace)
+
+
+def _tv_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return tv_gp_ucb(model.prior(epsilon))
+
+
+def _sw_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return sw_gp_ucb(model.prior(epsilon), _block(model, epsilon))
+
+
+def _wgp_ucb(model: Model, epsilon: float) -> Policy:
+    weight = 1.0 - 1.0 / _block(model, epsilon)
+    return wgp_ucb(model.prior(epsilon), weight ** (1.0 / model.pace))
+
+
+def _et_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return et_gp_ucb(model.prior(epsilon))
+
+
+def _cp_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return cp_gp_ucb(model.prior(epsilon), model.a_unit(_HAZARD))
+
+
+def _ui_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return ui_gp_ucb(model.prior(epsilon), epsilon)
+
+
+def _tv_ts(model: Model, epsilon: float) -> Policy:
+    return tv_ts(model.prior(epsilon))
+
+
+def _pe_gp_ucb(model: Model, epsilon: float) -> Policy:
+    return pe_gp_ucb(model.prior(epsilon), model.rates())
+
+
+def _wdbo(model: Model, epsilon: float) -> Policy:
+    return wdbo(model.prior(epsilon))
+
+
+def _block(model: Model, epsilon: float) -> int:
+    """How many results count: as many as R-GP-UCB's N."""
+    return int(_BLOCK * max(model.between_results(epsilon), _SLOWEST) ** -0.25) + 1
+
+
+_NAMED: Mapping[str, Build] = {
+    "gp_ucb": _gp_ucb,
+    "r_gp_ucb": _r_gp_ucb,
+    "tv_gp_ucb": _tv_gp_ucb,
+    "sw_gp_ucb": _sw_gp_ucb,
+    "wgp_ucb": _wgp_ucb,
+    "et_gp_ucb": _et_gp_ucb,
+    "cp_gp_ucb": _cp_gp_ucb,
+    "ui_gp_ucb": _ui_gp_ucb,
+    "tv_ts": _tv_ts,
+    "pe_gp_ucb": _pe_gp_ucb,
+    "wdbo": _wdbo,
+}
+NAMES = tuple(_NAMED)
+"""The policies that have a recipe."""
+
+
+@register
+@dataclass(frozen=True)
+class Named:
+    """The recipe of a named policy: its parameters follow from the model and the drift.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> Named("r_gp_ucb").policy(Model(), 0.01, ht.grid(5)).memory
+    Restart(every=38.0)
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise InputError(f"one of {', '.join(NAMES)}", repr(self.name)[:60])
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        """The policy of a model with a drift in a unit of time."""
+        return _NAMED[self.name](model, epsilon)
+
+
+@register
+@dataclass(frozen=True)
+class Mixing:
+    """TV-GP-UCB that mixes drift rates, with a constant beta as the drift calls for."""
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        """The policy of a model with a drift in a unit of time."""
+        # in a Box a mixture takes several times as long to climb, and is no better
+        learn = Learn(model.rates(), choose="best" if isinstance(domain, Box) else "mixture")
+        beta = ConstantBeta(beta_for(model.between_results(epsilon)))
+        return tv_gp_ucb(model.prior(epsilon), beta, learn=learn)
+
+
+def beta_for(rate: float) -> float:
+    """The beta for a drift between two results: about 3, more where memory reaches far back."""
+    return 0.8 * log(4.0 * max(10.0, 0.1 / max(rate, _SLOWEST)))
+
+
+def auto(domain: Domain) -> Adaptive:
+    """The policy to start with: no drift rate, no length scale and no noise need be known.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> opt = ht.Optimizer(domain := ht.grid(20, 20), ht.auto(domain), seed=0)
+    >>> opt.tell(opt.ask(), 3.5)
+    """
+    if not isinstance(domain, (Finite, Box)):
+        raise InputError("a Finite domain or a Box", repr(domain)[:60])
+    return Adaptive(Mixing())

@@ -1,0 +1,206 @@
+"""PE-GP-UCB (Ziomek, Adachi and Osborne 2024): optimism over several priors, until one errs.
+
+The prior of the highest confidence bound chooses, and answers for its choice: it is eliminated
+when the sum of its errors, over the steps at which it chose, is larger than noise and its own
+confidence intervals allow.
+
+Symbols
+-------
+U       priors not yet eliminated, of P at first        S_u   steps at which prior u chose
+eta_i   y_i - mu_u(x_i), the error of the prior that chose at step i
+xi_t    2 sigma^2 log(|P| pi^2 t^2 / (3 delta)), so that noise alone stays below sqrt(xi_t |S_u|)
+        at all steps and for all priors, with probability 1 - delta
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, pi, sqrt
+
+import numpy as np
+
+from heliotrope.arrays import Array, as_number
+from heliotrope.choosing import UCB, Beta, LogBeta, as_beta
+from heliotrope.codec import register
+from heliotrope.domains import Choices, Domain, Places, choices_of
+from heliotrope.engines import Engine, Learn, State, build
+from heliotrope.engines.ensemble import Ensemble
+from heliotrope.engines.mixture import Mixture
+from heliotrope.engines.protocol import part
+from heliotrope.errors import InputError
+from heliotrope.priors import Prior
+from heliotrope.streams import Draw
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class PriorElimination:
+    """GP-UCB by the most optimistic of several priors; those whose errors are too large go.
+
+    ``delta`` bounds the probability that noise alone eliminates a prior. The last one stays,
+    whatever its errors.
+    """
+
+    priors: Sequence[Prior]
+    beta: Beta
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "priors", tuple(self.priors))
+        if not self.priors or not all(isinstance(prior, Prior) for prior in self.priors):
+            raise InputError("at least one prior, and nothing else", repr(self.priors)[:60])
+        object.__setattr__(self, "beta", as_beta(self.beta))
+        object.__setattr__(self, "delta", as_number(self.delta, "delta"))
+        if not 0.0 < self.delta < 1.0:
+            raise InputError("delta between 0 and 1", f"{self.delta:g}")
+
+    def start(self, domain: Domain) -> EliminationAgent:
+        """Return a fresh agent over a domain."""
+        return EliminationAgent(self, domain)
+
+    def allowed(self, prior: Prior, step: int, chosen: int) -> float:
+        """How large the sum of so many noises may be at a step: sqrt(xi_t |S_u|)."""
+        xi = 2.0 * prior.noise * log(len(self.priors) * pi**2 * step**2 / (3.0 * self.delta))
+        return sqrt(xi * chosen)
+
+
+def pe_gp_ucb(
+    prior: Prior,
+    epsilons: Sequence[float],
+    beta: Beta | float = LogBeta(),
+    *,
+    delta: float = 0.1,
+) -> PriorElimination:
+    """PE-GP-UCB (Ziomek et al. 2024) over drift rates: TV-GP-UCB by the most optimistic of them.
+
+    Parameters
+    ----------
+    prior
+        Whose epsilon is unknown; its time must be Static or Forgetting.
+    epsilons
+        The candidates.
+    beta
+        Width of the confidence intervals, by which the candidates choose and are judged.
+    delta
+        Probability with which noise alone may eliminate one.
+
+    The theorem's beta is that of :class:`~heliotrope.choosing.TVBeta`, for a share of delta. A
+    smaller one tracks better, and eliminates sooner.
+    """
+    if not isinstance(prior, Prior):
+        raise InputError("a prior", repr(prior))
+    return PriorElimination(Learn(epsilons).hypotheses(prior), as_beta(beta), delta)
+
+
+@dataclass
+class _Account:
+    """What the choices of one prior have come to: |S_u|, sum of eta, sum of sqrt(beta) sigma."""
+
+    chosen: int = 0
+    errors: float = 0.0
+    widths: float = 0.0
+
+
+class EliminationAgent:
+    """PE-GP-UCB at work: an engine for each prior that is left, and the accounts of all."""
+
+    def __init__(self, policy: PriorElimination, domain: Domain) -> None:
+        self._policy, self._domain, self._ucb = policy, domain, UCB(policy.beta)
+        self._accounts = [_Account() for _ in policy.priors]
+        self._told = 0
+        self._open: dict[int, tuple[int, float, float]] = {}  # key: prior, mean, width
+        self._take(list(range(len(policy.priors))))
+
+    @property
+    def left(self) -> list[Prior]:
+        """The priors that are not eliminated."""
+        return [self._policy.priors[u] for u in self._left]
+
+    def choose(self, t: float, draw: Draw) -> Places:
+        """Return the place of the highest bound of any prior at time t."""
+        return self.choose_among(choices_of(self._domain), t, draw)
+
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same, where not all of the domain may be chosen."""
+        engines = self._ensemble.engines
+        places = [self._ucb.choose(engine, choices, t, draw) for engine in engines]
+        bounds = [self._bound(e, t, place) for e, place in zip(engines, places, strict=True)]
+        return places[int(np.argmax(bounds))]
+
+    def best(self, t: float, draw: Draw) -> Places:
+        """Return the place of the highest mean over the priors that are left."""
+        return self.best_among(choices_of(self._domain), t, draw)
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same, where not all of the domain may be chosen."""
+        return UCB(0.0).choose(self._mixture(), choices, t, draw)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation; the prior that is most optimistic there answers for it."""
+        engines = self._ensemble.engines
+        first = int(np.argmax([self._bound(engine, t, place) for engine in engines]))
+        mean, variance = engines[first].predict(t, place, count_open=False)
+        width = float(self._ucb.value(t, mean, np.sqrt(variance))[0] - mean[0])
+        self._ensemble.take(lambda engine: engine.open(key, t, place))
+        self._open[key] = self._left[first], float(mean[0]), width
+
+    def tell(self, key: int, y: float) -> None:
+        """Take a value, and judge the prior that chose by the sum of its errors."""
+        self._ensemble.take(lambda engine: engine.tell(key, y))
+        u, mean, width = self._open.pop(key)
+        account = self._accounts[u]
+        self._told += 1
+        account.chosen += 1
+        account.errors += y - mean
+        account.widths += width
+        allowed = self._policy.allowed(self._policy.priors[u], self._told, account.chosen)
+        if abs(account.errors) > allowed + account.widths:
+            self._eliminate(u)
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._ensemble.take(lambda engine: engine.cancel(key))
+        del self._open[key]
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Mean and variance of f_t by all priors that are left, each as likely as any other."""
+        return self._mixture().predict(t, places, count_open=count_open)
+
+    def state(self) -> State:
+        """Everything the agent knows, as arrays."""
+        accounts = [(a.chosen, a.errors, a.widths) for a in self._accounts]
+        return {
+            "told": np.array(self._told),
+            "left": np.array(self._left, dtype=np.int64),
+            "accounts": np.array(accounts, dtype=float),
+            "keys": np.array(list(self._open), dtype=np.int64),
+            "open": np.array(list(self._open.values()), dtype=float).reshape(-1, 3),
+        } | {f"engines/{name}": array for name, array in self._ensemble.state().items()}
+
+    def restore(self, state: State) -> None:
+        """Become the agent whose :meth:`state` this was."""
+        self._told = int(state["told"])
+        self._take(state["left"].tolist())
+        self._accounts = [_Account(int(n), e, w) for n, e, w in state["accounts"].tolist()]
+        rows = zip(state["keys"].tolist(), state["open"].tolist(), strict=True)
+        self._open = {key: (int(u), mean, width) for key, (u, mean, width) in rows}
+        self._ensemble.restore(part(state, "engines/"))
+
+    def _take(self, left: list[int]) -> None:
+        self._left = left
+        self._ensemble = Ensemble([build(prior, self._domain) for prior in self.left])
+
+    def _eliminate(self, u: int) -> None:
+        if u in self._left and len(self._left) > 1:
+            kept = [i for i, v in enumerate(self._left) if v != u]
+            self._ensemble.keep(kept)
+            self._left = [self._left[i] for i in kept]
+
+    def _bound(self, engine: Engine, t: float, place: Places) -> float:
+        mean, variance = engine.predict(t, place)
+        return float(self._ucb.value(t, mean, np.sqrt(variance))[0])
+
+    def _mixture(self) -> Mixture:
+        share = 1.0 / len(self._left)
+        return Mixture(np.full(len(self._left), share), self._ensemble.engines)

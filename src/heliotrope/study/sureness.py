@@ -1,0 +1,56 @@
+"""How sure the best is, by joint draws of the values at it and at its rivals.
+
+Symbols
+-------
+f (s, q)  draws of the values at q places, the first of which is the best
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats.qmc import Sobol
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Box, Finite
+from heliotrope.optimizer import Optimizer
+from heliotrope.policies import Best
+from heliotrope.spaces import Options
+from heliotrope.study.setups import Setup
+
+_DRAWS = 1000
+_RIVALS = 100  # of a Finite domain: those that may be highest
+_SCATTERED, _LATEST = 128, 32  # of a Box: places all over it, and some that were measured
+_SHARE = 0.1  # of the values' deviation: what may be missed in a space
+_FEW = 5  # results, below which the values' deviation is but guessed
+
+
+def sureness(setup: Setup, optimizer: Optimizer, best: Best, variance: float) -> dict[str, Any]:
+    """The ``probability`` that nothing is better than the best by more than a ``margin``.
+
+    The margin is 0 among options; in a space, where neighbours are nearly as good, it is a tenth
+    of the values' deviation. With few results nobody knows how far values vary, and so how sure
+    anything is: then both are None.
+    """
+    if len(optimizer.history) < _FEW and setup.given.variance is None:
+        return {"probability": None, "margin": None}
+    margin = 0.0 if isinstance(setup.space, Options) else _SHARE * float(np.sqrt(variance))
+    places = np.vstack([best.x, _rivals(optimizer, best.t)])
+    f = optimizer.sample(best.t, places, size=_DRAWS)
+    is_beaten = f.max(axis=1) - f[:, 0] > margin
+    return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
+
+
+def _rivals(optimizer: Optimizer, t: float) -> Array:
+    domain = optimizer.domain
+    if isinstance(domain, Finite):
+        belief = optimizer.belief(t, count_open=False)
+        highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
+        return domain.points[highest]
+    return np.vstack([_scattered(domain), optimizer.history.x[-_LATEST:]])
+
+
+def _scattered(box: Box) -> Array:
+    unit = Sobol(box.dimension, rng=0).random(_SCATTERED)
+    return box.snap(box.scaled(unit))

@@ -1,0 +1,82 @@
+"""Holding a policy against the laws, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from heliotrope.domains import Box, Domain, Finite, grid
+from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.policies import Policy
+from heliotrope.testing.laws import LAWS
+from heliotrope.testing.subject import Subject
+
+_EVERYWHERE: list[Domain] = [grid(4, 4), Box([0.0, 0.0], [1.0, 1.0])]
+
+
+class BrokenLaw(AssertionError):  # noqa: N818 - it is what it says, and an AssertionError
+    """A policy does what no policy may: ``law`` is its name, ``how`` what was seen."""
+
+    def __init__(self, law: str, how: str) -> None:
+        self.law, self.how = law, how
+        super().__init__(law, how)
+
+    def __str__(self) -> str:
+        return f"{self.law}: {self.how}"
+
+
+def check_policy(
+    policy: Policy, domain: Domain | None = None, *, laws: Iterable[str] = tuple(LAWS)
+) -> None:
+    """Raise :class:`BrokenLaw` if a policy breaks one of the laws; takes seconds.
+
+    Parameters
+    ----------
+    policy
+        What to check. One whose state grows with every result says so: ``grows = True``.
+    domain
+        Where; by default a small grid and a square, or the one of them that the policy takes.
+    laws
+        Names of the laws to check; by default all of ``LAWS``.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> check_policy(ht.uniform())
+    """
+    if isinstance(policy, type) or not isinstance(policy, Policy):
+        raise InputError("a policy, with a method start(domain)", repr(policy))
+    names = tuple(laws)
+    unknown = set(names) - set(LAWS)
+    if unknown:
+        raise InputError(f"laws among {', '.join(LAWS)}", ", ".join(sorted(unknown)))
+    for where in _suitable(policy, _EVERYWHERE if domain is None else [domain]):
+        for name in names:
+            _check(name, Subject(policy, where))
+
+
+def _check(name: str, subject: Subject) -> None:
+    try:
+        LAWS[name](subject)
+    except AssertionError as broken:
+        raise BrokenLaw(name, f"{broken} {subject.where}") from broken
+    except Exception as error:  # a policy is the user's code and may fail in any way
+        how = f"{type(error).__name__}: {error} {subject.where}"
+        raise BrokenLaw(name, how) from error
+
+
+def _suitable(policy: Policy, domains: Sequence[Domain]) -> list[Domain]:
+    """Which of the domains the policy takes; its refusal, if none."""
+    suitable: list[Domain] = []
+    refusals: list[HeliotropeError] = []
+    for domain in domains:
+        if not isinstance(domain, (Finite, Box)):
+            raise InputError("a Finite domain or a Box", repr(domain)[:60])
+        try:
+            policy.start(domain)
+        except HeliotropeError as refusal:
+            refusals.append(refusal)
+        else:
+            suitable.append(domain)
+    if not suitable:
+        raise refusals[0]
+    return suitable

@@ -1,0 +1,276 @@
+"""The laws of policies, each a function that raises an AssertionError where it is broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from heliotrope import codec
+from heliotrope.arrays import LARGEST, Array
+from heliotrope.domains import Finite, among
+from heliotrope.engines import State
+from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
+from heliotrope.optimizer import Optimizer
+from heliotrope.policies import Agent, Selective
+from heliotrope.streams import Stream
+from heliotrope.testing.subject import Subject, asked, belief, difference, feed, peaks, size, value
+
+_STEPS = 12
+_RESULTS = (150, 300, 600, 1200, 2400)  # between two of which the state must stop growing
+_ROUNDING = 1e-6
+
+
+def written(subject: Subject) -> None:
+    """The policy survives a file: it is a registered dataclass of what a file can hold."""
+    arrays: codec.Arrays = {}
+    tree = json.loads(json.dumps(codec.encode(subject.policy, arrays)))
+    read = codec.decode(tree, arrays)
+    again = json.loads(json.dumps(codec.encode(read, {})))
+    assert again == tree, "it was read with other values than it was written with"
+
+
+def in_domain(subject: Subject) -> None:
+    """What is chosen is one place of the domain."""
+    agent, stream, rng = subject.agent(), Stream(3), np.random.default_rng(3)
+    shape = (1,) if isinstance(subject.domain, Finite) else (1, subject.domain.dimension)
+    for key in range(_STEPS):
+        t = key + 1.0
+        place = agent.choose(t, stream.at(key))
+        found = getattr(place, "shape", type(place).__name__)
+        assert found == shape, f"choose returned {found} where places have the shape {shape}"
+        agent.open(key, t, place)
+        agent.tell(key, value(subject.domain.at(place)[0], t, rng))
+    subject.game(subject.optimizer(), _STEPS)
+
+
+def selects(subject: Subject) -> None:
+    """An agent that chooses among a part of its domain stays there."""
+    agent, part, stream = subject.agent(), subject.some(), Stream(3)
+    if not isinstance(agent, Selective):
+        return
+    t = 1.0
+    for steps in (0, 1, _STEPS):
+        t = feed(agent, subject, steps, start=t) + 1.0
+        place = agent.choose_among(part, t, stream.at(steps))
+        assert among(part, place), f"{place.tolist()} was chosen, which was not to be"
+        with suppress(NoBeliefError):
+            best = agent.best_among(part, t, stream.at(steps))
+            assert among(part, best), f"{best.tolist()} was best, which was not to be"
+
+
+def pure(subject: Subject) -> None:
+    """Asking is a question: the same answer each time, and nothing changes."""
+    optimizer = subject.game(subject.optimizer(), _STEPS)
+    before, t = _agent_state(optimizer), optimizer.latest + 1.0
+    first = asked(optimizer.propose(t))
+    seen = belief(optimizer)
+    optimizer.propose(t + 7.5)
+    assert asked(optimizer.propose(t)) == first, "asked twice, it suggested two different points"
+    again = belief(optimizer)
+    assert seen is None or np.array_equal(seen, np.asarray(again)), "belief changed by being read"
+    changed = difference(before, _agent_state(optimizer))
+    assert not changed, f"choose, predict or best changed the state: {changed}"
+
+
+def seeded(subject: Subject) -> None:
+    """Everything follows from the seed and from what was asked and told."""
+    one, other = (subject.game(subject.optimizer(), _STEPS) for _ in range(2))
+    _assert_alike(one, other, "two optimizers of one seed")
+
+
+def saved(subject: Subject) -> None:
+    """What was saved and loaded goes on as what was not."""
+    for steps in (0, 1, _STEPS):
+        kept = subject.game(subject.optimizer(), steps)
+        loaded = Optimizer.loads(kept.dumps())
+        _assert_alike(kept, loaded, f"the loaded one of {steps} steps, at once,")
+        for optimizer in (kept, loaded):
+            subject.game(optimizer, 4, seed=1)
+        _assert_alike(kept, loaded, f"the loaded one of {steps} steps, four steps later,")
+
+
+def apart(subject: Subject) -> None:
+    """Agents share nothing: one made from another's state leaves that other alone."""
+    agent, twin = subject.agent(), subject.agent()
+    t = feed(agent, subject, _STEPS)
+    agent.open(_STEPS, t, subject.place(np.random.default_rng(1)))
+    before = _copied(agent.state())
+    twin.restore(agent.state())
+    twin.tell(_STEPS, 1.0)
+    feed(twin, subject, _STEPS, seed=1, start=t + 1.0)
+    changed = difference(before, agent.state())
+    assert not changed, f"the restored agent's results changed the first one's {changed}"
+
+
+def replayed(subject: Subject) -> None:
+    """A log of what was asked, told and cancelled gives the optimizer that wrote it."""
+    played, replay = subject.game(subject.optimizer(), 2 * _STEPS), subject.optimizer()
+    for event in subject.log:
+        event(replay)
+    _assert_alike(played, replay, "the replay of the log")
+
+
+def late(subject: Subject) -> None:
+    """Results come late and in any order; keys are only names."""
+    optimizer, rng = subject.optimizer(), np.random.default_rng(4)
+    waiting = [subject.ask(optimizer) for _ in range(8)]
+    for i in rng.permutation(8):
+        subject.tell(optimizer, waiting[i].id, value(waiting[i].x, waiting[i].t, rng))
+        subject.ask(optimizer)
+    _assert_finite(optimizer)
+    one, other = subject.agent(), subject.agent()
+    for agent, first in ((one, 0), (other, 100)):
+        rng = np.random.default_rng(6)
+        for key in range(5):
+            agent.open(first + key, key + 1.0, subject.place(rng))
+        for key in (3, 0, 4, 1):
+            agent.tell(first + key, float(key))
+    assert _chosen(one, 6.0) == _chosen(other, 6.0), "other keys led to other choices"
+
+
+def duplicate(subject: Subject) -> None:
+    """A second result for one suggestion is refused; equal ones measured elsewhere are taken."""
+    optimizer = subject.game(subject.optimizer(), _STEPS)
+    suggestion = subject.ask(optimizer)
+    optimizer.tell(suggestion, 0.5)
+    before = _agent_state(optimizer)
+    try:
+        optimizer.tell(suggestion, 0.7)
+        raise AssertionError("a second result was taken")
+    except ClosedSuggestionError:
+        pass
+    changed = difference(before, _agent_state(optimizer))
+    assert not changed, f"a refused result changed the state: {changed}"
+    for t in (optimizer.latest, 0.5):  # at the end, and where all that followed is gone through
+        optimizer.tell_many([t] * 4, [suggestion.x] * 4, [0.5] * 4)
+        subject.ask(optimizer)
+    _assert_finite(optimizer)
+
+
+def cancelled(subject: Subject) -> None:
+    """A cancelled evaluation leaves nothing behind."""
+    agent, twin, place = subject.agent(), subject.agent(), subject.place(np.random.default_rng(2))
+    for one in (agent, twin):
+        t = feed(one, subject, _STEPS)
+    agent.open(_STEPS, t, place)
+    agent.cancel(_STEPS)
+    _assert_same_mind(agent, twin, subject, t + 1.0)
+    sizes = []
+    for key in range(_STEPS, 3 * _STEPS):
+        agent.open(key, t, place)
+        agent.cancel(key)
+        sizes.append(size(agent))
+    assert sizes[-1] <= sizes[_STEPS], "every cancelled evaluation makes the state larger"
+
+
+def constant(subject: Subject) -> None:
+    """Values that are all equal are values."""
+    for y in (0.0, -3.0):
+        optimizer = subject.optimizer()
+        for _ in range(_STEPS):
+            subject.tell(optimizer, subject.ask(optimizer).id, y)
+        _assert_finite(optimizer)
+
+
+def repeated(subject: Subject) -> None:
+    """One point may be measured again and again, at one time or at far ones."""
+    optimizer, rng = subject.optimizer(), np.random.default_rng(7)
+    place = subject.place(rng)
+    x = subject.domain.at(place)[0]
+    for t in np.repeat([1.0, 1.0 + 1e-9, 2.5, 1e6], 6).tolist():
+        optimizer.tell(optimizer.begin(x, t), value(x, 0.0, rng))
+    subject.ask(optimizer)
+    _assert_finite(optimizer)
+
+
+def extreme(subject: Subject) -> None:
+    """Huge and tiny values are taken, or refused with an error of this package, unchanged."""
+    optimizer = subject.game(subject.optimizer(), 3)
+    for y in (LARGEST, -LARGEST, 1e-300, -5e-324, 1.0):
+        suggestion, before = subject.ask(optimizer), None
+        try:
+            before = _agent_state(optimizer)
+            optimizer.tell(suggestion, y)
+        except HeliotropeError:
+            changed = difference(before or {}, _agent_state(optimizer))
+            assert not changed, f"refusing the value {y:g} changed the state: {changed}"
+        _assert_finite(optimizer)
+
+
+def bounded(subject: Subject) -> None:
+    """The state stops growing, unless the policy says that it grows."""
+    if getattr(subject.policy, "grows", False):
+        return
+    sizes: list[int] = []
+    for results, largest in peaks(subject, _RESULTS):
+        if sizes and largest - sizes[-1] < results / 2:  # less than a byte for each new result
+            return
+        sizes.append(largest)
+    counts = ", ".join(map(str, _RESULTS))
+    raise AssertionError(
+        f"after {counts} results the state took {sizes} bytes (a policy whose state is meant to "
+        "grow says so: grows = True)"
+    )
+
+
+LAWS: dict[str, Callable[[Subject], None]] = {
+    "can be written": written,
+    "stays in the domain": in_domain,
+    "stays in a part of it": selects,
+    "asking is pure": pure,
+    "follows the seed": seeded,
+    "save and load": saved,
+    "agents are apart": apart,
+    "replay": replayed,
+    "late results": late,
+    "duplicate results": duplicate,
+    "cancelled asks": cancelled,
+    "constant values": constant,
+    "repeated points": repeated,
+    "extreme values": extreme,
+    "bounded memory": bounded,
+}
+"""Every law by its name."""
+
+
+def _agent_state(optimizer: Optimizer) -> State:
+    _, arrays = optimizer.parts()
+    return _copied({name: array for name, array in arrays.items() if name.startswith("agent/")})
+
+
+def _copied(state: State) -> State:
+    return {name: np.array(array) for name, array in state.items()}
+
+
+def _chosen(agent: Agent, t: float) -> list[Array]:
+    stream = Stream(9)
+    return [agent.choose(t, stream.at(i)).tolist() for i in range(4)]
+
+
+def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:
+    assert asked(one.propose()) == asked(other.propose()), f"{who} suggested another point"
+    differs = difference(_agent_state(one), _agent_state(other))
+    assert not differs, f"{who} differed in the state: {differs}"
+
+
+def _assert_same_mind(one: Agent, other: Agent, subject: Subject, t: float) -> None:
+    """Two agents predict alike; where they predict nothing, they choose alike."""
+    rng = np.random.default_rng(8)
+    places = np.concatenate([subject.place(rng) for _ in range(8)])
+    try:
+        first, second = (np.array(a.predict(t, places, count_open=True)) for a in (one, other))
+    except NoBeliefError:
+        assert _chosen(one, t) == _chosen(other, t), "it chooses otherwise than if never asked"
+        return
+    scale = 1.0 + np.abs(second).max()
+    assert np.allclose(first, second, rtol=0.0, atol=_ROUNDING * scale), (
+        "it believes otherwise than if never asked"
+    )
+
+
+def _assert_finite(optimizer: Optimizer) -> None:
+    seen = belief(optimizer)
+    assert seen is None or np.all(np.isfinite(seen)), "the belief is not finite"
