@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
+NAMES = ("exactness", "speed", "flatness", "tracking", "changes", "learning", "auto")
 
 
 def main(names: list[str]) -> int:

@@ -9,12 +9,11 @@ from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
-from heliotrope.environments import Environment, GPDrift, play
-from heliotrope.environments.suite.drawn import Jumps
-from heliotrope.policies import Policy
+from benchmarks.tracking import TRIALS, average_regrets
+from heliotrope.environments import GPDrift
+from heliotrope.environments.suite import Jumps
 
-TRIALS, HORIZON, EVERY = 30, 300, 75.0
+EVERY = 75.0  # steps between jumps, on average
 DOMAIN, BETA = ht.grid(25, 20), ht.LogBeta(0.8, 4.0)
 
 
@@ -28,7 +27,7 @@ def findings() -> Iterator[Finding]:
 def _where_it_jumps(epsilon: float) -> Iterator[Finding]:
     """Between jumps, TV-GP-UCB knows the drift; or it learns one that makes up for jumps too."""
     prior = _prior(epsilon)
-    regrets = _average_regrets(
+    regrets = average_regrets(
         Jumps(DOMAIN, prior, EVERY),
         {
             "change points": ht.cp_gp_ucb(prior, beta=BETA),
@@ -51,7 +50,7 @@ def _where_it_jumps(epsilon: float) -> Iterator[Finding]:
 
 def _where_it_drifts(epsilon: float) -> Finding:
     prior = _prior(epsilon)
-    regrets = _average_regrets(
+    regrets = average_regrets(
         GPDrift(DOMAIN, prior),
         {"own": ht.cp_gp_ucb(prior, beta=BETA), "plain": ht.tv_gp_ucb(prior, BETA)},
     )
@@ -68,14 +67,3 @@ def _where_it_drifts(epsilon: float) -> Finding:
 
 def _prior(epsilon: float) -> ht.Prior:
     return ht.Prior(RBF(0.2), ht.Forgetting(epsilon), noise=0.01)
-
-
-def _average_regrets(world: Environment, policies: dict[str, Policy]) -> dict[str, Array]:
-    """R_T / T of each policy in each trial; a trial's policies face the same world."""
-    regrets: dict[str, list[float]] = {name: [] for name in policies}
-    for trial in range(TRIALS):
-        episode = world.episode(HORIZON, seed=trial)
-        for name, policy in policies.items():
-            steps = play(policy, episode, seed=trial)
-            regrets[name].append(float(np.mean([step.regret for step in steps])))
-    return {name: np.array(values) for name, values in regrets.items()}

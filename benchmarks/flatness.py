@@ -1,4 +1,4 @@
-"""A step's cost and the memory after 20,000 steps, against those after 1,000."""
+"""A step's cost and the memory after many steps, against those after few."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain
+from heliotrope.policies import Policy
 
 EARLY, LATE = (1_000, 2_000), (19_000, 20_000)
 BOX_SAMPLE = 300  # steps timed in each stretch of a Box
+FULL, LAST = (3_000, 4_000), (9_000, 10_000)  # memories have by then forgotten what they will
 
 
 def findings() -> Iterator[Finding]:
@@ -24,6 +26,7 @@ def findings() -> Iterator[Finding]:
     yield _box("2-D Box, SE", ht.Box([0] * 2, [1] * 2), ht.Prior(RBF(0.2), ht.Forgetting(0.01)))
     rough = ht.Prior(Matern(0.5, nu=2.5), ht.Forgetting(0.01))
     yield _box("6-D Box, Matern 5/2", ht.Box([0] * 6, [1] * 6), rough)
+    yield from _memories()
 
 
 def _finite() -> Iterator[Finding]:
@@ -47,6 +50,28 @@ def _finite() -> Iterator[Finding]:
         f"{grown:.1f} MB",
         grown < 20,
     )
+
+
+def _memories() -> Iterator[Finding]:
+    """Every memory over 500 points."""
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01)
+    policies: dict[str, Policy] = {
+        "SW-GP-UCB, window 100": ht.sw_gp_ucb(prior, window=100),
+        "WGP-UCB, weight 0.98": ht.wgp_ucb(prior, weight=0.98),
+        "ET-GP-UCB": ht.et_gp_ucb(prior),
+        "change points": ht.cp_gp_ucb(prior),
+        "W-DBO's memory": ht.wdbo(prior),
+    }
+    for name, policy in policies.items():
+        optimizer = ht.Optimizer(ht.grid(25, 20), policy, seed=0)
+        rng = np.random.default_rng(0)
+        seconds = np.array([_timed_step(optimizer, rng) for _ in range(LAST[1])])
+        early, late = float(seconds[slice(*FULL)].mean()), float(seconds[slice(*LAST)].mean())
+        yield Finding(
+            f"{name}, 500 points: a step after 9,000 at most 1.5 times one after 3,000",
+            f"{1e3 * late:.2f} ms against {1e3 * early:.2f} ms: {late / early:.2f} times",
+            late / early <= 1.5,
+        )
 
 
 def _box(name: str, box: Domain, prior: ht.Prior) -> Finding:

@@ -80,7 +80,7 @@ def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
     for value in wrong:
         mistaken = ht.Prior(RBF(0.2), ht.Forgetting(value), noise=0.01)
         policies[f"fixed {value:g}"] = ht.tv_gp_ucb(mistaken)
-    regrets = average_regrets(prior, policies)
+    regrets = average_regrets(GPDrift(ht.grid(50, 50), prior), policies)
     ratio = float(regrets["learned"].mean() / regrets["known"].mean())
     yield Finding(
         f"epsilon {epsilon} unknown: regret within {limit - 1:.0%} of knowing it",

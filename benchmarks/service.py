@@ -31,7 +31,7 @@ SETUP = Setup.from_json({"options": [f"option {i}" for i in range(50)]})
 CLIENTS, PAIRS, WARM = 16, 80, 25  # WARM pairs a client come before those that are measured
 CROWD, CROWD_PAIRS, CROWD_WARM = 100, 10, 3
 WORKERS = (1, 2)
-MANY, COLD, TOLD = 10_000, 1_500, 100  # studies at rest, how many are asked, results of each
+MANY, COLD, TOLD = 10_000, 600, 100  # studies at rest, how many are asked, results of each
 TOGETHER = 100  # of them written at a time
 SYNCS = 200
 
@@ -112,7 +112,7 @@ def _is_whole(store: Store, name: str, told: Sequence[Sequence[tuple[str, str, f
     asked = [event.body["id"] for event in log if event.body["kind"] == "asked"]
     logged = [(name, e.body["id"], e.body["value"]) for e in log if e.body["kind"] == "told"]
     numbers = [int(id.rpartition("-")[2]) for id in asked]
-    clients = [[tuple(entry) for entry in one if entry[0] == name] for one in told]
+    clients = [[(name, id, value) for study, id, value in one if study == name] for one in told]
     places = {entry: place for place, entry in enumerate(logged)}
     return (
         [event.seq for event in log] == list(range(1, len(log) + 1))
@@ -188,4 +188,4 @@ def _cpu(service: Command) -> float:
     """CPU seconds of all its processes so far."""
     parent = psutil.Process(service.process.pid)
     times = [one.cpu_times() for one in (parent, *parent.children(recursive=True))]
-    return sum(one.user + one.system for one in times)
+    return float(sum(one.user + one.system for one in times))

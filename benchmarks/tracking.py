@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.arrays import Array
-from heliotrope.environments import GPDrift, play
+from heliotrope.environments import Environment, GPDrift, play
 from heliotrope.policies import Policy
 
 TRIALS, HORIZON = 40, 300
@@ -23,7 +23,7 @@ def findings() -> Iterator[Finding]:
         "R-GP-UCB": ht.r_gp_ucb(prior, every=38, beta=beta),
         "TV-GP-UCB": ht.tv_gp_ucb(prior, beta),
     }
-    regrets = average_regrets(prior, policies)
+    regrets = average_regrets(GPDrift(ht.grid(50, 50), prior), policies)
     for rival in ("GP-UCB", "R-GP-UCB"):
         difference = regrets[rival] - regrets["TV-GP-UCB"]
         error = difference.std(ddof=1) / np.sqrt(TRIALS)
@@ -35,9 +35,8 @@ def findings() -> Iterator[Finding]:
         )
 
 
-def average_regrets(prior: ht.Prior, policies: dict[str, Policy]) -> dict[str, Array]:
+def average_regrets(world: Environment, policies: dict[str, Policy]) -> dict[str, Array]:
     """R_T / T of each policy in each trial; a trial's policies face the same world."""
-    world = GPDrift(ht.grid(50, 50), prior)
     regrets: dict[str, list[float]] = {name: [] for name in policies}
     for trial in range(TRIALS):
         episode = world.episode(HORIZON, seed=trial)

@@ -27,6 +27,7 @@ from heliotrope.experiments.league import ENTRANTS, League, Match, Standings, en
 from heliotrope.experiments.league.entrants import arms
 from heliotrope.experiments.league.matches import play
 from heliotrope.experiments.league.ranged import RANGED, Ranged
+from heliotrope.experiments.league.report import verdict
 from heliotrope.experiments.league.season import Fixtures
 from heliotrope.policies.adaptive import NAMES
 
@@ -184,6 +185,19 @@ def test_ranks_and_shares_follow_from_the_matches() -> None:
     good, _, failing, _ = standings.places
     assert (good.rank, good.won, good.finished) == (1.75, 1, 1.0)
     assert (failing.rank, failing.won, failing.finished) == (2.5, 1, 0.75)
+
+
+def test_the_verdict_says_where_the_leader_is_behind() -> None:
+    played = {
+        "leader": [match(r) for r in (1.0, 1.0, 4.0, 1.1, 1.0, 4.1, 0.9, 1.2, 4.0)],
+        "rival": [match(r) for r in (2.0, 2.0, 3.0, 2.1, 2.0, 3.1, 1.9, 2.2, 2.9)],
+        "uniform": [match(9.0)] * 9,
+    }
+    said = verdict(Standings.of(("a", "b", "c"), played))
+    assert said == [
+        "leader leads with mean rank 1.33, before rival with 1.67.",
+        "On c rival is better than leader: 3 against 4.03 (+1.03, 31.0 s.e.).",
+    ]
 
 
 def test_a_failure_is_in_the_report(tmp_path: Path) -> None:

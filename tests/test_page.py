@@ -139,6 +139,7 @@ def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) ->
     page.get_by_role("button", name="Tell").click()
     expect(page.locator("#about")).to_contain_text("1 result of 1 ask")
     expect(page.locator("#best")).to_contain_text("temperature")
+    expect(page.locator("#best")).to_contain_text("that nothing is better by more than 0.1.")
     assert drawn(page, "rewards", 3, "y") == [1.25]
 
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -268,6 +269,19 @@ def test_options_are_ranked_and_markup_in_their_names_stays_text(open_page: Open
     assert page.evaluate("window.pwned") is None
 
 
+def test_the_best_says_how_sure_it_is_once_there_is_enough_to_say(
+    open_page: Open, api: Api
+) -> None:
+    page = open_page(api.study("unsure", {"options": ["p", "q", "r"], "policy": {}}))
+    best = page.locator("#best")
+    for number in range(6):
+        api.step("unsure", 1e6 + 0.1 * number)
+        if number == 1:
+            expect(best).to_contain_text("Too few results yet to say how sure this is.")
+    expect(best).to_contain_text(re.compile(r"Sure to (over |under )?\d+\s% that no other option"))
+    expect(best).to_contain_text(re.compile(r"believed value100000\d\.\d"))
+
+
 # ---- replaying
 
 
@@ -323,7 +337,7 @@ def test_results_and_pictures_are_downloaded(open_page: Open, api: Api) -> None:
             page.get_by_role("button", name=button).first.click()
         return Path(download.value.path()).read_bytes()
 
-    assert saved("Export CSV").decode().splitlines()[0].startswith("id,t,a,value")
+    assert saved("Export CSV").decode().splitlines()[0].startswith("id,t,params.a,value")
     assert len(json.loads(saved("Export JSON"))["results"]) == 3
     assert saved("Save this picture as PNG").startswith(b"\x89PNG")
     assert saved("Save this picture as SVG").startswith(b"<svg")

@@ -884,8 +884,8 @@ def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() 
     x = np.vstack([rng.random((20, 1)), np.full((400, 1), 0.5), rng.random((150, 1))])
     results = Results(np.arange(570.0), x, np.zeros(570))
     chosen = telling(results)
-    assert len(chosen.y) == 200
-    assert chosen.t[100:].tolist() == list(range(470, 570))
+    assert len(chosen.y) == 250
+    assert chosen.t[100:].tolist() == list(range(420, 570))
     assert np.all(np.diff(chosen.t) > 0.0)
     assert np.sum(chosen.t < 20.0) >= 15  # nearly all of those, and few of the equal ones
     assert np.sum(chosen.x[:100] == 0.5) < 50

@@ -219,6 +219,12 @@ def test_a_report_says_what_was_seen_and_where() -> None:
         check_policy(Faulty("leaves the domain"))
 
 
+def test_a_domain_is_refused_with_an_error_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Faulty, "start", lambda _, domain: FaultyAgent("", len(domain)))
+    with pytest.raises(BrokenLaw, match=r"TypeError: object of type 'Box' .*\(over a Box\)"):
+        check_policy(Faulty())
+
+
 # What is no policy, no law, no domain
 
 

@@ -16,7 +16,7 @@ from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
 from heliotrope.experiments.league import ENTRANTS, Command, League, Standings
-from heliotrope.experiments.league.report import Report, as_markdown, failures, write
+from heliotrope.experiments.league.report import Report, as_markdown, write
 
 PROBLEMS = (
     "paper/se/0.01",
@@ -55,8 +55,6 @@ def main(
     report = Report(league, _played(league, out, jobs), time.time() - started, out)
     write(report)
     print(as_markdown(report))
-    for line in failures(report.standings):
-        print(line)
     _show(list(timings(peers, limit)), out / "timing.csv")
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from heliotrope.arrays import as_points
 from heliotrope.contexts import Contextual
-from heliotrope.domains import Box, Choices, Domain, Finite, Places, choices_of
+from heliotrope.domains import Box, Choices, Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.history import Suggestion
 
@@ -38,17 +38,15 @@ class Ground:
 
     def places(self, X: ArrayLike | None, context: ArrayLike | None) -> Places:
         """Places to believe something of: points X, or choices X in a context, or all there are."""
-        among = None if context is None else self.choices(context)
-        if X is None:
-            among = choices_of(self.domain) if among is None else among
-            if isinstance(among, Box):
-                raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
-            return among
-        if context is not None and self.contextual is not None:
-            X = self.contextual.points(X, context)
-        points = as_points(X, "X", self.domain.dimension)
-        known = self.domain.find(points) if isinstance(self.domain, Finite) else None
-        return points if known is None else known
+        if context is not None:
+            X = self._in_context(X, context)
+        if X is not None:
+            points = as_points(X, "X", self.domain.dimension)
+            known = self.domain.find(points) if isinstance(self.domain, Finite) else None
+            return points if known is None else known
+        if isinstance(self.domain, Finite):
+            return self.domain.indices
+        raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
 
     def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
         """Return the suggestion of a place, (1,) or (1, d)."""
@@ -66,3 +64,11 @@ class Ground:
         if isinstance(self.domain, Finite):
             return self.domain.check(place)
         return self.domain.places(place)
+
+    def _in_context(self, X: ArrayLike | None, context: ArrayLike) -> ArrayLike | None:
+        """Join choices X to a context, or all of a Finite domain's."""
+        self.choices(context)  # refuses what does not fit
+        assert self.contextual is not None
+        if X is None and isinstance(self.contextual.choices, Finite):
+            X = self.contextual.choices.points
+        return None if X is None else self.contextual.points(X, context)

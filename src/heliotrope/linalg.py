@@ -85,7 +85,7 @@ def leading_rows(R: Array, tolerance: float) -> Array:
     what is lost exactly, up to l_k / N beyond which a row alone loses more than the tolerance.
     """
     if len(R) > R.shape[1]:
-        R = np.linalg.qr(R, mode="r")  # the same R^T R in fewer rows
+        R = np.asarray(np.linalg.qr(R, mode="r"))  # the same R^T R in fewer rows
     values, vectors = np.linalg.eigh(R @ R.T)  # rising
     first = int(np.searchsorted(values, 0.5 * tolerance))
     S: Array = vectors[:, first:].T @ R
@@ -187,8 +187,9 @@ def least_missed(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) 
 
 def inverse(K: Array) -> Array:
     """Inverse of a kernel matrix, jitter on its diagonal."""
-    root = solve_lower(jittered_cholesky(K), np.eye(len(K)))
-    return root.T @ root
+    lower = np.tril(lapack.dpotri(jittered_cholesky(K), lower=1)[0])
+    symmetric: Array = lower + np.tril(lower, -1).T
+    return symmetric
 
 
 def projection(K: Array, kept: NDArray[np.intp]) -> Array:

@@ -111,7 +111,8 @@ def _climb(
 
 def _on_lattices(box: Box, unit: Array) -> Array:
     """The point of the box, free of what rounding did to coordinates on lattices."""
-    return box.snap(box.scaled(unit)[None, :])[0]
+    point: Array = box.snap(box.scaled(unit)[None, :])[0]
+    return point
 
 
 def candidates(box: Box, rng: np.random.Generator, surface: Surface) -> Array:

@@ -106,14 +106,14 @@ def _command(text: str) -> Contestant:
 
 
 def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
-    from heliotrope.experiments.league.report import Report, failures, write
+    from heliotrope.experiments.league.report import Report, failures, verdict, write
 
     started = time.time()
     standings = _run(played, out, jobs, cluster)
     report = Report(played, standings, time.time() - started, out)
     console = Console()
     console.print(_table(standings))
-    for line in failures(standings):
+    for line in [*verdict(standings), *failures(standings)]:
         console.print(line, highlight=False, markup=False)
     typer.echo(f"{played.matches} matches, {report.seconds:.0f} s")
     for path in write(report):

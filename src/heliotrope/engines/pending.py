@@ -22,8 +22,10 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.engines.protocol import State
+from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 
+_NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 
@@ -92,18 +94,16 @@ class Pending:
 
     def state(self) -> State:
         """Return the arrays."""
-        return {
-            "open_keys": np.array(self._keys, dtype=np.int64),
-            "open_c": self._C,
-            "open_mean": self._m,
-            "open_G": self._G,
-        }
+        keys = np.array(self._keys, dtype=np.int64)
+        return dict(zip(_NAMES, (keys, self._C, self._m, self._G), strict=True))
 
     def restore(self, state: State) -> None:
         """Take over the arrays of :meth:`state`."""
-        self._keys = state["open_keys"].tolist()
-        self._C, self._m = state["open_c"].copy(), state["open_mean"].copy()
-        self._G = state["open_G"].copy()
+        keys, *arrays = (state[name] for name in _NAMES)
+        if any(len(array) != len(keys) for array in arrays):
+            raise InputError(f"arrays of {len(keys)} open evaluations", "others")
+        self._keys = keys.tolist()
+        self._C, self._m, self._G = (array.copy() for array in arrays)
 
     def _delete(self, j: int) -> None:
         del self._keys[j]

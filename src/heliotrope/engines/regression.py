@@ -60,17 +60,23 @@ class Store(Protocol):
 
 
 class Regression:
-    """Evaluations at times and places, factored."""
+    """Evaluations of some weight, factored; ``noisy`` is their covariance at weights of 1."""
 
-    def __init__(self, model: SpaceTime, t: Array, places: Places, weights: Array) -> None:
+    def __init__(
+        self, model: SpaceTime, t: Array, places: Places, noisy: Array, weights: Array
+    ) -> None:
         self._model, self.t, self.places = model, t, places
-        covariance = model.noisy(t, places)
+        covariance = noisy.copy()
         covariance[np.diag_indices(len(t))] += model.prior.noise * (1.0 / weights - 1.0)
         self._L = jittered_cholesky(covariance, jitter=0.0)
 
-    def whitened(self, t: float, at: Places) -> Array:
+    def block(self, t: float, at: Places) -> Array:
+        """k~ (n, q)."""
+        return self._model.block(self.t, self.places, t, at)
+
+    def whitened(self, k: Array) -> Array:
         """L^{-1} k~ (n, q)."""
-        return solve_lower(self._L, self._model.block(self.t, self.places, t, at))
+        return solve_lower(self._L, k)
 
     def solve(self, b: Array) -> Array:
         """Return the inverse of the measurements' covariance times b."""
@@ -81,32 +87,35 @@ class _Moment:
     """What counts at a time, factored when that is asked for."""
 
     def __init__(self, model: SpaceTime, t: float, told: Told) -> None:
-        self.model, self.t, self.told = model, t, told
-
-    @cached_property
-    def width(self) -> Regression:
-        """The evaluations that narrow the variance."""
-        return Regression(self.model, self.told.t, self.told.places, self.told.width_weights)
+        self._model, self.t, self._told = model, t, told
 
     @cached_property
     def alpha(self) -> Array:
         """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the told values' weights in the mean."""
-        told = self.told
+        told = self._told
         alike = told.weights is told.width_weights
-        by = self.width if alike else Regression(self.model, told.t, told.places, told.weights)
-        return by.solve(told.y - self.model.prior.mean_at(told.places))
+        by = self.width if alike else self._regression(told.weights)
+        return by.solve(told.y - self._model.prior.mean_at(told.places))
+
+    @cached_property
+    def width(self) -> Regression:
+        """The evaluations that narrow the variance."""
+        return self._regression(self._told.width_weights)
 
     def width_with(self, t: Array, places: Places, weights: Array) -> Regression:
-        """The same, and open evaluations of some weight."""
-        some, told = weights > 0.0, self.told
-        if not some.any():
-            return self.width
-        return Regression(
-            self.model,
-            np.append(told.t, t[some]),
-            np.concatenate([told.places, places[some]]),
-            np.append(told.width_weights, weights[some]),
-        )
+        """The same, and open evaluations after them."""
+        times = np.append(self._told.t, t)
+        at = np.concatenate([self._told.places, places])
+        noisy = self._model.noisy(times, at)
+        both = np.append(self._told.width_weights, weights)
+        return Regression(self._model, times, at, noisy, both)
+
+    @cached_property
+    def _noisy(self) -> Array:
+        return self._model.noisy(self._told.t, self._told.places)
+
+    def _regression(self, weights: Array) -> Regression:
+        return Regression(self._model, self._told.t, self._told.places, self._noisy, weights)
 
 
 class RegressionEngine:
@@ -121,7 +130,8 @@ class RegressionEngine:
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
-        W = self._width(t, count_open=True).whitened(t, place)
+        width = self._width(t, count_open=True)
+        W = width.whitened(width.block(t, place))
         prior_variance = float(self._model.variance(place, t)[0])
         checked_variance(prior_variance - float(np.sum(W**2)), prior_variance)
         self._model.begin(t)
@@ -149,7 +159,8 @@ class RegressionEngine:
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at places."""
-        W = self._width(t, count_open=False).whitened(t, places)
+        width = self._width(t, count_open=False)
+        W = width.whitened(width.block(t, places))
         return self._model.same_time(places, t) - W.T @ W
 
     def surface(self, t: float) -> Surface:
@@ -179,10 +190,10 @@ class RegressionEngine:
         self, by: float, t: float, places: Places, count_open: bool
     ) -> tuple[Array, Array]:
         """Mean and variance of f_t by what counts at the time ``by``."""
-        moment = self._at(by)
-        k = self._model.block(moment.told.t, moment.told.places, t, places)
-        mean = self._model.prior.mean_at(places) + moment.alpha @ k
-        W = self._width(by, count_open).whitened(t, places)
+        alpha, width = self._at(by).alpha, self._width(by, count_open)
+        k = width.block(t, places)
+        mean = self._model.prior.mean_at(places) + alpha @ k[: len(alpha)]
+        W = width.whitened(k)
         explained = np.einsum("nq,nq->q", W, W)
         return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
 
@@ -200,5 +211,7 @@ class RegressionEngine:
             return moment.width
         if self._all is None:
             times, places = self._open.open_ones()
-            self._all = moment.width_with(times, places, self._store.width_weights(t, times))
+            weights = self._store.width_weights(t, times)
+            some = weights > 0.0
+            self._all = moment.width_with(times[some], places[some], weights[some])
         return self._all

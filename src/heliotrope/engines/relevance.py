@@ -34,7 +34,7 @@ from heliotrope.linalg import inverse
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
 
 _FEWEST = 2  # evaluations that are always kept, as in the authors' own code
-_MOST_PROBES = 512  # places that the sum over space is taken at
+_MOST_PROBES = 256  # places that the sum over space is taken at
 _FASTEST = 1e3  # a function new within a thousandth of a unit of time is new
 _MOMENTS = 256  # future times of an integral without a closed form
 
@@ -82,28 +82,50 @@ class Relevant:
 
     def _prune(self) -> None:
         data = self._records
-        while len(data.t) > _FEWEST:
-            missed = distances(self._model, data, self._now, self._probes)
+        if len(data.t) <= _FEWEST:
+            return
+        losses = Losses(self._model, data, self._now, self._probes)
+        kept = np.arange(len(data.t))
+        while len(kept) > _FEWEST:
+            missed = losses.distances()
             least = int(missed.argmin())
             price = log1p(float(missed[least]))
-            if price >= self._log_budget and len(data.t) <= self._most:
-                return
+            if price >= self._log_budget and len(kept) <= self._most:
+                break
             self._log_budget = max(self._log_budget - price, 0.0)
-            data.keep(np.delete(np.arange(len(data.t)), least))
+            losses.remove(least)
+            kept = np.delete(kept, least)
+        if len(kept) < len(data.t):
+            data.keep(kept)
 
 
-def distances(model: SpaceTime, data: Records, now: float, probes: Places) -> Array:
-    """How far the posterior moves without each evaluation, relative to its way from the prior."""
-    P = inverse(model.noisy(data.t, data.places))
-    a = P @ (data.y - model.prior.mean_at(data.places))
-    at_probes = model.space.block(data.places, probes)
-    C = (at_probes @ at_probes.T) * _future(model.prior.time, now - data.t)
-    overlap = np.einsum("ij,ij->i", P @ C, P)
-    squares = (a**2 / P.diagonal() + 1.0) * overlap / P.diagonal()
-    from_prior = float(a @ C @ a + np.sum(P * C))
-    if from_prior <= 0.0:  # all is forgotten
-        return np.zeros(len(a))
-    return np.sqrt(np.maximum(squares, 0.0) / from_prior)
+class Losses:
+    """How far the posterior moves without each of some evaluations."""
+
+    def __init__(self, model: SpaceTime, data: Records, now: float, probes: Places) -> None:
+        self._P = inverse(model.noisy(data.t, data.places))
+        self._residual = data.y - model.prior.mean_at(data.places)
+        at_probes = model.space.block(data.places, probes)
+        self._C = (at_probes @ at_probes.T) * _future(model.prior.time, now - data.t)
+
+    def distances(self) -> Array:
+        """Distances (n,), relative to the posterior's own from the prior."""
+        P, C = self._P, self._C
+        a, diagonal = P @ self._residual, P.diagonal()
+        overlap = np.einsum("ij,ij->i", P @ C, P)
+        squares = (a**2 / diagonal + 1.0) * overlap / diagonal
+        from_prior = float(a @ C @ a + np.sum(P * C))
+        if from_prior <= 0.0:  # all is forgotten
+            return np.zeros(len(a))
+        distances: Array = np.sqrt(np.maximum(squares, 0.0) / from_prior)
+        return distances
+
+    def remove(self, i: int) -> None:
+        """Go on without an evaluation: P loses p_i p_i^T / P_ii, and its row and column."""
+        others = np.delete(np.arange(len(self._P)), i)
+        inner, p = np.ix_(others, others), self._P[others, i]
+        self._P = self._P[inner] - np.outer(p, p) / self._P[i, i]
+        self._C, self._residual = self._C[inner], self._residual[others]
 
 
 def _future(time: TimeKernel, ages: Array) -> Array:

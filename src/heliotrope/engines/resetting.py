@@ -88,7 +88,7 @@ class ResettingEngine:
         """Become the engine whose :meth:`state` this was."""
         self._now, count, self._before = state["scalars"].tolist()
         self._count = int(count)
-        self._seen = [Surprise(*numbers, int(n)) for *numbers, n in state["seen"].tolist()]
+        self._seen = [Surprise(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
         self._watch = self._watching(self._seen)
         self._open.restore(part(state, "open/"))
         self._engine = self._build()

@@ -78,10 +78,16 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Read what :meth:`to_json` gave."""
-        optional = {"low", "high"}  # which the first version did not have
-        needed = [field.name for field in fields(cls) if field.name not in optional - set(data)]
-        return cls(**{name: data[name] for name in needed})
+        """Read what :meth:`to_json` gave; the first version had no bounds."""
+        given = Given(**{field.name: data[field.name] for field in fields(Given)})
+        if not given.complete:
+            raise InputError("a model", "one that lacks a parameter")
+        low, high = (
+            None if bound is None else as_number(bound, "a bound")
+            for bound in (data.get("low"), data.get("high"))
+        )
+        model = given.over(cls(pace=as_positive(data["pace"], "pace")))
+        return replace(model, low=low, high=high)
 
 
 @dataclass(frozen=True)

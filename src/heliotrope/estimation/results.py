@@ -12,7 +12,7 @@ from heliotrope.arrays import Array, Indices
 _SAME = 1e-12  # spread of values, relative to their size, that is but rounding
 _SMALLEST = 1e-90  # deviation whose square is a number still
 _PACES = (1e-9, 1e9)
-_RECENT, _LATEST, _APART = 2_000, 100, 100
+_RECENT, _LATEST, _APART = 2_000, 150, 100
 
 
 @dataclass(frozen=True, eq=False)

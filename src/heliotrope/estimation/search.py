@@ -29,7 +29,7 @@ from scipy.stats import chi2
 
 from heliotrope.arrays import Array
 from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
-from heliotrope.estimation.results import Results
+from heliotrope.estimation.results import Results, spread_out
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # of drift between two results
 _SHARES = (1e-3, 0.01, 0.08, 0.6)  # of noise
@@ -41,9 +41,10 @@ _MOST = (np.inf, np.inf, 0.9)  # of length, share, rate
 _BEYOND = 3.0  # times the grid's ends, as far as a climb may go
 _STEP, _EVALUATIONS = 0.5, 50  # of a climb
 _CLOSE = 0.02  # in logarithms, and in the log likelihood
+_SOME = 50  # of the latest results, and as many that lie apart, for the grid
 _FEW = 5  # results, below which nothing but mean and variance is learned
 _EXTRA = 2.0  # values of the usual size
-_EXCEEDED = 0.05  # probability that the true variance is higher still
+_EXCEEDED = 0.2  # probability that the true variance is higher still
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> 
     likelihood = _Likelihood(results, given)
     found = max(_estimates(likelihood, given, rates), key=_score)
     return found if given.variance is not None else _cautious(likelihood, found)
+
+
+def rescored(found: Estimate, results: Results) -> Estimate:
+    """The same model and drift, as likely as some results make them."""
+    model = found.model
+    likelihood = _Likelihood(results, Given.all_of(model))
+    share = model.noise / model.variance
+    score = likelihood.at(model.kernel, model.length_scale, share, found.rate).score
+    return replace(found, score=score)
 
 
 def correlation(kernel: KernelName, distances: Array) -> Array:
@@ -139,14 +149,15 @@ class _Likelihood:
 
 def _estimates(likelihood: _Likelihood, given: Given, rates: Sequence[float]) -> Iterator[Estimate]:
     """The likeliest of each kernel."""
-    few = len(likelihood.results.y) < _FEW
+    few, results = len(likelihood.results.y) < _FEW, likelihood.results
+    coarse = _Likelihood(results.at(spread_out(results.t, results.x, _SOME, _SOME)), given)
     kernels = KERNELS[:1] if few else KERNELS
     axes = [_lengths(likelihood, given), _shares(given), rates]
     if few:
         axes = [axis[len(axis) // 2 :][:1] for axis in axes]
     for kernel in kernels if given.kernel is None else (given.kernel,):
-        starts = (likelihood.at(kernel, *point) for point in product(*axes))
-        yield _climbed(likelihood, max(starts, key=_score), axes)
+        point = max(product(*axes), key=lambda point: coarse.at(kernel, *point).score)
+        yield _climbed(likelihood, kernel, point, axes)
 
 
 def _lengths(likelihood: _Likelihood, given: Given) -> Sequence[float]:
@@ -161,19 +172,23 @@ def _shares(given: Given) -> Sequence[float]:
     return _SHARES
 
 
-def _climbed(likelihood: _Likelihood, start: Estimate, axes: Sequence[Sequence[float]]) -> Estimate:
+def _climbed(
+    likelihood: _Likelihood,
+    kernel: KernelName,
+    start: Sequence[float],
+    axes: Sequence[Sequence[float]],
+) -> Estimate:
     """The likeliest found around a start, over the logarithms of what has several candidates."""
+    point, best = list(start), likelihood.at(kernel, *start)
     free = [i for i, axis in enumerate(axes) if len(axis) > 1]
     if not free:
-        return start
-    model, best = start.model, start
-    point = [model.length_scale, model.noise / model.variance, start.rate]
+        return best
 
     def depth(logs: Array) -> float:
         nonlocal best
         for i, value in zip(free, np.exp(logs).tolist(), strict=True):
             point[i] = value
-        found = likelihood.at(model.kernel, point[0], point[1], point[2])
+        found = likelihood.at(kernel, *point)
         best = max(best, found, key=_score)
         return -found.score
 
@@ -206,8 +221,7 @@ def _cautious(likelihood: _Likelihood, found: Estimate) -> Estimate:
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
     wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
     model = replace(model, variance=wider * model.variance)
-    sure = _Likelihood(likelihood.results, Given.all_of(model))
-    return sure.at(model.kernel, model.length_scale, model.noise / model.variance, rate)
+    return rescored(replace(found, model=model), likelihood.results)
 
 
 def _score(found: Estimate) -> float:

@@ -193,9 +193,8 @@ class EliminationAgent:
 
     def _eliminate(self, u: int) -> None:
         if u in self._left and len(self._left) > 1:
-            kept = [i for i, v in enumerate(self._left) if v != u]
-            self._ensemble.keep(kept)
-            self._left = [self._left[i] for i in kept]
+            self._ensemble.leave(self._left.index(u))
+            self._left.remove(u)
 
     def _bound(self, engine: Engine, t: float, place: Places) -> float:
         mean, variance = engine.predict(t, place)

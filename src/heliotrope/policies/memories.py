@@ -149,7 +149,7 @@ class Wasserstein(_OneEpoch):
     """
 
     alpha: float = 0.25
-    most: int = 300
+    most: int = 200
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", as_positive(self.alpha, "alpha"))

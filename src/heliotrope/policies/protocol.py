@@ -77,7 +77,10 @@ class Selective(Protocol):
 
 @runtime_checkable
 class Policy(Protocol):
-    """An immutable description of how to choose."""
+    """An immutable description of how to choose.
+
+    One whose agents' state grows with every result says so: ``grows = True``.
+    """
 
     def start(self, domain: Domain) -> Agent:
         """Return a fresh agent over a domain, having checked that policy and domain fit."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from heliotrope import archive
+from heliotrope.arrays import as_number
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
+    HeliotropeError,
     InputError,
     UnknownSuggestionError,
+    located,
 )
 from heliotrope.estimation import (
     Fences,
@@ -38,6 +42,8 @@ _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
 _SHOWN = 300  # latest results that a policy made anew is shown
+_LARGEST = 1e45  # squares of values, and the noise of these, must be numbers
+_LONGEST_KEY = 200
 _GAIN = 2.0  # in log likelihood, for which a model is changed
 Body = dict[str, Any]
 """An event, as versioned JSON."""
@@ -141,7 +147,8 @@ class Fold:
         elif self._bare:
             self._renew()
         for i, body in enumerate(bodies):
-            self._apply(body, renewing=i in learned[-1:])
+            with _fitting(body):
+                self._apply(body, renewing=i in learned[-1:])
         self._bare = False
 
     def apply(self, body: Mapping[str, Any]) -> None:
@@ -157,7 +164,8 @@ class Fold:
         if kind == "asked":
             self._apply_asked(body)
         elif kind == "told":
-            self.optimizer.tell(self._number(body["id"]), self.setup.sign * body["value"])
+            value = as_value(body["value"])
+            self.optimizer.tell(self._number(body["id"]), self.setup.sign * value)
             self._keys.close(body["id"])
         elif kind == "cancelled":
             self.optimizer.cancel(self._number(body["id"]))
@@ -178,7 +186,7 @@ class Fold:
             raise FormatError(f"ask {self._id(self.optimizer.asked)} next", body["id"])
         self.optimizer.begin(body["place"], body["t"])
         if "key" in body:
-            self._keys.begin(body["key"], body["id"])
+            self._keys.begin(as_key(body["key"]), body["id"])
 
     # ---- what can be read
 
@@ -257,6 +265,33 @@ class Fold:
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
         self._keys, self._bare = Keys.from_json(header), False
+
+
+@contextmanager
+def _fitting(body: Mapping[str, Any]) -> Iterator[None]:
+    """Say of an event that cannot be applied that it is none of this study's."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (HeliotropeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError("an event that fits those before", json.dumps(body)[:80]) from error
+
+
+def as_value(value: object) -> float:
+    """Return a result that can be told, or say what came instead."""
+    with located("value"):
+        number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
+        if abs(number) > _LARGEST:
+            raise InputError(f"a size below {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
+    return number
+
+
+def as_key(key: object) -> str:
+    """Return a client's key for an ask, or say what came instead."""
+    if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY:
+        return key
+    raise InputError(f"a text of 1 to {_LONGEST_KEY} characters", repr(key)[:60], "", "key")
 
 
 def created(setup: Setup) -> Body:

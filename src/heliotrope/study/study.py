@@ -12,15 +12,13 @@ from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Store, open_store
 from heliotrope.study import views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
-from heliotrope.study.fold import Ask, Fold, created
+from heliotrope.study.fold import Ask, Fold, as_key, as_value, created
 from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.replica import Emit, Replica
 from heliotrope.study.setups import Direction, PolicyChoice, Setup
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
 _MOST_OPEN = 1000
-_LONGEST_KEY = 200
-_LARGEST = 1e45  # squares of values, and the noise of these, must be numbers
 
 
 class Study:
@@ -128,7 +126,7 @@ class Study:
         A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
         gives it again; later it is refused, with a ClosedSuggestionError.
         """
-        key = _as_key(key)
+        key = None if key is None else as_key(key)
         return self._replica.change(lambda fold, emit: self._ask(fold, emit, t, key))
 
     def tell(self, id: str, value: float) -> None:
@@ -140,7 +138,7 @@ class Study:
         self, id: str, value: float, t: float | None = None, *, key: str | None = None
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
-        number, key = as_value(value), _as_key(key)
+        number, key = as_value(value), None if key is None else as_key(key)
 
         def both(fold: Fold, emit: Emit) -> Ask:
             if key is None or fold.ask_of_key(key) is None:
@@ -244,24 +242,9 @@ def _cancel(fold: Fold, emit: Emit, id: str) -> None:
         emit(cancelled)
 
 
-def as_value(value: object) -> float:
-    """Return a result that can be told, or say what came instead."""
-    with located("value"):
-        number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
-        if abs(number) > _LARGEST:
-            raise InputError(f"a size below {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
-    return number
-
-
 def _as_time(t: object) -> float:
     with located("t"):
         return as_number(t, "t")
-
-
-def _as_key(key: object) -> str | None:
-    if key is None or (isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY):
-        return key
-    raise InputError(f"a text of 1 to {_LONGEST_KEY} characters", repr(key)[:60], "", "key")
 
 
 def _as_space(

@@ -75,6 +75,8 @@ def _suitable(policy: Policy, domains: Sequence[Domain]) -> list[Domain]:
             policy.start(domain)
         except HeliotropeError as refusal:
             refusals.append(refusal)
+        except Exception:  # no refusal, but a failure, which the laws report
+            suitable.append(domain)
         else:
             suitable.append(domain)
     if not suitable:

@@ -36,7 +36,7 @@ from heliotrope.environments import Place as Where
 from heliotrope.errors import FormatError, HeliotropeError, InputError
 
 _START = 300.0  # seconds for a command to load what it needs
-_BUSY = 20.0  # seconds on a clock that one of processor time may take on a busy machine
+_BUSY = 5.0  # seconds on a clock that one of processor time may take on a busy machine
 _GONE = 10.0  # seconds for the last of a killed process to be read
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 

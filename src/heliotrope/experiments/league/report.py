@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 
+from heliotrope.experiments.claims import compare
 from heliotrope.experiments.figures import style
 from heliotrope.experiments.league.picture import draw
 from heliotrope.experiments.league.season import League
@@ -73,6 +74,33 @@ def cells(place: Place) -> tuple[str, ...]:
     )
 
 
+def verdict(standings: Standings) -> list[str]:
+    """Who leads, and where somebody else is clearly better."""
+    first, *others = standings.places
+    said = [f"{first.policy} leads with mean rank {first.rank:.2f}"]
+    if others:
+        said[0] += f", before {others[0].policy} with {others[0].rank:.2f}"
+    behind = [one for id in standings.problems if (one := _behind(standings, first.policy, id))]
+    return [f"{said[0]}.", *behind]
+
+
+def _behind(standings: Standings, policy: str, id: str) -> str:
+    """Say it of a policy if the best of a problem has less regret by more than chance."""
+    best = min((s for s in standings.scores if s.problem == id), key=_by_rank)
+    found = compare(standings.regrets[id, policy], standings.regrets[id, best.policy])
+    if not found.clearly_positive:
+        return ""
+    mine = standings.score(id, policy)
+    return (
+        f"On {id} {best.policy} is better than {policy}: {best.regret:.3g} against "
+        f"{mine.regret:.3g} ({found})."
+    )
+
+
+def _by_rank(score: Score) -> float:
+    return score.rank
+
+
 def failures(standings: Standings) -> list[str]:
     """Who did not finish what, and why."""
     return [
@@ -91,6 +119,8 @@ def as_markdown(report: Report) -> str:
         f"steps, at most {league.limit:g} s of processor time each.",
         "",
         *_table(HEADINGS, [cells(place) for place in standings.places]),
+        "",
+        *verdict(standings),
         "",
         *_table(("average regret", *league.problems), _by_problem(standings)),
     ]

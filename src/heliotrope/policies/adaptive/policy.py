@@ -16,7 +16,7 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.codec import register
-from heliotrope.domains import Domain, Places
+from heliotrope.domains import Choices, Domain, Places, choices_of
 from heliotrope.engines import State
 from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError
@@ -27,14 +27,16 @@ from heliotrope.estimation import (
     Results,
     estimate,
     is_time_to_learn,
+    rescored,
     spread_out,
     telling,
 )
 from heliotrope.policies.adaptive.unit import UnitCube, farthest
-from heliotrope.policies.protocol import Agent, Policy
+from heliotrope.policies.protocol import Agent, Policy, Selective
 from heliotrope.streams import Draw
 
-_LATEST, _APART = 200, 200  # results kept: so many, and so many older ones that lie apart
+_GAIN = 2.0  # in log likelihood, for which a model is changed
+_LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
 _TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
 
 
@@ -90,7 +92,7 @@ class AdaptiveAgent:
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
-        self._domain = self._cube.domain
+        self._domain, self._choices = self._cube.domain, choices_of(domain)
         self._believed = Estimate(Model(), 0.01, 0.0)
         self._inner = self._made(self._believed, [], {})
         self._told = 0  # of all results, also those forgotten
@@ -104,14 +106,25 @@ class AdaptiveAgent:
 
     def choose(self, t: float, draw: Draw) -> Places:
         """Return a place apart from the others at first, then what the inner agent chooses."""
-        seen = self._told + len(self._open)
-        if seen < 2 * self._domain.dimension + 1:
-            return self._cube.leave(farthest(self._domain, self._points(), draw))
-        return self._cube.leave(self._inner.choose(t, draw))
+        if self._is_first():
+            return self._apart(self._choices, draw)
+        return self._cube.leave(self._inner.choose(t, draw), self._choices)
 
     def best(self, t: float, draw: Draw) -> Places:
         """Return the place that the inner agent believes best."""
-        return self._cube.leave(self._inner.best(t, draw))
+        return self._cube.leave(self._inner.best(t, draw), self._choices)
+
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same as :meth:`choose`, where not all of the domain may be chosen."""
+        if self._is_first():
+            return self._apart(choices, draw)
+        place = self._selective().choose_among(self._cube.choices(choices), t, draw)
+        return self._cube.leave(place, choices)
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the choice that the inner agent believes best."""
+        place = self._selective().best_among(self._cube.choices(choices), t, draw)
+        return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
@@ -124,12 +137,14 @@ class AdaptiveAgent:
         asked = self._open[key]
         latest = sorted([*self._latest, _Evaluation(asked.t, asked.place, y)], key=attrgetter("t"))
         still_open = {other: one for other, one in self._open.items() if other != key}
+        believed = self._believed
         if is_time_to_learn(self._told + 1):
             latest, believed = self._learned(latest)
-            inner = self._made(believed, latest, still_open)
-            self._believed, self._inner = believed, inner
-        else:
+        if believed is self._believed:
             self._inner.tell(key, y)
+        else:
+            self._inner = self._made(believed, latest, still_open)
+            self._believed = believed
         self._latest, self._open, self._told = latest, still_open, self._told + 1
 
     def cancel(self, key: int) -> None:
@@ -170,12 +185,14 @@ class AdaptiveAgent:
         self._inner.restore(part(state, "inner/"))
 
     def _learned(self, kept: list[_Evaluation]) -> tuple[list[_Evaluation], Estimate]:
-        """Fewer results, and the model that they make likeliest."""
+        """Fewer results, and the model that they make likeliest, if it suits them better."""
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         chosen = spread_out(t, points, _LATEST, _APART)
-        results = Results(t, points, y).at(chosen)
-        return [kept[i] for i in chosen], estimate(telling(results), Given())
+        results = telling(Results(t, points, y).at(chosen))
+        found, present = estimate(results, Given()), rescored(self._believed, results)
+        suits = found.score - present.score < _GAIN and found.model.pace == present.model.pace
+        return [kept[i] for i in chosen], self._believed if suits else found
 
     def _policy(self, believed: Estimate) -> Policy:
         return self._recipe.policy(believed.model, believed.epsilon, self._domain)
@@ -194,6 +211,19 @@ class AdaptiveAgent:
             if not np.isnan(one.y):
                 agent.tell(key, one.y)
         return agent
+
+    def _selective(self) -> Selective:
+        if not isinstance(self._inner, Selective):
+            raise InputError("a recipe whose policy takes a context", repr(self._recipe)[:60])
+        return self._inner
+
+    def _is_first(self) -> bool:
+        return self._told + len(self._open) < 2 * self._domain.dimension + 1
+
+    def _apart(self, choices: Choices, draw: Draw) -> Places:
+        inside = self._cube.choices(choices)
+        place = farthest(self._domain, inside, self._points(), draw)
+        return self._cube.leave(place, choices)
 
     def _points(self) -> Array:
         """All points asked for that are still known, (n, d)."""

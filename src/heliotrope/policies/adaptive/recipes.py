@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import log
 from typing import TypeAlias
 
-from heliotrope.choosing import ConstantBeta
+from heliotrope.choosing import LogBeta, MeasuredUCB
 from heliotrope.codec import register
 from heliotrope.domains import Box, Domain, Finite
-from heliotrope.engines import Learn
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive.policy import Adaptive
 from heliotrope.policies.elimination import pe_gp_ucb
 from heliotrope.policies.gp import (
+    GPPolicy,
     cp_gp_ucb,
     et_gp_ucb,
     gp_ucb,
@@ -33,6 +32,7 @@ Build: TypeAlias = Callable[[Model, float], Policy]
 
 _BLOCK = 12.0  # the paper's constant for R-GP-UCB's N = 12 eps^(-1/4)
 _HAZARD = 0.01  # of a jump between two results
+_SOON, _SOON_OF_MEMORY = 10.0, 0.1
 _SLOWEST = 1e-5  # drift between two results, in what is computed from its inverse
 
 
@@ -128,20 +128,30 @@ class Named:
 
 @register
 @dataclass(frozen=True)
-class Mixing:
-    """TV-GP-UCB that mixes drift rates, with a constant beta as the drift calls for."""
+class Tracking:
+    """TV-GP-UCB for a world that never settles: its width does not grow with time.
+
+    It counts what one measurement can show, and is the wider the farther back memory reaches.
+    """
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy of a model with a drift in a unit of time."""
-        # in a Box a mixture takes several times as long to climb, and is no better
-        learn = Learn(model.rates(), choose="best" if isinstance(domain, Box) else "mixture")
-        beta = ConstantBeta(beta_for(model.between_results(epsilon)))
-        return tv_gp_ucb(model.prior(epsilon), beta, learn=learn)
+        prior = model.prior(epsilon)
+        beta = lasting_beta(model.between_results(epsilon))
+        return GPPolicy(prior, MeasuredUCB(beta, prior.noise))
 
 
-def beta_for(rate: float) -> float:
-    """The beta for a drift between two results: about 3, more where memory reaches far back."""
-    return 0.8 * log(4.0 * max(10.0, 0.1 / max(rate, _SLOWEST)))
+def lasting_beta(rate: float) -> float:
+    """The paper's beta at a tenth of the steps that memory reaches back, but at least at step 10.
+
+    ``rate`` is the drift between two results.
+
+    Examples
+    --------
+    >>> [round(lasting_beta(rate), 2) for rate in (0.1, 0.01, 0.001, 0.0)]
+    [2.95, 2.95, 4.79, 8.48]
+    """
+    return LogBeta()(max(_SOON, _SOON_OF_MEMORY / max(rate, _SLOWEST)))
 
 
 def auto(domain: Domain) -> Adaptive:
@@ -155,4 +165,4 @@ def auto(domain: Domain) -> Adaptive:
     """
     if not isinstance(domain, (Finite, Box)):
         raise InputError("a Finite domain or a Box", repr(domain)[:60])
-    return Adaptive(Mixing())
+    return Adaptive(Tracking())

@@ -1,0 +1,314 @@
+"""Policies whose parameters are learned while they track, and the default one among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, Matern
+
+import heliotrope as ht
+from heliotrope.choosing import MeasuredUCB
+from heliotrope.domains import Domain, Lattice
+from heliotrope.environments import GPDrift, play
+from heliotrope.errors import InputError
+from heliotrope.estimation import (
+    Estimate,
+    Given,
+    Model,
+    Results,
+    estimate,
+    is_time_to_learn,
+    spread_out,
+)
+from heliotrope.policies import GPPolicy, Policy, uniform
+from heliotrope.policies.adaptive import NAMES, Adaptive, Named
+from heliotrope.policies.adaptive.policy import AdaptiveAgent
+from heliotrope.policies.adaptive.recipes import Tracking, lasting_beta
+from heliotrope.testing import check_policy
+from strategies import ask_of, assert_same, refusal
+
+GRID, BOX = ht.grid(6, 6), ht.Box([-30.0, 1000.0], [10.0, 1001.0])
+MIXED = ht.Box([0.0, 5.0], [1.0, 9.0], [Lattice((1,), np.array([[5.0], [6.0], [9.0]]))])
+DOMAINS: dict[str, Domain] = {"grid": GRID, "box": BOX, "mixed": MIXED}
+
+
+def hill(x: Any, t: float) -> float:
+    """A hill over the box that moves slowly, in a unit of its own."""
+    u = (x[0] + 30.0) / 40.0, x[1] - 1000.0
+    return 500.0 - 40.0 * float((u[0] - 0.3 - 0.002 * t) ** 2 + (u[1] - 0.6) ** 2)
+
+
+def tracked(optimizer: ht.Optimizer, f: Callable[[Any, float], float], steps: int) -> ht.Optimizer:
+    for _ in range(steps):
+        s = optimizer.ask()
+        optimizer.tell(s, f(s.x, s.t))
+    return optimizer
+
+
+def agent_of(optimizer: ht.Optimizer) -> AdaptiveAgent:
+    agent = optimizer._agent
+    assert isinstance(agent, AdaptiveAgent)
+    return agent
+
+
+# What is learned
+
+
+def drawn(n: int, space: Any, epsilon: float, noise: float, seed: int) -> Results:
+    """Results at random points, of the paper's model with mean 50 and variance 9."""
+    rng = np.random.default_rng(seed)
+    t, x = np.arange(1.0, n + 1.0), rng.random((n, 2))
+    decay = (1.0 - epsilon) ** (0.5 * np.abs(t[:, None] - t[None, :]))
+    root = np.linalg.cholesky(space(x) * decay + noise * np.eye(n))
+    return Results(t, x, 50.0 + 3.0 * root @ rng.standard_normal(n))
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern"])
+@pytest.mark.parametrize("epsilon", [0.003, 0.03])
+def test_the_model_is_found(kernel: str, epsilon: float) -> None:
+    """Medians of five: each logarithm has a deviation of about 0.3 to 0.5.
+
+    No point was measured twice, so noise can hardly be told from fast drift.
+    """
+    space = RBF(0.2) if kernel == "se" else Matern(0.2, nu=2.5)
+    found = [estimate(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
+    assert sum(one.model.kernel == kernel for one in found) >= 3
+    assert np.median([one.epsilon for one in found]) == pytest.approx(epsilon, rel=0.4)
+    assert np.median([one.model.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
+    assert 0.25 < np.median([one.model.noise for one in found]) / (9.0 * 0.02) < 4.0
+    assert np.median([one.model.mean for one in found]) == pytest.approx(50.0, abs=1.5)
+
+
+def test_the_variance_is_hardly_exceeded() -> None:
+    """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
+    found = [estimate(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
+    assert sum(one.model.variance < 9.0 for one in found) < 9
+    assert np.median([one.model.variance for one in found]) < 3 * 9.0
+
+
+def test_what_is_given_stays() -> None:
+    results = drawn(30, RBF(0.2), 0.01, 0.02, 0)
+    given = Given(mean=40.0, variance=2.0, noise=0.3, kernel="se", length_scale=0.7)
+    assert estimate(results, given, (0.02,)).model == given.over(Model())
+    assert estimate(results, given, (0.02,)).rate == 0.02
+    partly = estimate(results, Given(noise=0.3)).model
+    assert partly.noise == 0.3
+
+
+def test_results_apart_are_kept() -> None:
+    """Of 100 results at one point and 4 elsewhere, long ago, the latter are all kept."""
+    x = np.full((110, 1), 0.5)
+    x[[3, 20, 40, 60], 0] = [0.0, 1.0, 0.2, 0.8]
+    chosen = spread_out(np.arange(110.0), x, latest=10, apart=12)
+    assert len(chosen) == 22
+    assert chosen[12:].tolist() == list(range(100, 110))
+    assert {3, 20, 40, 60} <= set(chosen.tolist())
+    assert np.all(np.diff(chosen) > 0)
+
+
+# The acquisition
+
+
+def test_a_measured_bound_counts_what_a_measurement_can_show() -> None:
+    """The mean moves by s^2 / sqrt(s^2 + noise) times a standard normal."""
+    std, noise = np.array([0.0, 0.1, 2.0]), 0.25
+    moved = MeasuredUCB(1.0, noise).value(1.0, np.zeros(3), std)
+    rng = np.random.default_rng(0)
+    f = std * rng.standard_normal((200_000, 1))
+    y = f + np.sqrt(noise) * rng.standard_normal(f.shape)
+    mean = y * std**2 / (std**2 + noise)
+    np.testing.assert_allclose(moved, mean.std(axis=0), rtol=5.0 / np.sqrt(400_000))
+
+
+def test_slopes_of_a_measured_bound() -> None:
+    bound, std, h = MeasuredUCB(3.0, 0.2), np.array([0.05, 0.4, 3.0]), 1e-6
+    by_mean, by_std = bound.slopes(1.0, np.ones(3), std)
+    up, down = (bound.value(1.0, np.ones(3), std + step) for step in (h, -h))
+    np.testing.assert_allclose(by_std, (up - down) / (2.0 * h), rtol=1e-7)
+    assert by_mean.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_noise_of_a_measured_bound_is_positive() -> None:
+    with refusal(InputError):
+        MeasuredUCB(3.0, 0.0)
+
+
+def test_beta_lasts_the_longer_the_slower_the_drift() -> None:
+    betas = [lasting_beta(rate) for rate in (1.0, 0.1, 0.01, 0.003, 0.001, 1e-4, 0.0)]
+    assert betas == sorted(betas)
+    assert betas[0] == betas[2] == ht.LogBeta()(10)
+
+
+# The policy
+
+
+@pytest.mark.parametrize("name", ["box", "mixed"])
+def test_the_default_policy_keeps_the_laws(name: str) -> None:
+    laws = ("stays in the domain", "late results", "constant values", "extreme values")
+    check_policy(ht.auto(DOMAINS[name]), DOMAINS[name], laws=laws)
+
+
+def test_a_hill_in_any_unit_is_climbed() -> None:
+    """Without noise, and within a tenth of the box: 40 * 0.1^2 = 0.4 below the top."""
+    optimizer = tracked(ht.Optimizer(BOX, ht.auto(BOX), seed=0), hill, 40)
+    best = optimizer.best()
+    assert hill(best.x, best.t) > 500.0 - 0.4
+    assert best.mean == pytest.approx(hill(best.x, best.t), abs=1.0)
+
+
+def test_units_make_no_difference() -> None:
+    """Powers of two, so that not even rounding does."""
+    plain, scaled = ht.grid(5, 5), ht.grid(5, 5, upper=4.0)
+    one = ht.Optimizer(plain, ht.auto(plain), seed=2)
+    other = ht.Optimizer(scaled, ht.auto(scaled), seed=2)
+    for _ in range(25):
+        s, other_s = one.ask(), other.ask()
+        assert s.index == other_s.index
+        y = float(np.sin(5.0 * s.x).sum())
+        one.tell(s, y)
+        other.tell(other_s, 64.0 * y)
+
+
+def test_first_points_lie_apart() -> None:
+    for seed in range(5):
+        optimizer = ht.Optimizer(BOX, ht.auto(BOX), seed=seed)
+        x = BOX.unit(np.array([optimizer.ask().x for _ in range(5)]))
+        gaps = np.linalg.norm(x[:, None] - x[None], axis=2) + 9.0 * np.eye(5)
+        assert gaps.min() > 0.3
+
+
+def test_choices_lie_on_the_lattice() -> None:
+    optimizer = ht.Optimizer(MIXED, ht.auto(MIXED), seed=0)
+    tracked(optimizer, lambda x, _: float(x[0] * x[1]), 20)
+    assert set(optimizer.history.x[:, 1].tolist()) <= {5.0, 6.0, 9.0}
+
+
+def test_a_context_is_kept() -> None:
+    domain = ht.Contextual(choices=ht.Box(0.0, 4.0), context=ht.Box(-10.0, 40.0))
+    optimizer = ht.Optimizer(domain, ht.auto(domain.joined), seed=0)
+    for i in range(15):
+        context = float(i % 3) * 20.0 - 10.0
+        s = optimizer.ask(context=context)
+        assert s.x[1] == context
+        optimizer.tell(s, -((s.x[0] - 2.0) ** 2) + context)
+    assert optimizer.best(context=5.0).x[1] == 5.0
+
+
+@pytest.mark.parametrize("name", ["grid", "box"])
+def test_saved_in_the_middle(name: str) -> None:
+    optimizer = ht.Optimizer(DOMAINS[name], ht.auto(DOMAINS[name]), seed=3)
+    tracked(optimizer, lambda x, _: float(np.sum(x) % 3.0), 17)
+    optimizer.ask()
+    read = ht.Optimizer.loads(optimizer.dumps())
+    assert agent_of(read).estimate == agent_of(optimizer).estimate
+    s, other = optimizer.ask(), read.ask()
+    assert ask_of(s) == ask_of(other)
+    optimizer.tell(s, 1.0)  # the 18th, at which it learns
+    read.tell(other, 1.0)
+    assert is_time_to_learn(18)
+    assert agent_of(read).estimate == agent_of(optimizer).estimate
+    if name == "grid":
+        assert_same(optimizer, read)
+
+
+def test_open_evaluations_outlive_what_is_learned() -> None:
+    """Told late, over a time at which the model was learned anew, and in any order."""
+    optimizer = ht.Optimizer(GRID, ht.auto(GRID), seed=0)
+    waiting = [optimizer.ask() for _ in range(3)]
+    tracked(optimizer, lambda x, _: float(x[0]), 13)
+    optimizer.cancel(waiting[0])
+    for s in reversed(waiting[1:]):
+        optimizer.tell(s, float(s.x[0]))
+    expected = sorted((o.t, int(o.index or 0), o.y) for o in optimizer.history)
+    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer)._latest]
+    assert kept == expected
+
+
+def test_memory_is_bounded() -> None:
+    optimizer = ht.Optimizer(ht.grid(3), Adaptive(Named("gp_ucb")), seed=0)
+    tracked(optimizer, lambda x, t: float(x[0]) + np.sin(t), 500)
+    agent = agent_of(optimizer)
+    assert len(agent._latest) == 400
+    assert agent._latest[0].t < 100.0  # some are old
+
+
+@pytest.mark.parametrize("values", ["tiny", "huge", "constant", "steps"])
+def test_values_of_any_kind(values: str) -> None:
+    f: dict[str, Callable[[Any, float], float]] = {
+        "tiny": lambda x, _: 1e-80 * float(x[0]),
+        "huge": lambda x, _: 1e40 * float(x[0]) - 1e41,
+        "constant": lambda *_: -3.0,
+        "steps": lambda _, t: float(t > 10.0),
+    }
+    optimizer = tracked(ht.Optimizer(GRID, ht.auto(GRID), seed=0), f[values], 30)
+    belief = optimizer.belief()
+    assert np.isfinite(belief.mean).all()
+    assert np.isfinite(belief.std).all()
+
+
+def test_one_point_alone() -> None:
+    domain = ht.Finite([[2.0, 3.0]])
+    optimizer = tracked(ht.Optimizer(domain, ht.auto(domain)), lambda _, t: t, 10)
+    assert optimizer.best().index == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_named_policy_learns_its_parameters(name: str) -> None:
+    optimizer = ht.Optimizer(GRID, Adaptive(Named(name)), seed=0)
+    tracked(optimizer, lambda x, t: 20.0 + float(np.sin(3.0 * x[0] + 0.05 * t)), 20)
+    assert abs(agent_of(optimizer).estimate.model.mean - 20.0) < 1.0
+    assert ask_of(ht.Optimizer.loads(optimizer.dumps()).ask()) == ask_of(optimizer.ask())
+
+
+def test_parameters_follow_from_the_drift_between_results() -> None:
+    """Results 60 units of time apart, of which one unit has a sixtieth of the drift."""
+    model = Model(pace=60.0)
+    epsilon = model.a_unit(0.01)
+    assert model.between_results(epsilon) == pytest.approx(0.01, rel=1e-9)
+    restarting = Named("r_gp_ucb").policy(model, epsilon, GRID)
+    assert isinstance(restarting, GPPolicy)
+    assert restarting.memory == ht.policies.Restart(38 * 60.0)
+    tracking = Tracking().policy(model, epsilon, GRID)
+    assert isinstance(tracking, GPPolicy)
+    assert tracking.acquisition == MeasuredUCB(lasting_beta(0.01), model.noise)
+    assert tracking.prior.time == ht.Forgetting(epsilon)
+
+
+def test_wrong_recipes_and_domains() -> None:
+    wrong: list[Callable[[], object]] = [
+        lambda: Named("best"),
+        lambda: Adaptive(Named),  # type: ignore[arg-type]
+        lambda: Adaptive(uniform()),  # type: ignore[arg-type]
+        lambda: ht.auto([0.0, 1.0]),  # type: ignore[arg-type]
+    ]
+    for attempt in wrong:
+        with refusal(InputError):
+            attempt()
+
+
+def test_the_default_policy_needs_no_parameters() -> None:
+    """Where everything is to be learned its regret is below a tenth more than the knowing one's.
+
+    Four paired trials of 120 steps.
+    """
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(0.03), 0.01, mean=100.0)
+    world = GPDrift(ht.grid(12, 12), prior)
+    policies: tuple[Policy, ...] = (ht.tv_gp_ucb(prior), ht.auto(world.domain), ht.uniform())
+    regrets = np.array(
+        [
+            [
+                np.mean([s.regret for s in play(policy, world.episode(120, seed), seed)])
+                for policy in policies
+            ]
+            for seed in range(4)
+        ]
+    ).mean(axis=0)
+    assert regrets[1] < 1.1 * regrets[0]
+    assert regrets[1] < 0.6 * regrets[2]
+
+
+def test_an_estimate_knows_its_drift_in_a_unit_of_time() -> None:
+    assert Estimate(Model(pace=1.0), 0.02, 0.0).epsilon == pytest.approx(0.02)
