@@ -34,7 +34,7 @@ def main(
     ),
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("out/peers"),
     trials: Annotated[int, typer.Option(min=1)] = 2,
-    horizon: Annotated[int, typer.Option(min=2)] = 50,
+    horizon: Annotated[int, typer.Option(min=2)] = 150,
     limit: Annotated[float, typer.Option(help="Most processor seconds of a trial.")] = 120.0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
     data: Annotated[

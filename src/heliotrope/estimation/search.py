@@ -80,7 +80,7 @@ def rescored(found: Estimate, results: Results) -> Estimate:
     model = found.model
     likelihood = _Likelihood(results, Given.all_of(model))
     share = model.noise / model.variance
-    score = likelihood.at(model.kernel, model.length_scale, share, found.rate).score
+    score = likelihood.score(model.kernel, model.length_scale, share, found.rate)
     return replace(found, score=score)
 
 
@@ -119,12 +119,22 @@ class _Likelihood:
 
     def at(self, kernel: KernelName, length: float, share: float, rate: float) -> Estimate:
         """The estimate of these, with the mean and the variance that suit them."""
-        mean, variance, score = self._moments(self.correlations(kernel, length, rate), share)
+        mean, variance, score = self._fit(kernel, length, share, rate)
         mean, variance = self._center + self._spread * mean, self._spread**2 * variance
         model = Model(mean, variance, share * variance, kernel, length, self._pace)
+        return Estimate(self._given.over(model), rate, score)
+
+    def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
+        """Log of the posterior density of these, up to a constant."""
+        return self._fit(kernel, length, share, rate)[2]
+
+    def _fit(
+        self, kernel: KernelName, length: float, share: float, rate: float
+    ) -> tuple[float, float, float]:
+        C = self.correlations(kernel, length, rate)
+        mean, variance, score = self._moments(C, share)
         usual = np.log([length / self.diagonal, share, max(rate, _LEAST_RATE)]) - _USUAL
-        surprise = float(np.sum((usual / _SPREAD) ** 2))
-        return Estimate(self._given.over(model), rate, score - 0.5 * surprise)
+        return mean, variance, score - 0.5 * float(np.sum((usual / _SPREAD) ** 2))
 
     def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
         """Mean and variance of the standardized values, and their log likelihood."""
@@ -156,7 +166,7 @@ def _estimates(likelihood: _Likelihood, given: Given, rates: Sequence[float]) ->
     if few:
         axes = [axis[len(axis) // 2 :][:1] for axis in axes]
     for kernel in kernels if given.kernel is None else (given.kernel,):
-        point = max(product(*axes), key=lambda point: coarse.at(kernel, *point).score)
+        point = max(product(*axes), key=lambda point: coarse.score(kernel, *point))
         yield _climbed(likelihood, kernel, point, axes)
 
 
@@ -179,23 +189,20 @@ def _climbed(
     axes: Sequence[Sequence[float]],
 ) -> Estimate:
     """The likeliest found around a start, over the logarithms of what has several candidates."""
-    point, best = list(start), likelihood.at(kernel, *start)
     free = [i for i, axis in enumerate(axes) if len(axis) > 1]
     if not free:
-        return best
+        return likelihood.at(kernel, *start)
 
-    def depth(logs: Array) -> float:
-        nonlocal best
+    def around(logs: Array) -> list[float]:
+        point = list(start)
         for i, value in zip(free, np.exp(logs).tolist(), strict=True):
             point[i] = value
-        found = likelihood.at(kernel, *point)
-        best = max(best, found, key=_score)
-        return -found.score
+        return point
 
     ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
-    begin = np.log([point[i] for i in free])
-    minimize(
-        depth,
+    begin = np.log([start[i] for i in free])
+    found = minimize(
+        lambda logs: -likelihood.score(kernel, *around(logs)),
         begin,
         method="Nelder-Mead",
         bounds=np.log(ends),
@@ -206,7 +213,7 @@ def _climbed(
             "fatol": _CLOSE,
         },
     )
-    return best
+    return likelihood.at(kernel, *around(found.x))
 
 
 def _cautious(likelihood: _Likelihood, found: Estimate) -> Estimate:

@@ -85,8 +85,9 @@ def pe_gp_ucb(
     delta
         Probability with which noise alone may eliminate one.
 
-    The theorem's beta is that of :class:`~heliotrope.choosing.TVBeta`, for a share of delta. A
-    smaller one tracks better, and eliminates sooner.
+    The guarantee asks for a beta by which the intervals of all candidates hold together, as
+    :class:`~heliotrope.choosing.TVBeta` at a share of delta. A smaller one tracks better, and
+    eliminates sooner.
     """
     if not isinstance(prior, Prior):
         raise InputError("a prior", repr(prior))

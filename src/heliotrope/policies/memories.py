@@ -19,7 +19,7 @@ from heliotrope.engines.resetting import ResettingEngine
 from heliotrope.engines.runlengths import RunLengthEngine
 from heliotrope.engines.stores import Fading, Newest
 from heliotrope.errors import InputError
-from heliotrope.priors import Prior
+from heliotrope.priors import Forgetting, Prior
 
 _ROUNDING = 1e-9  # 1 + 3 * 0.1 is the beginning of a block, though floats put it just before
 
@@ -106,6 +106,23 @@ class Window(_OneEpoch):
         B, gamma = as_positive(variation, "variation"), as_positive(gain, "gain")
         return cls(int(np.ceil(min(gamma**0.25 * np.sqrt(T / B), T))))
 
+    @classmethod
+    def of_drift(cls, horizon: int, epsilon: float, gain: float = 1.0) -> Window:
+        """The same where f is a GP that forgets, for which B_T = T sqrt(2 (1 - rho)).
+
+        So far does f move at a point in T steps, as a root mean square: about T sqrt(epsilon).
+        The window is (gamma_T / epsilon)^(1/4) then, of the order of R-GP-UCB's blocks, whose
+        factor 12 for SE is a gain of 12^4.
+
+        Examples
+        --------
+        >>> Window.of_drift(horizon=1000, epsilon=0.01, gain=12**4)
+        Window(length=38)
+        """
+        step = float(np.sqrt(2.0 * (1.0 - Forgetting(epsilon).rho)))
+        T = as_whole(horizon, "horizon", least=1)
+        return cls.of_variation(T, T * step, gain) if step else cls(T)
+
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         """Return the regression on the newest values."""
         return _regression(prior, domain, options, Newest(prior, domain, self.length))
@@ -118,8 +135,8 @@ class Weights(_OneEpoch):
 
     Its noise variance is sigma^2 over the weight for the mean, and over the weight's square for
     the width. Over a Finite domain under a Static prior the values of a point are merged, so a
-    step costs no more than the number of points asks for; else, values go whose weights make up
-    less than 1e-4 of all in a Box, so log(1e-4) / log(rate) of them are kept.
+    step costs no more than the number of points asks for. In a Box values of a weight below 1e-4
+    go, which are that share of all: log(1e-4) / log(rate) of them are kept.
     """
 
     rate: float
