@@ -98,7 +98,10 @@ def test_the_command_writes_all_its_files(tmp_path: Path) -> None:
         assert sorted(float(row["rank"]) for row in rows if row["problem"] == id) == [1, 2, 3]
     record = json.loads((tmp_path / "league.json").read_text())
     assert record["settings"]["auto"]["horizon"] == 8
-    assert "| auto |" in (tmp_path / "league.md").read_text()
+    tables = (tmp_path / "league.md").read_text()
+    assert "\n| auto | " in tables
+    assert "\n| regret / random's | paper | sliced |\n" in tables
+    assert "\n| paper/se/0.01 | " in tables
     with Image.open(tmp_path / "league.png") as picture:
         assert min(picture.size) > 300
 

@@ -115,12 +115,13 @@ class Fold:
         history, given = self.optimizer.history, self.setup.given
         if given.complete or not self.setup.policy.has_model:
             return None
-        y = self.setup.sign * history.y
-        believed = fences(y[-_SHOWN:])
-        is_known = np.array_equal(believed.beyond(y[-_SHOWN:]), self._fences.beyond(y[-_SHOWN:]))
+        latest = self.setup.sign * history.latest_values(_SHOWN)
+        believed = fences(latest)
+        is_known = np.array_equal(believed.beyond(latest), self._fences.beyond(latest))
         if is_known and not is_time_to_learn(len(history)):
             return None
-        results = telling(Results(history.t, history.x, believed.clipped(y)))
+        y = believed.clipped(self.setup.sign * history.y)
+        results = telling(Results(history.t, history.x, y))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
         present = estimate(results, Given.all_of(given.over(self.model)), rates)

@@ -10,8 +10,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from importlib.metadata import version
+from math import isnan
 from pathlib import Path
+from statistics import fmean
 
+from heliotrope.environments.suite import problem
 from heliotrope.experiments.claims import compare
 from heliotrope.experiments.figures import style
 from heliotrope.experiments.league.picture import draw
@@ -70,7 +73,7 @@ def cells(place: Place) -> tuple[str, ...]:
         str(place.won),
         f"{place.finished:.0%}",
         f"{place.milliseconds:.3g}",
-        "-" if place.kilobytes != place.kilobytes else f"{place.kilobytes:.0f}",
+        "-" if isnan(place.kilobytes) else f"{place.kilobytes:.0f}",
     )
 
 
@@ -112,17 +115,19 @@ def failures(standings: Standings) -> list[str]:
 
 
 def as_markdown(report: Report) -> str:
-    """The places, the average regret by problem, and what went wrong."""
+    """The places, the regret by family and by problem, and what went wrong."""
     league, standings = report.league, report.standings
     lines = [
-        f"{len(league.problems)} problems, {league.trials} paired trials of {league.horizon} "
+        f"{len(league.problems)} problem(s), {league.trials} paired trial(s) of {league.horizon} "
         f"steps, at most {league.limit:g} s of processor time each.",
         "",
         *_table(HEADINGS, [cells(place) for place in standings.places]),
         "",
         *verdict(standings),
         "",
-        *_table(("average regret", *league.problems), _by_problem(standings)),
+        *_table(("regret / random's", *families(standings)), _by_family(standings)),
+        "",
+        *_table(("average regret", *_names(standings)), _by_problem(standings)),
     ]
     unfinished = failures(standings)
     if unfinished:
@@ -130,15 +135,38 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
+def families(standings: Standings) -> list[str]:
+    """The kinds of problems that were played."""
+    return list(dict.fromkeys(problem(id).family for id in standings.problems))
+
+
+def _by_family(standings: Standings) -> list[tuple[str, ...]]:
+    """A row a policy, best first: its mean share of random's regret in each family."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for score in standings.scores:
+        family = problem(score.problem).family
+        shares.setdefault((score.policy, family), []).append(score.normalized)
     return [
-        (place.policy, *(_regret(standings.score(id, place.policy)) for id in standings.problems))
-        for place in standings.places
+        (name, *(f"{fmean(shares[name, family]):.2f}" for family in families(standings)))
+        for name in _names(standings)
     ]
 
 
+def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
+    """A row a problem."""
+    return [
+        (id, *(_regret(standings.score(id, name)) for name in _names(standings)))
+        for id in standings.problems
+    ]
+
+
+def _names(standings: Standings) -> list[str]:
+    return [place.policy for place in standings.places]
+
+
 def _regret(score: Score) -> str:
-    text = f"{score.regret:.3g} ± {score.stderr:.1g}"
+    error = "" if isnan(score.stderr) else f" ± {score.stderr:.1g}"
+    text = f"{score.regret:.3g}{error}"
     return text if score.finished == score.trials else f"({text})"
 
 
