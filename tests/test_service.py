@@ -280,6 +280,16 @@ def test_large_domains_are_refused(setup: dict[str, Any], field: str) -> None:
         assert client.get("/api/studies").json()["studies"] == []
 
 
+@pytest.mark.parametrize("count", [2_000, 2_001, 5_000, 5_001])
+def test_a_space_of_any_number_of_configurations_is_served(
+    client: httpx.Client, count: int
+) -> None:
+    """Those of up to 5,000 are listed; more are a box."""
+    name = f"of {count}"
+    post(client, "", name=name, space={"n": {"type": "integer", "low": 1, "high": count}})
+    assert 1 <= post(client, f"/{name}/ask")["params"]["n"] <= count
+
+
 def test_studies_streams_and_demos_are_limited() -> None:
     limits = Limits(studies=2, streams=1, demos=1)
     with serving(create_app("memory:", limits=limits)) as client:

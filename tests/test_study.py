@@ -26,6 +26,7 @@ from heliotrope.errors import (
     HeliotropeError,
     InputError,
     StudyExistsError,
+    TimeError,
     UnknownStudyError,
 )
 from heliotrope.estimation import Fences, Given, Model, Results, estimate, fences, telling
@@ -474,6 +475,19 @@ def test_given_parameters_stay_however_odd(space: str, given: dict[str, float]) 
     assert study.summary()["model"][name] == given[name]
 
 
+@pytest.mark.parametrize("space", ["options", "box"])
+def test_a_function_may_be_new_at_every_step(space: str) -> None:
+    study = begin(space, policy={"epsilon": 1})
+    for number in range(12):
+        ask = study.ask(t=float(number // 2))  # two of the same time, which know of each other
+        study.tell(ask.id, float(number % 3))
+    assert np.isfinite(study.summary()["best"]["mean"])
+    model, belief = study.summary()["model"], study.belief(t=6.0)["best"]
+    assert belief["mean"] == pytest.approx(model["mean"])
+    assert belief["std"] == pytest.approx(np.sqrt(model["variance"]))
+    assert study.summary()["drift"]["words"] == "Nothing that is learned stays good."
+
+
 # Time
 
 
@@ -503,6 +517,33 @@ def test_the_wall_clock_counts_in_its_unit_and_never_runs_backwards() -> None:
     watch.seconds += 10_000.0
     assert study.belief()["t"] == pytest.approx(6200.0 / 600.0)
     assert study.ask(t=20.0).t == 20.0
+
+
+@pytest.mark.parametrize(("unit", "ahead"), [("10min", 1000.0), ("1s", 86400.0)])
+def test_no_time_far_ahead_of_the_wall_clock_stops_it(unit: str, ahead: float) -> None:
+    watch = Watch()
+    study = begin(clock=unit, now=watch)
+    first = study.ask()
+    before = shown(study)
+    for leap in (lambda: study.ask(t=1e99), lambda: study.tell_and_ask(first.id, 1.0, t=1e99)):
+        with pytest.raises(TimeError, match=f"at most {ahead:g}, not far ahead") as refused:
+            leap()
+        assert refused.value.field == "t"
+    assert shown(study) == before
+    assert study.ask(t=ahead).t == ahead
+    watch.seconds -= 1e6
+    assert study.ask(t=ahead).t == ahead  # the latest seen may be asked for again
+
+
+def test_a_cancelled_ask_keeps_its_time_and_its_number() -> None:
+    study = begin()
+    ask = study.ask(t=1e6)
+    study.cancel(ask.id)
+    with pytest.raises(TimeError):
+        study.ask(t=5.0)
+    later = study.ask()
+    assert later.t == 1e6 + 1.0
+    assert later.id.endswith("-1")
 
 
 @pytest.mark.parametrize(
@@ -535,6 +576,20 @@ def test_a_drift_that_is_not_known_yet_is_said_to_be_anything() -> None:
     study.tell(study.ask().id, 1.0)
     words = study.summary()["drift"]["words"]
     assert words == "Half of what is learned is stale after 1.9 min to 4.8 d."
+
+
+def test_of_what_stands_still_no_drift_is_seen() -> None:
+    study = begin()
+    values = dict(zip(SPACES["options"].names, [1.0, 2.0, 5.0, 3.0, 4.0], strict=True))
+    for _ in range(60):
+        ask = study.ask()
+        study.tell(ask.id, values[ask.option])
+    drift = study.summary()["drift"]
+    least = np.log(0.5) / np.log1p(-drift["interval"][1])
+    assert drift["words"] == (
+        "No drift seen: if there is any, half of what is learned stays good for at least "
+        f"{least:,.0f} steps."
+    )
 
 
 def test_the_learned_drift_follows_the_pace_of_the_results() -> None:

@@ -32,7 +32,7 @@ class KernelError(InputError):
 
 
 class TimeError(InputError):
-    """Time that runs backwards."""
+    """Time that runs backwards, or far ahead of the clock."""
 
 
 class UnknownSuggestionError(HeliotropeError, LookupError):

@@ -32,8 +32,8 @@ class Model:
     """Mean and variance of the values, noise variance, kernel with its length scale, and pace.
 
     Length scales are those of the unit cube. ``pace`` is the usual time between two results, by
-    which the candidates for the drift are chosen. Values below ``low`` or above ``high`` are
-    outliers, believed to lie there.
+    which the candidates for the drift are chosen, and ``rate`` the likeliest drift between two.
+    Values below ``low`` or above ``high`` are outliers, believed to lie there.
     """
 
     mean: float = 0.0
@@ -44,6 +44,7 @@ class Model:
     pace: float = 1.0
     low: float | None = None
     high: float | None = None
+    rate: float = 0.01
 
     def prior(self, epsilon: float, sign: float = 1.0) -> Prior:
         """The prior over values that are multiplied with a sign."""
@@ -78,7 +79,7 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Read what :meth:`to_json` gave; the first version had no bounds."""
+        """Read what :meth:`to_json` gave; the first version had no bounds and no rate."""
         given = Given(**{field.name: data[field.name] for field in fields(Given)})
         if not given.complete:
             raise InputError("a model", "one that lacks a parameter")
@@ -87,7 +88,7 @@ class Model:
             for bound in (data.get("low"), data.get("high"))
         )
         model = given.over(cls(pace=as_positive(data["pace"], "pace")))
-        return replace(model, low=low, high=high)
+        return replace(model, low=low, high=high, rate=_as_share(data.get("rate", cls.rate)))
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,14 @@ class Given:
         """The model with what was given in place of what was learned."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return replace(model, **known)
+
+
+def _as_share(value: object) -> float:
+    """Return a drift from 0 to 1, or say what came instead."""
+    share = as_number(value, "a rate")
+    if not 0.0 <= share <= 1.0:
+        raise InputError("a rate from 0 to 1", repr(value)[:60])
+    return share
 
 
 def is_time_to_learn(told: int) -> bool:

@@ -108,7 +108,7 @@ class _Likelihood:
             return correlation(kernel, distances / length)
 
         def in_time(rate: float) -> Array:
-            return np.asarray(np.exp(0.5 * np.log1p(-rate) * lags))
+            return np.asarray((1.0 - rate) ** (0.5 * lags))  # at rate 1 too: 0 ** 0 is 1
 
         self._in_space = lru_cache(maxsize=1)(in_space)  # a grid asks for the same again
         self._in_time = lru_cache(maxsize=len(RATES))(in_time)

@@ -39,11 +39,15 @@ from heliotrope.policies.memories import (
     Window,
 )
 from heliotrope.policies.random import random_choice
+from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.priors import Prior, Static, Wiener
 from heliotrope.streams import Draw
 
-First: TypeAlias = Literal["random"] | int | ArrayLike | None
-"""The first point: "random", an index, a point, or None for what the acquisition says."""
+First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
+"""The first point: "random", an index, a point, or None for what the acquisition says.
+
+"apart" is for the first few: each lies far from those before.
+"""
 
 
 @register
@@ -77,8 +81,8 @@ class GPPolicy:
                 raise InputError("learn to be Learn(...) or None", repr(self.learn))
             self.learn.check(self.prior)
         object.__setattr__(self, "engine", engine_options(self.engine))
-        if isinstance(self.first, str) and self.first != "random":
-            raise InputError("first to be 'random', an index or a point", repr(self.first))
+        if isinstance(self.first, str) and self.first not in ("random", "apart"):
+            raise InputError("first to be 'random', 'apart', an index or a point", repr(self.first))
 
     @property
     def grows(self) -> bool:
@@ -245,6 +249,8 @@ class GPAgent:
         self._keys: set[int] = set()  # open in the present epoch
         self._told = False
         self._first = _first_place(policy.first, domain)
+        self._spreads = isinstance(policy.first, str) and policy.first == "apart"
+        self._begun: list[Places] = []  # the first few, if they are to lie apart
         if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
@@ -254,7 +260,10 @@ class GPAgent:
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the same, where not all of the domain may be chosen."""
-        if self._policy.first is not None and not (self._told or self._keys):
+        if self._spreads:
+            if len(self._begun) < first_points(self._domain):
+                return self._apart(choices, draw)
+        elif self._policy.first is not None and not (self._told or self._keys):
             if self._first is None:
                 return random_choice(choices, draw())
             if among(choices, self._first):
@@ -278,6 +287,8 @@ class GPAgent:
             self._engine, self._keys = engine, set()
         self._epoch = epoch
         self._keys.add(key)
+        if self._spreads and len(self._begun) < first_points(self._domain):
+            self._begun.append(place)
 
     def tell(self, key: int, y: float) -> None:
         """Take a value; one of an epoch that is over no longer counts."""
@@ -321,6 +332,7 @@ class GPAgent:
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(sorted(self._keys), dtype=np.int64),
             "told": np.array(self._told),
+            "begun": np.array([place[0] for place in self._begun]),
         } | {f"engine/{name}": array for name, array in self._engine.state().items()}
 
     def restore(self, state: State) -> None:
@@ -329,7 +341,15 @@ class GPAgent:
         self._epoch = epoch[0] if epoch else None
         self._keys = set(state["keys"].tolist())
         self._told = bool(state["told"])
+        begun = state.get("begun", np.empty(0))  # which older files lack
+        self._begun = [begun[i : i + 1] for i in range(len(begun))]
         self._engine.restore(part(state, "engine/"))
+
+    def _apart(self, choices: Choices, draw: Draw) -> Places:
+        cube = UnitCube(self._domain)
+        begun = [self._domain.at(place) for place in self._begun]
+        taken = cube.enter(np.concatenate([*begun, np.empty((0, self._domain.dimension))]))
+        return cube.leave(farthest(cube.domain, cube.choices(choices), taken, draw), choices)
 
     def _first_engine(self) -> Engine:
         policy, options = self._policy, self._policy.engine

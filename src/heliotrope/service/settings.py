@@ -26,7 +26,7 @@ class Limits:
 
     body: int = 1_000_000  # bytes of a request
     patience: float = 10.0  # seconds within which a request must have come
-    points: int = 2_000  # options, or configurations of a space that lists them
+    points: int = 5_000  # options, or configurations: all of a space that lists them
     coordinates: int = 100  # of a space that does not
     studies: int = 100_000
     memory: int = 400  # megabytes of studies held at a time, roughly

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError
@@ -26,6 +27,7 @@ _SECONDS = {
 }
 _UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*")
 _LONGEST = 1e12  # seconds
+_UNITS_AHEAD = 1_000.0  # of the wall clock, or a day if that is more
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Steps:
     def at(self, now: float, created: float) -> float | None:
         """Return None: the optimizer counts."""
         return None
+
+    def furthest(self, now: float, created: float) -> float:
+        """The latest time that may be asked for: any."""
+        return inf
 
     def to_json(self) -> dict[str, Any]:
         """The clock as JSON."""
@@ -72,6 +78,10 @@ class Wall:
     def at(self, now: float, created: float) -> float:
         """The time in units since the study was created."""
         return (now - created) / self.seconds
+
+    def furthest(self, now: float, created: float) -> float:
+        """The latest time that may be asked for: a mistaken one would stop the clock for good."""
+        return self.at(now, created) + max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
 
     def to_json(self) -> dict[str, Any]:
         """The clock as JSON."""

@@ -128,7 +128,7 @@ class Fold:
         keeps_pace = 0.5 < found.model.pace / self.model.pace < 2.0
         if is_known and keeps_pace and found.score - present.score < _GAIN:
             return None
-        model = replace(found.model, low=believed.low, high=believed.high)
+        model = replace(found.model, low=believed.low, high=believed.high, rate=found.rate)
         return {"v": VERSION, "kind": "learned", "model": model.to_json()}
 
     @property

@@ -10,12 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from heliotrope.arrays import as_number, as_positive, as_whole
-from heliotrope.choosing import Beta, ConstantBeta, LogBeta
+from heliotrope.choosing import UCB, Acquisition, LogBeta, MeasuredUCB
 from heliotrope.domains import Domain, Finite
 from heliotrope.engines import Learn
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import INDEPENDENT, RATES, Given, Model
 from heliotrope.policies import GPPolicy, Policy, gp_ucb, r_gp_ucb, rexp3, tv_gp_ucb, uniform
+from heliotrope.policies.adaptive import lasting_beta
 from heliotrope.policies.tamed import tamed
 from heliotrope.priors import Forgetting
 from heliotrope.spaces import Options, SearchSpace
@@ -32,7 +33,6 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "uniform": (),
 }
 _NEEDED: Mapping[str, tuple[str, ...]] = {"r_gp_ucb": ("every",), "rexp3": ("low", "high", "batch")}
-_BETA = 3.0  # constant, for tracking without an end
 _UNUSED = 0.01  # the drift of a prior whose drift is learned, or not used
 
 
@@ -104,12 +104,14 @@ class PolicyChoice:
             Forgetting(epsilon)
         prior = model.prior(epsilon, sign)
         if self.kind == "gp_ucb":
-            return gp_ucb(prior, self._beta())
-        if self.kind == "r_gp_ucb":
+            policy = gp_ucb(prior)
+        elif self.kind == "r_gp_ucb":
             with located("every"):
-                return r_gp_ucb(prior, as_positive(self.parameters["every"], "every"), self._beta())
-        learn = Learn(model.rates(), choose=choose) if self.learns_drift else None
-        return tv_gp_ucb(prior, self._beta(), learn=learn)
+                policy = r_gp_ucb(prior, as_positive(self.parameters["every"], "every"))
+        else:
+            learn = Learn(model.rates(), choose=choose) if self.learns_drift else None
+            policy = tv_gp_ucb(prior, learn=learn)
+        return replace(policy, acquisition=self._acquisition(model, prior.noise), first="apart")
 
     def to_json(self) -> dict[str, Any]:
         """The choice as JSON."""
@@ -129,15 +131,19 @@ class PolicyChoice:
         with located(name):
             return as_number(self.parameters.get(name, default), name)
 
-    def _beta(self) -> Beta:
-        """A number, or {"c1": 0.8, "c2": 4.0}."""
-        given = self.parameters.get("beta", _BETA)
+    def _acquisition(self, model: Model, noise: float) -> Acquisition:
+        """The beta that was given, a number or {"c1": 0.8, "c2": 4.0}; else that of auto."""
+        given = self.parameters.get("beta")
+        if given is None:
+            known = self.epsilon
+            rate = model.rate if known is None else model.between_results(known)
+            return MeasuredUCB(lasting_beta(rate), noise)
         with located("beta"):
             if isinstance(given, Mapping):
                 if set(given) != {"c1", "c2"}:
                     raise InputError("a number, or c1 and c2", _short(given))
-                return LogBeta(given["c1"], given["c2"])
-            return ConstantBeta(given)
+                return UCB(LogBeta(given["c1"], given["c2"]))
+            return UCB(given)
 
     def _rexp3(self, sign: float) -> Policy:
         gamma = self.parameters.get("gamma")

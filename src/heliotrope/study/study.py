@@ -212,13 +212,21 @@ class Study:
 
     def _time_to_ask(self, fold: Fold, t: float | None) -> float | None:
         """The time that was given, or that of the clock; None lets the optimizer count."""
-        latest = fold.optimizer.latest
+        latest, clock, now = fold.optimizer.latest, fold.setup.clock, self._now()
         if t is None:
-            wall = fold.setup.clock.at(self._now(), fold.created)
+            wall = clock.at(now, fold.created)
             return None if wall is None else max(wall, latest)  # it may run backwards
         when = _as_time(t)
         if when < latest:
             raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{when:g}", "", "t")
+        furthest = max(clock.furthest(now, fold.created), latest)
+        if when > furthest:
+            raise TimeError(
+                f"a time of at most {furthest:g}, not far ahead of the wall clock",
+                f"{when:g}",
+                "Times of one's own go with a clock of steps.",
+                "t",
+            )
         return when
 
     def _time(self, fold: Fold) -> float:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from heliotrope.arrays import Array
+from heliotrope.engines import Learned
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
@@ -73,15 +74,14 @@ def drift(fold: Fold) -> Json:
     if policy.kind != "tv_gp_ucb":
         return {"epsilon": None, "words": "This policy has no drift rate."}
     if not policy.learns_drift:
-        epsilon, interval = policy.epsilon, None
-    elif not len(fold.optimizer.history):
+        assert policy.epsilon is not None
+        words = _in_words(fold.setup, [policy.epsilon])
+        return {"epsilon": policy.epsilon, "interval": None, "words": words}
+    if not len(fold.optimizer.history):
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
-    else:
-        learned = fold.optimizer.learned()
-        epsilon, interval = learned.epsilon, list(learned.interval)
-    assert epsilon is not None
-    words = _in_words(fold.setup, interval or [epsilon])
-    return {"epsilon": epsilon, "interval": interval, "words": words}
+    learned = fold.optimizer.learned()
+    words = _of_learned(fold.setup, learned)
+    return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}
 
 
 def track(fold: Fold) -> Show:
@@ -257,10 +257,24 @@ def _values(setup: Setup, name: str, count: int) -> list[Any]:
     return [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
 
 
+def _of_learned(setup: Setup, learned: Learned) -> str:
+    """The interval in words; one that begins at the lowest candidate has no lower end."""
+    low, high = learned.interval
+    if low == learned.epsilons.min() and high < learned.epsilons.max():
+        least = _half_life(setup, high)
+        return (
+            "No drift seen: if there is any, half of what is learned stays good "
+            f"for at least {least}."
+        )
+    return _in_words(setup, [low, high])
+
+
 def _in_words(setup: Setup, epsilons: Sequence[float]) -> str:
     """How soon things get stale, by one drift rate or by the ends of its interval."""
     if max(epsilons) <= 0.0:
         return "Nothing gets stale: the function stands still."
+    if min(epsilons) >= 1.0:
+        return "Nothing that is learned stays good."
     shortest, longest = (_half_life(setup, end(epsilons)) for end in (max, min))
     if shortest == longest:
         return f"Half of what is learned is stale after {longest}."

@@ -31,8 +31,8 @@ from heliotrope.estimation import (
     spread_out,
     telling,
 )
-from heliotrope.policies.adaptive.unit import UnitCube, farthest
 from heliotrope.policies.protocol import Agent, Policy, Selective
+from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.streams import Draw
 
 _GAIN = 2.0  # in log likelihood, for which a model is changed
@@ -218,7 +218,7 @@ class AdaptiveAgent:
         return self._inner
 
     def _is_first(self) -> bool:
-        return self._told + len(self._open) < 2 * self._domain.dimension + 1
+        return self._told + len(self._open) < first_points(self._domain)
 
     def _apart(self, choices: Choices, draw: Draw) -> Places:
         inside = self._cube.choices(choices)

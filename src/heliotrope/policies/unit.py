@@ -57,6 +57,11 @@ class UnitCube:
         return Lattice(lattice.columns, rows)
 
 
+def first_points(domain: Domain) -> int:
+    """How many points to spread out before a model of the values is worth following."""
+    return 2 * domain.dimension + 1
+
+
 def farthest(domain: Domain, choices: Choices, taken: Array, draw: Draw) -> Places:
     """One of a few random choices in the cube: the one that lies farthest from points (n, d)."""
     rng = draw()
