@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -212,3 +214,24 @@ def test_only_kernels_are_taken_from_scikit_learn() -> None:
     for name in ("clone", "cdist", "np", "ABCMeta"):
         with refusal(FormatError):
             decode({"$kernel": name}, {})
+
+
+def test_first_points_lie_apart_also_after_a_reload(tmp_path: Path) -> None:
+    policy = GPPolicy(PRIOR, ht.UCB(2.0), first="apart")
+    domains = [ht.grid(20, 20), ht.Box([-3.0, 0.0], [3.0, 100.0])]
+    for domain in domains:
+        width = np.ptp(domain.points, axis=0) if isinstance(domain, ht.Finite) else [6.0, 100.0]
+        optimizer = ht.Optimizer(domain, policy, seed=0)
+        points = []
+        for number in range(5):
+            suggestion = optimizer.ask()
+            optimizer.tell(suggestion, 1.0 if number else 100.0)  # the first would draw the rest
+            points.append(suggestion.x / width)
+            optimizer.save(tmp_path / "saved")
+            optimizer = ht.Optimizer.load(tmp_path / "saved")
+        assert pdist(np.array(points)).min() > 0.3
+
+
+def test_first_is_a_point_or_one_of_two_words() -> None:
+    with refusal(InputError):
+        GPPolicy(PRIOR, ht.UCB(2.0), first="nearby")  # type: ignore[arg-type]

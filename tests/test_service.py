@@ -194,6 +194,7 @@ def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None
         ("/fixed/tell", {"id": "a-1", "value": "1"}, (422, "input", "value")),
         ("/fixed/tell", {"id": "a-1", "value": 1.0}, (404, "unknown_suggestion", "id")),
         ("/fixed/tell", {"id": "a", "value": 1, "ask": {"t": []}}, (422, "input", "ask.t")),
+        ("", {"name": "n", **OPTIONS, "seed": 2**70}, (422, "input", "seed")),
         ("/fixed/cancel", {"id": "a-1"}, (404, "unknown_suggestion", "id")),
         ("/fixed/cancel", {"id": "a-1", "why": "no"}, (422, "input", "why")),
     ],
@@ -227,6 +228,69 @@ def test_odd_queries_are_refused(
 ) -> None:
     client.post("/api/studies", json={"name": "fixed", **OPTIONS})
     assert error_of(client.get(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/studies", "GET, POST"),
+        ("/api/studies/fixed", "DELETE, GET"),
+        ("/api/studies/fixed/ask", "POST"),
+        ("/healthz", "GET"),
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE"])
+def test_other_methods_are_told_which_there_are(
+    client: httpx.Client, method: str, path: str, methods: str
+) -> None:
+    answer = client.request(method, path)
+    assert error_of(answer) == (405, "method_not_allowed", "")
+    assert answer.headers["allow"] == methods
+
+
+def test_a_wrong_ask_beside_a_result_is_found_in_its_place(
+    client: httpx.Client, study: str
+) -> None:
+    ask, used = post(client, f"{study}/ask", t=5.0), post(client, f"{study}/ask", key="used")
+    post(client, f"{study}/cancel", id=used["id"])
+    result = {"id": ask["id"], "value": 1.0}
+    early = client.post(f"/api/studies{study}/tell", json={**result, "ask": {"t": 1.0}})
+    assert error_of(early) == (422, "time", "ask.t")
+    again = client.post(f"/api/studies{study}/tell", json={**result, "ask": {"key": "used"}})
+    assert error_of(again) == (409, "closed_suggestion", "ask.key")
+    assert client.get(f"/api/studies{study}").json()["told"] == 0
+
+
+def test_the_last_event_is_known_beyond_the_end(client: httpx.Client, study: str) -> None:
+    post(client, f"{study}/ask")
+    for after in (0, 1, 2, 99):
+        page = client.get(f"/api/studies{study}/events", params={"after": after}).json()
+        assert page["last"] == 2
+        assert len(page["events"]) == max(0, 2 - after)
+
+
+def test_before_a_study_began_the_model_alone_is_believed(client: httpx.Client, study: str) -> None:
+    post(client, f"{study}/tell", id=post(client, f"{study}/ask")["id"], value=7.0)
+    model = client.get(f"/api/studies{study}").json()["model"]
+    options = client.get(f"/api/studies{study}/belief", params={"t": -3.0}).json()["options"]
+    assert [one["mean"] for one in options] == pytest.approx([model["mean"]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"key": ""}', "expected a text of at least 1 character(s); got '' in key."),
+        (b'{"key": 7}', "expected a text; got 7 in key."),
+        (b"[]", "expected an object; got [] in body."),
+        (b'{"t" 1}', "got something else at character 5 (expecting ':' delimiter)."),
+    ],
+)
+def test_what_other_packages_find_is_said_in_our_words(
+    client: httpx.Client, study: str, body: bytes, said: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"/api/studies{study}/ask", content=body, headers=headers)
+    assert said in answer.json()["error"]["message"]
 
 
 def test_the_description_has_every_route(client: httpx.Client) -> None:

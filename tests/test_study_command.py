@@ -227,7 +227,7 @@ def test_bad_names_are_refused(name: str) -> None:
 
 def test_what_a_study_refuses_is_refused() -> None:
     run("create", "sensors", "--options", "hall,roof")
-    assert_refused(invoke("create", "sensors", "--options", "hall,roof"), "of a study that exists")
+    assert_refused(invoke("create", "sensors", "--options", "hall,roof"), "a name that no study has")
     asked = run("ask", "sensors")
     run("tell", "sensors", asked["id"], "1")
     assert_refused(invoke("tell", "sensors", asked["id"], "2"), "that was told before")

@@ -12,7 +12,7 @@ import httpx
 from heliotrope.arrays import as_number, as_whole
 from heliotrope.client.link import Link
 from heliotrope.client.refusals import understood
-from heliotrope.errors import ServiceError
+from heliotrope.errors import HeliotropeError, ServiceError
 from heliotrope.storage import Event
 from heliotrope.study import Ask, Setup
 from heliotrope.study.fold import as_value
@@ -67,7 +67,11 @@ class RemoteStudy:
         self, id: str, value: float, t: float | None = None, *, key: str | None = None
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
-        answer = self._post("tell", {**_result(id, value), "ask": _wish(t, key)})
+        try:
+            answer = self._post("tell", {**_result(id, value), "ask": _wish(t, key)})
+        except HeliotropeError as error:
+            error.field = error.field.removeprefix("ask.")
+            raise
         with understood():
             return _as_ask(answer["ask"])
 

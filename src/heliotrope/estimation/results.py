@@ -31,8 +31,10 @@ class Results:
 
     @property
     def spread(self) -> float:
-        """The deviation of the values; of equal ones a thousandth of their size."""
+        """The deviation of the values; of equal ones a thousandth of their size, of one its size."""
         size, found = float(np.abs(self.y).max()), float(np.std(self.y))
+        if len(self.y) == 1:  # nothing is known of how much others differ
+            return max(size, _SMALLEST) if size else 1.0
         return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
 
     def at(self, places: Indices | slice) -> Results:

@@ -78,7 +78,8 @@ def loads(body: bytes) -> Any:
     except RecursionError:
         raise _refusal("JSON", "brackets too deep in each other") from None
     except json.JSONDecodeError as error:
-        raise _refusal("JSON", f"{error.msg.lower()} at character {error.pos}") from None
+        what = error.msg[0].lower() + error.msg[1:]
+        raise _refusal("JSON", f"something else at character {error.pos} ({what})") from None
     except ValueError:  # an integer of more digits than Python reads
         raise _refusal("numbers of a size below 1e100", "a longer one") from None
     return read

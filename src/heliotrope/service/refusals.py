@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from heliotrope import errors
 from heliotrope.errors import HeliotropeError, InputError
@@ -100,11 +101,19 @@ async def _of_validation(_: Request, error: RequestValidationError) -> JSONRespo
     return refusal_of(as_input_error(error.errors()[0]))
 
 
-async def _of_http(_: Request, error: HTTPException) -> JSONResponse:
+async def _of_http(request: Request, error: HTTPException) -> JSONResponse:
     if isinstance(error, Refusal):
         return answer(error.status_code, error.code, error.detail, error.field)
     code = _CODES.get(error.status_code, "refused")
-    return answer(error.status_code, code, error.detail, headers=error.headers)
+    headers = {"Allow": _methods(request)} if error.status_code == 405 else error.headers
+    return answer(error.status_code, code, error.detail, headers=headers)
+
+
+def _methods(request: Request) -> str:
+    """What may be done with a path, whichever routes do it."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in fitting for method in route.methods or ()}))
 
 
 async def _of_us(_: Request, __: Exception) -> JSONResponse:
@@ -119,5 +128,16 @@ def as_input_error(found: Mapping[str, Any]) -> InputError:
         return InputError("a value", "none", "", field)
     if found["type"] == "extra_forbidden":
         return InputError("no such key", shown(field), "", field)
-    expected = found["msg"].removeprefix("Input should be ")
+    usual = found["msg"].removeprefix("Input should be ")
+    expected = _EXPECTED.get(found["type"], "{usual}").format(usual=usual, **found.get("ctx", {}))
     return InputError(expected, shown(found["input"]), "", field)
+
+
+_EXPECTED = {
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than_equal": "a number of at most {le}",
+    "model_attributes_type": "an object",
+    "string_too_long": "a text of at most {max_length} characters",
+    "string_too_short": "a text of at least {min_length} character(s)",
+    "string_type": "a text",
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
@@ -11,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 
+from heliotrope.errors import HeliotropeError
 from heliotrope.service import schemas
 from heliotrope.service.bodies import QuickRoute, StrictRoute
 from heliotrope.service.demos import Demos
@@ -86,9 +88,10 @@ class Api:
             answer: dict[str, Any] = {"told": body.id}
         else:
             t, key = body.ask.t, body.ask.key
-            ask = self._studies.use(
-                name, lambda study: study.tell_and_ask(body.id, body.value, t, key=key)
-            )
+            with _nested("ask", ("t", "key")):
+                ask = self._studies.use(
+                    name, lambda study: study.tell_and_ask(body.id, body.value, t, key=key)
+                )
             self._metrics.asks.inc()
             answer = {"told": body.id, "ask": ask.to_json()}
         self._metrics.tells.inc()
@@ -124,7 +127,8 @@ class Api:
             self._watch.check_room()
             return StreamingResponse(self._watch.stream(info.uid, start), media_type=_STREAM)
         found = [as_json(event) for event in self._studies.events(info.uid, start, limit)]
-        return JSONResponse({"events": found, "last": max(info.events, start + len(found))})
+        last = max([info.events, *(event["seq"] for event in found)])
+        return JSONResponse({"events": found, "last": last})
 
     def export(self, name: Name, kind: Literal["csv", "json"] = "csv") -> Response:
         """All asks with their results, to download."""
@@ -137,6 +141,17 @@ class Api:
         if self._demos is None:
             raise Refusal(403, "no_demo", "This service was started without demos.")
         return JSONResponse({"name": self._demos.start()}, 201)
+
+
+@contextmanager
+def _nested(outer: str, fields: Collection[str]) -> Iterator[None]:
+    """Say of an error in one of some fields that these lie in another one."""
+    try:
+        yield
+    except HeliotropeError as error:
+        if error.field in fields:
+            error.field = f"{outer}.{error.field}"
+        raise
 
 
 def _add(

@@ -73,13 +73,13 @@ def as_truth(value: object, name: str) -> bool:
     return truth
 
 
-def as_list(value: object, name: str, most: int) -> Sequence[Any]:
-    """Return a list of 1 to ``most`` items."""
+def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[Any]:
+    """Return a list of 1 to ``most`` items; ``unless`` says where fewer are allowed."""
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes, bytearray)):
         raise InputError(f"{name} as a list", shown(value))
     if not 1 <= len(items) <= most:
-        raise InputError(f"1 to {most:,} {name}", f"{len(items):,}")
+        raise InputError(f"1 to {most:,} {name}{unless}", f"{len(items):,}")
     return items
 
 

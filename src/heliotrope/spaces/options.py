@@ -25,6 +25,7 @@ from heliotrope.spaces.checks import (
 Features: TypeAlias = Sequence[float] | Mapping[str, float]
 
 _OPTIONS = 10_000
+_UNLESS = f", {COORDINATES:,} without features"
 _FEATURES = 100
 
 
@@ -115,7 +116,7 @@ class Options:
         """
         with located("options"):
             forms = []
-            for i, form in enumerate(as_list(data, "options", _OPTIONS)):
+            for i, form in enumerate(as_list(data, "options", _OPTIONS, _UNLESS)):
                 with located(str(i)):
                     forms.append(_form(form))
         names, features = zip(*forms, strict=True)
@@ -134,7 +135,7 @@ class Options:
 def _numbered(names: object) -> dict[str, int]:
     """Return the index of each name."""
     indices: dict[str, int] = {}
-    for i, given in enumerate(as_list(names, "options", _OPTIONS)):
+    for i, given in enumerate(as_list(names, "options", _OPTIONS, _UNLESS)):
         with located(f"{i}.name"):
             name = as_text(given, "an option's name")
             if name in indices:

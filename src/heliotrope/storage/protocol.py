@@ -200,7 +200,7 @@ def no_event(seq: int, last: int) -> InputError:
 
 def taken(name: str) -> StudyExistsError:
     """Say that there is such a study."""
-    return StudyExistsError("a new name", f"{name!r}, of a study that exists", "Open it instead.")
+    return StudyExistsError("a name that no study has", repr(name), "Open that study instead.")
 
 
 def conflict(append: Append, last: int) -> ConflictError:

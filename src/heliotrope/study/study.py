@@ -94,7 +94,9 @@ class Study:
         now: Now = wall_time,
     ) -> Study:
         """Begin a study of a setup."""
-        Fold("", setup, 0.0).extend([])  # refuses a policy that does not fit the space
+        with located("seed"):  # all that is refused before there is a policy
+            bare = Fold("", setup, 0.0)
+        bare.extend([])  # refuses a policy that does not fit the space
         store.create(name, created(setup), now())
         return cls(store, name, journal=journal, now=now)
 
