@@ -32,6 +32,7 @@ CLIENTS, PAIRS, WARM = 16, 80, 25  # WARM pairs a client come before those that 
 CROWD, CROWD_PAIRS, CROWD_WARM = 100, 10, 3
 WORKERS = (1, 2)
 MANY, COLD, TOLD = 10_000, 600, 100  # studies at rest, how many are asked, results of each
+LONG = 100_000  # results of one study
 TOGETHER = 100  # of them written at a time
 SYNCS = 200
 
@@ -45,6 +46,7 @@ def findings() -> Iterator[Finding]:
                 yield _crowd("SQLite", store, workers, studies)
         yield _crowd("PostgreSQL", postgres.new_place(), WORKERS[-1], CROWD)
         yield from _at_rest(f"sqlite:///{folder}/many.db")
+        yield _long(f"sqlite:///{folder}/long.db")
 
 
 # Pairs a second
@@ -149,12 +151,16 @@ def _fill(store: Store) -> None:
     for _ in range(TOLD):
         played.tell(played.ask().id, rng.random())
     log = [event.body for event in played.events()]
+    kept = store.snapshot(store.find("played").uid)  # as playing leaves it
+    assert kept is not None
     prefix, text = log[1]["id"].rpartition("-")[0], json.dumps(log[1:])
     for start in range(0, MANY, TOGETHER):
         names = [f"study-{number}" for number in range(start, start + TOGETHER)]
         uids = [store.create(name, log[0], at=0.0) for name in names]
         logs = [json.loads(text.replace(prefix, uid[: len(prefix)])) for uid in uids]
         store.append([Append(uid, 1, bodies) for uid, bodies in zip(uids, logs, strict=True)])
+        for uid in uids:
+            store.keep_snapshot(uid, *kept)
 
 
 async def _asked_cold(service: Command) -> tuple[list[float], float]:
@@ -168,6 +174,41 @@ async def _asked_cold(service: Command) -> tuple[list[float], float]:
         megabytes = max(megabytes, process.memory_info().rss / 1e6)
     connection.close()
     return seconds, megabytes
+
+
+# A long one
+
+
+def _long(place: str) -> Finding:
+    """Open it as the next process would: one before it kept a snapshot, as any that asks does."""
+    with closing(open_store(place)) as store:
+        _write_long(store)
+        Study(store, "long").ask()
+    started = perf_counter()
+    study = Study.open("long", place)
+    study.ask()
+    seconds = perf_counter() - started
+    return Finding(
+        f"a study of {LONG:,} results is opened and asked within 2 s",
+        f"{seconds:.2f} s, from a snapshot",
+        seconds < 2.0 and study.summary()["told"] == LONG,
+    )
+
+
+def _write_long(store: Store) -> None:
+    """Write the log of a study directly: each option in turn, and any value."""
+    study, rng = Study.create_from("long", SETUP, store), Random(0)
+    ask = study.ask()
+    study.cancel(ask.id)
+    *_, asked, _ = (event.body for event in study.events())
+    prefix, last = ask.id.rpartition("-")[0], len(study.events())
+    bodies = []
+    for number in range(1, LONG + 1):
+        id, place = f"{prefix}-{number}", number % 50
+        chosen = {"id": id, "t": number + 1.0, "place": place, "option": f"option {place}"}
+        told = {"v": asked["v"], "kind": "told", "id": id, "value": rng.random()}
+        bodies += [{**asked, **chosen}, told]
+    store.append([Append(study.uid, last, bodies)])
 
 
 # The service

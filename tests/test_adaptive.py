@@ -232,7 +232,7 @@ def test_memory_is_bounded() -> None:
     optimizer = ht.Optimizer(ht.grid(3), Adaptive(Named("gp_ucb")), seed=0)
     tracked(optimizer, lambda x, t: float(x[0]) + np.sin(t), 500)
     agent = agent_of(optimizer)
-    assert len(agent._latest) == 400
+    assert len(agent._latest) == 400 + 500 - 429  # as many, and those told since it learned
     assert agent._latest[0].t < 100.0  # some are old
 
 
@@ -308,7 +308,7 @@ def test_the_default_policy_needs_no_parameters() -> None:
         ]
     )
     beyond = regrets[:, 1] - 1.1 * regrets[:, 0]
-    assert beyond.mean() < 3.0 * standard_error(beyond)
+    assert beyond.mean() < 3.0 * standard_error(beyond.tolist())
     assert regrets[:, 1].mean() < 0.6 * regrets[:, 2].mean()
 
 

@@ -565,12 +565,13 @@ def mistakes(there: ht.Study | RemoteStudy, told: Ask, waiting: Ask) -> Iterator
         lambda: there.tell(waiting.id, float("nan")),
         lambda: there.tell(waiting.id, 1e200),
         lambda: there.ask(-1.0),
+        lambda: there.tell_and_ask(waiting.id, 1.0, -1.0),
         lambda: there.ask(key="1"),
     ]
     for call in calls:
         with pytest.raises(HeliotropeError) as caught:
             call()
-        yield type(caught.value).__name__, str(caught.value), caught.value.args
+        yield type(caught.value).__name__, str(caught.value), vars(caught.value)
 
 
 @pytest.mark.parametrize("space", SPACES)

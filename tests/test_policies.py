@@ -218,7 +218,7 @@ def test_only_kernels_are_taken_from_scikit_learn() -> None:
 
 def test_first_points_lie_apart_also_after_a_reload(tmp_path: Path) -> None:
     policy = GPPolicy(PRIOR, ht.UCB(2.0), first="apart")
-    domains = [ht.grid(20, 20), ht.Box([-3.0, 0.0], [3.0, 100.0])]
+    domains: list[ht.Finite | ht.Box] = [ht.grid(20, 20), ht.Box([-3.0, 0.0], [3.0, 100.0])]
     for domain in domains:
         width = np.ptp(domain.points, axis=0) if isinstance(domain, ht.Finite) else [6.0, 100.0]
         optimizer = ht.Optimizer(domain, policy, seed=0)
@@ -234,4 +234,4 @@ def test_first_points_lie_apart_also_after_a_reload(tmp_path: Path) -> None:
 
 def test_first_is_a_point_or_one_of_two_words() -> None:
     with refusal(InputError):
-        GPPolicy(PRIOR, ht.UCB(2.0), first="nearby")  # type: ignore[arg-type]
+        GPPolicy(PRIOR, ht.UCB(2.0), first="nearby")

@@ -599,6 +599,17 @@ def test_names_of_the_service_depend_on_its_address() -> None:
     assert checked_hosts("0.0.0.0", ["tuning.example.org"], ["t" * 20]) == ("tuning.example.org",)
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken_is_said_in_one_line(
+    client: httpx.Client, tmp_path: Path, workers: str
+) -> None:
+    port = str(client.base_url.port)
+    said = refused(f"sqlite:///{tmp_path}/studies.db", "--port", port, "--workers", workers)
+    assert list(tmp_path.iterdir()) == []
+    assert said.count("\n") == 1
+    assert f"port {port} (Address already in use). Say --port." in said
+
+
 def test_tokens_are_read_from_lines(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"# of clients\n\n  {'a' * 20}\n{'b' * 20}\n")

@@ -25,12 +25,13 @@ from heliotrope.errors import (
     FormatError,
     HeliotropeError,
     InputError,
+    StoreError,
     StudyExistsError,
     TimeError,
     UnknownStudyError,
 )
 from heliotrope.estimation import Fences, Given, Model, Results, estimate, fences, telling
-from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Setup, Study, replica
 from heliotrope.study.keys import Keys
@@ -185,6 +186,12 @@ def test_a_deleted_study_is_gone_also_for_those_that_hold_it(store: Store) -> No
     with pytest.raises(UnknownStudyError):
         other.tell(ask.id, 1.0)
     assert Study.open("pump", store).summary()["asked"] == 0
+
+
+def test_opening_makes_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"mistyped\.db, which does not exist"):
+        Study.open("pump", f"sqlite:///{tmp_path}/mistyped.db")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_are_unique(store: Store) -> None:
@@ -957,7 +964,7 @@ def test_a_model_that_suits_is_kept() -> None:
 
 
 def test_the_default_tries_every_category_before_it_is_sure() -> None:
-    space = {
+    space: dict[str, Parameter] = {
         "x": ht.Real(0, 1),
         "y": ht.Real(0, 1),
         "mode": ht.Categorical(["a", "b", "c"]),

@@ -213,6 +213,7 @@ def test_deleting_is_confirmed(answer: str) -> None:
         (["--options", "a,b", "--clock", "often"], "clock.unit"),
         (["--options", "a,b", "--at", "mysql://host/name"], "the URL of a store"),
         (["--options", "a,b", "--at", "memory"], "the URL of a store"),
+        (["--options", "a,b", "--at", "memory:"], "a store that outlives the command"),
     ],
 )
 def test_bad_setups_are_refused(arguments: list[str], said: str, folder: Path) -> None:
@@ -227,7 +228,9 @@ def test_bad_names_are_refused(name: str) -> None:
 
 def test_what_a_study_refuses_is_refused() -> None:
     run("create", "sensors", "--options", "hall,roof")
-    assert_refused(invoke("create", "sensors", "--options", "hall,roof"), "a name that no study has")
+    assert_refused(
+        invoke("create", "sensors", "--options", "hall,roof"), "a name that no study has"
+    )
     asked = run("ask", "sensors")
     run("tell", "sensors", asked["id"], "1")
     assert_refused(invoke("tell", "sensors", asked["id"], "2"), "that was told before")
@@ -262,6 +265,11 @@ def test_studies_of_a_service(served: Served, folder: Path) -> None:
     assert run("delete", "boiler", "--yes", **there) == {"deleted": "boiler"}
     assert_refused(invoke("show", "boiler", **there), "'boiler'")
     assert [path.name for path in folder.iterdir()] == ["token"]
+
+
+def test_a_url_that_goes_too_far_is_noticed(served: Served) -> None:
+    result = invoke("list", "--at", f"{served.url}/api", HELIOTROPE_TOKEN=TOKEN)
+    assert_refused(result, "It ends before /api, as http://127.0.0.1:8765 does.")
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n", b"wrong-token-of-mine", b"\xff\xfe"])

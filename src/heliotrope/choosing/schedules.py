@@ -127,6 +127,6 @@ class RBeta(_TheoremBeta):
 
 def as_beta(beta: Beta | float) -> Beta:
     """Return a schedule; a number is a constant one."""
-    if isinstance(beta, Beta):
+    if isinstance(beta, (ConstantBeta, LogBeta, Beta)):  # the protocol last, as it takes long
         return beta
     return ConstantBeta(as_number(beta, "beta"))

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heliotrope.errors import InputError, StoreError
+from heliotrope.errors import InputError
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from heliotrope.study import Setup, Study
 
 DEFAULT = "sqlite:///heliotrope.db"
-_FILE = "sqlite:///"
 _PAGE = 1_000  # studies listed at a time
 
 
@@ -64,9 +63,11 @@ def studies_at(
         return
     from heliotrope.storage import open_store  # here, because SQLAlchemy is slow to load
 
-    if not make:
-        _check_file(url)
-    with closing(open_store(url)) as store:
+    if url == "memory:":
+        raise InputError(
+            "a store that outlives the command", url, "Take sqlite:///file.db, or a service."
+        )
+    with closing(open_store(url, make=make)) as store:
         yield StoredStudies(store)
 
 
@@ -79,11 +80,3 @@ def _token(file: Path | None) -> str | None:
     except UnicodeDecodeError as error:
         raise InputError("a file of tokens, one a line", f"something else in {file}") from error
     return next((line for line in lines if line and not line.startswith("#")), "")
-
-
-def _check_file(url: str) -> None:
-    path = url.removeprefix(_FILE).partition("?")[0]
-    if url.startswith(_FILE) and path and not Path(path).exists():
-        raise StoreError(
-            "a store", f"{path}, which does not exist", "Say --at URL, or create a study first."
-        )

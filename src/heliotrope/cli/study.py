@@ -190,7 +190,8 @@ def _read(text: str, option: str) -> Any:
     try:
         return json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"JSON, or a file of it, for {option}", str(error)) from error
+        got = f"something else ({error})"
+        raise InputError(f"JSON, or a file of it, for {option}", got) from error
 
 
 def _names(text: str) -> Any:

@@ -27,6 +27,8 @@ _KINDS: dict[str, type[HeliotropeError]] = {
     "unknown_suggestion": errors.UnknownSuggestionError,
 }
 _NO_TOKEN = 401
+_NO_ROUTE = "not_found"
+_WHERE = "It ends before /api, as http://127.0.0.1:8765 does."
 _LONGEST = 2_000  # characters of a message that are believed
 
 
@@ -44,6 +46,10 @@ def refusal(status: int, content: bytes) -> HeliotropeError:
     except (ValueError, KeyError, TypeError, RecursionError):
         return ServiceError(
             "an answer of a Heliotrope service", f"status {status}", "Is the URL right?"
+        )
+    if code == _NO_ROUTE:
+        return ServiceError(
+            "an answer of a Heliotrope service", f"status {status}", f"Is the URL right? {_WHERE}"
         )
     return _rebuilt(_KINDS.get(code, ServiceError), message, field)
 

@@ -31,7 +31,7 @@ class Results:
 
     @property
     def spread(self) -> float:
-        """The deviation of the values; of equal ones a thousandth of their size, of one its size."""
+        """The deviation of the values: of one its size, of equal ones a thousandth of that."""
         size, found = float(np.abs(self.y).max()), float(np.std(self.y))
         if len(self.y) == 1:  # nothing is known of how much others differ
             return max(size, _SMALLEST) if size else 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,6 +26,7 @@ def serve(
     """Serve until a signal comes; what was acknowledged by then is on disk."""
     if workers > 1 and settings.store == "memory:":
         raise InputError("a store that processes can share", "memory:", "Use one worker.")
+    _check_address(host, port)
     open_store(settings.store).close()  # says what is wrong before any worker is started
     hand_on(settings, token_file)
     with _shared_numbers() if workers > 1 else nullcontext():
@@ -41,6 +43,18 @@ def serve(
             timeout_graceful_shutdown=_PATIENCE,
             timeout_worker_healthcheck=_SLOW_START,
         )
+
+
+def _check_address(host: str, port: int) -> None:
+    """Refuse one that cannot be listened at, in one line instead of a server's many."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as trial:  # which never listens: no client is met by it
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            got = f"{host}, port {port} ({error.strerror})"
+            raise InputError("an address that is free", got, "Say --port.") from error
 
 
 @contextmanager

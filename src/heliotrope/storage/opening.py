@@ -9,8 +9,10 @@ from heliotrope.storage.protocol import Store
 _ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://user@host/name"
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, make: bool = True) -> Store:
     """Open the store of a URL; its tables are made, or brought up to date, if need be.
+
+    Without ``make`` a SQLite file that is not there is a StoreError, and is not made.
 
     ``memory:`` is a new one, of this process. ``sqlite:///file.db`` is a file, relative to the
     working directory, safe for several processes of one machine. ``postgresql://user@host/name``
@@ -32,14 +34,14 @@ def open_store(url: str) -> Store:
     if scheme not in ("sqlite", "postgresql"):
         raise InputError("the URL of a store", repr(url), f"Take {_ADVICE}.")
     try:
-        return _open_sql(scheme, url)
+        return _open_sql(scheme, url, make)
     except ImportError as error:
         raise InputError(
             "the packages that a database needs", str(error), "pip install 'heliotrope[store]'"
         ) from error
 
 
-def _open_sql(scheme: str, url: str) -> Store:
+def _open_sql(scheme: str, url: str, make: bool) -> Store:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -49,4 +51,4 @@ def _open_sql(scheme: str, url: str) -> Store:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:  # its text would show the password
         raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
-    return sqlite.open_url(parsed) if scheme == "sqlite" else postgresql.open_url(parsed)
+    return sqlite.open_url(parsed, make) if scheme == "sqlite" else postgresql.open_url(parsed)

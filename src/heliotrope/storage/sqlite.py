@@ -62,11 +62,13 @@ class SqliteDialect:
         self._lock.close()
 
 
-def open_url(url: URL) -> SqlStore:
-    """Open the store in a file, which is made if it is not there."""
+def open_url(url: URL, make: bool = True) -> SqlStore:
+    """Open the store in a file, which is made, if it may be, where it is not there."""
     path = _path(url)
     with _told(path):
         if not path.exists():
+            if not make:
+                raise _missing(path)
             _create(path)
         _check_access(path)
         database = Database(SqliteDialect(path))
@@ -87,6 +89,11 @@ def _path(url: URL) -> Path:
             "sqlite:///file.db is relative, sqlite:////folder/file.db absolute.",
         )
     return Path(url.database).absolute()
+
+
+def _missing(path: Path) -> StoreError:
+    advice = "Is its path right? It is made when a study is created."
+    return StoreError("a store", f"{path}, which does not exist", advice)
 
 
 def _beside(path: Path, suffix: str) -> Path:

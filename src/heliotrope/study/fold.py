@@ -21,13 +21,14 @@ from heliotrope.errors import (
     located,
 )
 from heliotrope.estimation import (
+    Estimate,
     Fences,
-    Given,
     Model,
     Results,
     estimate,
     fences,
     is_time_to_learn,
+    rescored,
     telling,
 )
 from heliotrope.history import Suggestion
@@ -124,7 +125,7 @@ class Fold:
         results = telling(Results(history.t, history.x, y))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
-        present = estimate(results, Given.all_of(given.over(self.model)), rates)
+        present = rescored(Estimate(given.over(self.model), self.model.rate, 0.0), results)
         keeps_pace = 0.5 < found.model.pace / self.model.pace < 2.0
         if is_known and keeps_pace and found.score - present.score < _GAIN:
             return None
@@ -284,7 +285,7 @@ def as_value(value: object) -> float:
     with located("value"):
         number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
         if abs(number) > _LARGEST:
-            raise InputError(f"a size below {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
+            raise InputError(f"a size of at most {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
     return number
 
 

@@ -103,7 +103,7 @@ class Study:
     @classmethod
     def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = wall_time) -> Study:
         """Go on with a study that exists."""
-        return _with_store(store, lambda opened: cls(opened, name, now=now)._readable())
+        return _with_store(store, lambda opened: cls(opened, name, now=now)._readable(), make=False)
 
     @property
     def name(self) -> str:
@@ -265,11 +265,11 @@ def _as_space(
     return SearchSpace(space) if isinstance(space, Mapping) else Options(space)
 
 
-def _with_store(store: Store | str, begin: Callable[[Store], Study]) -> Study:
+def _with_store(store: Store | str, begin: Callable[[Store], Study], *, make: bool = True) -> Study:
     """A study of a store, or of a URL's, which is closed when the study is no longer used."""
     if isinstance(store, Store):
         return begin(store)
-    opened = open_store(store)
+    opened = open_store(store, make=make)
     try:
         study = begin(opened)
     except BaseException:
