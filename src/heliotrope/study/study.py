@@ -35,7 +35,7 @@ class Study:
     >>> ask = study.ask()
     >>> sorted(ask.params)
     ['mode', 'x']
-    >>> study.tell(ask.id, 1.5)
+    >>> study.tell(ask.id, 21.5)
     >>> [event.body["kind"] for event in study.events()]
     ['created', 'asked', 'told', 'learned']
     """
