@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -981,3 +983,17 @@ def test_the_default_tries_every_category_before_it_is_sure() -> None:
         study.tell(ask.id, gain[p["mode"]] - bowl + 0.02 * rng.standard_normal())
     assert tried == set(gain)
     assert study.summary()["best"]["params"]["mode"] == "c"
+
+
+@pytest.mark.parametrize("space", ["options", "box"])
+def test_a_study_that_nobody_holds_is_freed_at_once(space: str) -> None:
+    """Without the garbage collector: it comes late, as it does not see how large arrays are."""
+    study = begin(space)
+    study.tell(study.ask().id, 1.0)
+    optimizer = weakref.ref(study._replica.read(lambda fold: fold.optimizer))
+    gc.disable()
+    try:
+        del study
+        assert optimizer() is None
+    finally:
+        gc.enable()

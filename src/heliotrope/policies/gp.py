@@ -352,11 +352,11 @@ class GPAgent:
         return cube.leave(farthest(cube.domain, cube.choices(choices), taken, draw), choices)
 
     def _first_engine(self) -> Engine:
-        policy, options = self._policy, self._policy.engine
+        policy, domain, options = self._policy, self._domain, self._policy.engine
         assert not isinstance(options, str)
 
-        def remembering(prior: Prior) -> Engine:
-            return policy.memory.engine(prior, self._domain, options)
+        def remembering(prior: Prior) -> Engine:  # not of this agent, which would keep itself alive
+            return policy.memory.engine(prior, domain, options)
 
         if policy.learn is None:
             return remembering(policy.prior)

@@ -178,7 +178,7 @@ def megabytes(setup: Setup) -> float:
     domain = setup.domain
     if not isinstance(domain, Finite):
         return 5.0
-    return 1.0 + ((len(domain) / 75) ** 2 if setup.independent else len(domain) / 20)
+    return 1.5 + ((len(domain) / 50) ** 2 if setup.independent else len(domain) / 20)
 
 
 def _check_size(setup: Setup, limits: Limits) -> None:
