@@ -314,3 +314,18 @@ def test_the_default_policy_needs_no_parameters() -> None:
 
 def test_an_estimate_knows_its_drift_in_a_unit_of_time() -> None:
     assert Estimate(Model(pace=1.0), 0.02, 0.0).epsilon == pytest.approx(0.02)
+
+
+def test_the_default_policy_takes_a_context() -> None:
+    """What is best is where the context is."""
+    domain = ht.Contextual(ht.Finite(np.linspace(0.0, 1.0, 9)), ht.Box(0.0, 1.0))
+    optimizer, rng = ht.Optimizer(domain, ht.auto(domain), seed=0), np.random.default_rng(0)
+    regrets = []
+    for _ in range(60):
+        context = rng.random()
+        suggestion = optimizer.ask(context=[context])
+        assert suggestion.choice is not None
+        missed = abs(float(np.ravel(suggestion.choice)[0]) - context)
+        optimizer.tell(suggestion, -missed)
+        regrets.append(missed)
+    assert np.mean(regrets[30:]) < 0.15  # chance has 0.33

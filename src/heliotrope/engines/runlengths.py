@@ -30,6 +30,8 @@ class RunLengthEngine:
     Beyond ``most`` hypotheses the least likely are forgotten, never the newest one. A value that
     comes late, from before a hypothesis began, says nothing about that one's function: there its
     density is the mixture's of the older hypotheses, and where none is left it does not count.
+    A jump after the latest evaluation enters with the next one: what is predicted for later times
+    is of a function that has not jumped since.
     """
 
     def __init__(self, build: Callable[[], Engine], hazard: float, most: int) -> None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from heliotrope.choosing import LogBeta, MeasuredUCB
 from heliotrope.codec import register
+from heliotrope.contexts import Contextual
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
@@ -154,7 +155,7 @@ def lasting_beta(rate: float) -> float:
     return LogBeta()(max(_SOON, _SOON_OF_MEMORY / max(rate, _SLOWEST)))
 
 
-def auto(domain: Domain) -> Adaptive:
+def auto(domain: Domain | Contextual) -> Adaptive:
     """The policy to start with: no drift rate, no length scale and no noise need be known.
 
     Examples
@@ -163,6 +164,6 @@ def auto(domain: Domain) -> Adaptive:
     >>> opt = ht.Optimizer(domain := ht.grid(20, 20), ht.auto(domain), seed=0)
     >>> opt.tell(opt.ask(), 3.5)
     """
-    if not isinstance(domain, (Finite, Box)):
-        raise InputError("a Finite domain or a Box", repr(domain)[:60])
+    if not isinstance(domain, (Finite, Box, Contextual)):
+        raise InputError("a Finite domain, a Box or a Contextual one", repr(domain)[:60])
     return Adaptive(Tracking())
