@@ -19,7 +19,6 @@ import heliotrope as ht
 from heliotrope.errors import ClosedSuggestionError
 from heliotrope.storage import Store, open_store
 from heliotrope.study import Study
-from postgres import NoServerError, server
 
 FOLDERS = sorted(
     folder for folder in (Path(__file__).parent / "assets").iterdir() if folder.is_dir()
@@ -41,15 +40,6 @@ def names(one: tuple[Path, str]) -> str:
 def folder(request: pytest.FixtureRequest) -> Path:
     found: Path = request.param
     return found
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Any]:
-    try:
-        with server() as found:
-            yield found
-    except NoServerError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

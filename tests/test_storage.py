@@ -39,22 +39,13 @@ from heliotrope.storage import migrations as migrations_package
 from heliotrope.storage.locks import WriteLock
 from heliotrope.storage.schema import HEAD, VERSIONS, metadata
 from heliotrope.storage.sql import SqlStore
-from postgres import NoServerError, Server, server
+from postgres import Server, server
 
 ASSETS = Path(__file__).parent / "assets"
 CREATED = {"kind": "created", "version": 1}
 
 DURABLE = ("sqlite", "postgresql")
 ALL = ("memory", *DURABLE)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    try:
-        with server() as found:
-            yield found
-    except NoServerError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(params=ALL)

@@ -38,7 +38,6 @@ from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_sto
 from heliotrope.study import Setup, Study, replica
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Direction
-from postgres import NoServerError, Server, server
 from strategies import bad_numbers, fixed
 from studies import (
     NOISE,
@@ -50,15 +49,6 @@ from studies import (
     standard_error,
     what,
 )
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    try:
-        with server() as found:
-            yield found
-    except NoServerError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

@@ -18,17 +18,8 @@ from askers import Acknowledged, acknowledged, killed, lost, start, step, work
 from heliotrope.errors import HeliotropeError, StoreError
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Setup, Study
-from postgres import NoServerError, Server, server
+from postgres import Server
 from studies import SPACES, shown, twin_of, what
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    try:
-        with server() as found:
-            yield found
-    except NoServerError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import sqrt
 from typing import Protocol, runtime_checkable
@@ -26,16 +27,16 @@ class Acquisition(Protocol):
         """Return one place among the choices at time t."""
 
 
-class Scored:
+class Scored(ABC):
     """A score of mean and deviation; the place of the highest is chosen."""
 
+    @abstractmethod
     def value(self, t: float, mean: Array, std: Array) -> Array:
         """Score of points with these means and deviations at time t."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""
-        raise NotImplementedError
 
     def choose(self, posterior: Posterior, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the place of the highest score, open evaluations counted."""

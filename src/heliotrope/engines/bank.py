@@ -24,8 +24,8 @@ from heliotrope.codec import register
 from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble
 from heliotrope.engines.learned import Learned, estimate
-from heliotrope.engines.mixture import Mixture
-from heliotrope.engines.protocol import Engine, State, Surface
+from heliotrope.engines.mixture import MixedEngine, Mixture
+from heliotrope.engines.protocol import Engine, State
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Forgetting, Prior, Static
@@ -100,7 +100,7 @@ class Learn:
         return np.repeat(self.epsilons, len(self.noises) * len(self.scales))
 
 
-class BankEngine:
+class BankEngine(MixedEngine):
     """Engines over the same evaluations, one a hypothesis, acting as all or as the likeliest."""
 
     def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
@@ -143,22 +143,6 @@ class BankEngine:
     def cancel(self, key: int) -> None:
         """Forget an open evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.cancel(key))
-
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t by those that have a say."""
-        return self._mixture().predict(t, places, count_open=count_open)
-
-    def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t by those that have a say."""
-        return self._mixture().covariance(t, places)
-
-    def drawn(self, rng: np.random.Generator) -> Engine:
-        """Return one engine, drawn by the weights of those that have a say."""
-        return self._mixture().drawn(rng)
-
-    def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box, by those that have a say."""
-        return self._mixture().surface(t)
 
     def state(self) -> State:
         """Everything that is known, as arrays."""

@@ -7,6 +7,7 @@ h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import compress
 
@@ -46,6 +47,29 @@ class Mixture:
         """Mean and variance of f_t as functions over a Box."""
         surfaces = [engine.surface(t) for engine in self._engines if isinstance(engine, Surfaced)]
         return MixedSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
+
+
+class MixedEngine(ABC):
+    """What an engine that is a mixture of others answers, whoever they are at the time."""
+
+    @abstractmethod
+    def _mixture(self) -> Mixture: ...
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places, by those that have a say."""
+        return self._mixture().predict(t, places, count_open=count_open)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places, by those that have a say."""
+        return self._mixture().covariance(t, places)
+
+    def drawn(self, rng: np.random.Generator) -> Engine:
+        """Return one engine, drawn by the weights."""
+        return self._mixture().drawn(rng)
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions over a Box, by those that have a say."""
+        return self._mixture().surface(t)
 
 
 def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:

@@ -19,12 +19,12 @@ import numpy as np
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble, copied
-from heliotrope.engines.mixture import Mixture
-from heliotrope.engines.protocol import Engine, State, Surface
+from heliotrope.engines.mixture import MixedEngine, Mixture
+from heliotrope.engines.protocol import Engine, State
 from heliotrope.errors import TimeError
 
 
-class RunLengthEngine:
+class RunLengthEngine(MixedEngine):
     """The mixture over the time of the latest jump; jumps come at a rate ``hazard`` a unit of time.
 
     Beyond ``most`` hypotheses the least likely are forgotten, never the newest one. A value that
@@ -71,22 +71,6 @@ class RunLengthEngine:
         """Forget an open evaluation."""
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
-
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
-        return self._mixture().predict(t, places, count_open=count_open)
-
-    def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
-        return self._mixture().covariance(t, places)
-
-    def drawn(self, rng: np.random.Generator) -> Engine:
-        """Return the engine of one hypothesis, drawn by the weights."""
-        return self._mixture().drawn(rng)
-
-    def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box."""
-        return self._mixture().surface(t)
 
     def jumps(self) -> tuple[Array, Array]:
         """Return when the latest jump may have been, minus infinity for never, and how likely."""

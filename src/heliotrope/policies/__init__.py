@@ -11,8 +11,18 @@ from heliotrope.policies.bandits import (
 )
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.elimination import PriorElimination, pe_gp_ucb
-from heliotrope.policies.gp import (
-    GPPolicy,
+from heliotrope.policies.gp import GPPolicy
+from heliotrope.policies.memories import (
+    ChangePoints,
+    KeepAll,
+    Memory,
+    ResetOnChange,
+    Restart,
+    Wasserstein,
+    Weights,
+    Window,
+)
+from heliotrope.policies.named import (
     cp_gp_ucb,
     et_gp_ucb,
     gp_ucb,
@@ -23,16 +33,6 @@ from heliotrope.policies.gp import (
     ui_gp_ucb,
     wdbo,
     wgp_ucb,
-)
-from heliotrope.policies.memories import (
-    ChangePoints,
-    KeepAll,
-    Memory,
-    ResetOnChange,
-    Restart,
-    Wasserstein,
-    Weights,
-    Window,
 )
 from heliotrope.policies.protocol import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.random import Uniform, uniform

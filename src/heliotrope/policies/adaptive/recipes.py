@@ -14,8 +14,8 @@ from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive.policy import Adaptive
 from heliotrope.policies.elimination import pe_gp_ucb
-from heliotrope.policies.gp import (
-    GPPolicy,
+from heliotrope.policies.gp import GPPolicy
+from heliotrope.policies.named import (
     cp_gp_ucb,
     et_gp_ucb,
     gp_ucb,
