@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -75,22 +75,24 @@ class Api:
         self._studies.delete(name, uid)
         return Response(status_code=204)
 
-    def ask(self, name: Name, body: schemas.AskFor) -> Response:
+    async def ask(self, name: Name, body: schemas.AskFor) -> Response:
         """Say what to measure now; the same key again gives the same open ask."""
-        ask = self._studies.use(name, lambda study: study.ask(body.t, key=body.key), body.uid)
+        ask = await self._studies.decide(
+            name, lambda study: study.asking(body.t, key=body.key), body.uid
+        )
         self._metrics.asks.inc()
         return JSONResponse(ask.to_json())
 
-    def tell(self, name: Name, body: schemas.Tell) -> Response:
+    async def tell(self, name: Name, body: schemas.Tell) -> Response:
         """Take a result; the same again is accepted. With an ask: say what to measure next."""
         if body.ask is None:
-            self._studies.use(name, lambda study: study.tell(body.id, body.value))
+            await self._studies.decide(name, lambda study: study.telling(body.id, body.value))
             answer: dict[str, Any] = {"told": body.id}
         else:
             t, key = body.ask.t, body.ask.key
             with _nested("ask", ("t", "key")):
-                ask = self._studies.use(
-                    name, lambda study: study.tell_and_ask(body.id, body.value, t, key=key)
+                ask = await self._studies.decide(
+                    name, lambda study: study.telling_and_asking(body.id, body.value, t, key=key)
                 )
             self._metrics.asks.inc()
             answer = {"told": body.id, "ask": ask.to_json()}
@@ -158,7 +160,7 @@ def _add(
     router: APIRouter,
     method: str,
     path: str,
-    endpoint: Callable[..., Response],
+    endpoint: Callable[..., Response | Awaitable[Response]],
     model: type | None,
     *refusals: int,
     status: int = 200,

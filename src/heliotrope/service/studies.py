@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -12,11 +13,12 @@ from typing import Any, TypeVar
 
 from heliotrope.domains import Finite
 from heliotrope.errors import ConflictError, InputError, UnknownStudyError, located
+from heliotrope.service.lines import Line
 from heliotrope.service.refusals import LimitError
 from heliotrope.service.settings import Limits
 from heliotrope.storage import Append, Event, GroupCommit, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
-from heliotrope.study import Setup, Study
+from heliotrope.study import Decision, Setup, Study
 
 T = TypeVar("T")
 Written = Callable[[str, int], None]
@@ -51,7 +53,14 @@ class Journal:
 @dataclass
 class _Held:
     study: Study
+    line: Line
     size: float = 0.0  # megabytes
+
+    def checked(self, uid: str | None) -> Study:
+        """The study, if it is the one that was meant."""
+        if uid not in (None, self.study.uid):
+            raise UnknownStudyError("the study of that uid", "another one of its name", "", "uid")
+        return self.study
 
 
 class Studies:
@@ -80,8 +89,7 @@ class Studies:
                 f"at most {self._limits.studies:,} studies", "one more", "Delete some first."
             )
         study = Study.create_from(name, setup, self._store, journal=self._journal)
-        self._hold(name, study)
-        return study
+        return self._hold(name, study).study
 
     def find(self, name: str) -> StudyInfo:
         """What the store says of a study; UnknownStudyError."""
@@ -99,12 +107,24 @@ class Studies:
 
     def use(self, name: str, action: Callable[[Study], T], uid: str | None = None) -> T:
         """Do something with a study, of that uid if one is given; UnknownStudyError."""
-        study = self._get(name)
+        held = self._get(name)
         try:
-            return action(_checked(study, uid))
+            return action(held.checked(uid))
         except UnknownStudyError:  # begun anew under its name, perhaps
-            self._let_go(name, study)
-            return action(_checked(self._get(name), uid))
+            self._let_go(name, held.study)
+            return action(self._get(name).checked(uid))
+
+    async def decide(
+        self, name: str, decision: Callable[[Study], Decision[T]], uid: str | None = None
+    ) -> T:
+        """Have a study decide, and wait for the disk without a thread; UnknownStudyError."""
+        held = await self._get_soon(name)
+        try:
+            return await held.line.decide(decision(held.checked(uid)))
+        except UnknownStudyError:  # as in use
+            self._let_go(name, held.study)
+            held = await self._get_soon(name)
+            return await held.line.decide(decision(held.checked(uid)))
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Remove a study, of that uid if one is given; UnknownStudyError."""
@@ -115,27 +135,38 @@ class Studies:
 
         self.use(name, remove, uid)
 
-    def _get(self, name: str) -> Study:
-        with self._lock:
-            held = self._held.get(name)
-            if held is not None:
-                self._held.move_to_end(name)
-                return held.study
+    def _get(self, name: str) -> _Held:
+        held = self._at_hand(name)
+        if held is not None:
+            return held
         with _no_such_name():
             study = Study(self._store, name, journal=self._journal)
         return self._hold(name, study)
 
-    def _hold(self, name: str, study: Study) -> Study:
+    async def _get_soon(self, name: str) -> _Held:
+        held = self._at_hand(name)
+        if held is not None:
+            return held
+        return await asyncio.get_running_loop().run_in_executor(None, self._get, name)
+
+    def _at_hand(self, name: str) -> _Held | None:
+        with self._lock:
+            held = self._held.get(name)
+            if held is not None:
+                self._held.move_to_end(name)
+            return held
+
+    def _hold(self, name: str, study: Study) -> _Held:
         """Keep a study, or take the one that another thread was faster to keep."""
         with self._lock:
-            held = self._held.setdefault(name, _Held(study))
+            held = self._held.setdefault(name, _Held(study, Line(study)))
         try:
             held.size = megabytes(held.study.setup)
         except BaseException:
             self._let_go(name, held.study)
             raise
         self._make_room()
-        return held.study
+        return held
 
     def _make_room(self) -> None:
         with self._lock:
@@ -161,13 +192,6 @@ def _no_such_name() -> Iterator[None]:
         yield
     except InputError as error:
         raise UnknownStudyError("the name of a study", error.got, error.advice) from None
-
-
-def _checked(study: Study, uid: str | None) -> Study:
-    """The study, if it is the one that was meant."""
-    if uid not in (None, study.uid):
-        raise UnknownStudyError("the study of that uid", "another one of its name", "", "uid")
-    return study
 
 
 def megabytes(setup: Setup) -> float:

@@ -2,7 +2,8 @@
 
 from heliotrope.study.clocks import Steps, Wall
 from heliotrope.study.fold import Ask
+from heliotrope.study.replica import Decision
 from heliotrope.study.setups import PolicyChoice, Setup
 from heliotrope.study.study import Study
 
-__all__ = ["Ask", "PolicyChoice", "Setup", "Steps", "Study", "Wall"]
+__all__ = ["Ask", "Decision", "PolicyChoice", "Setup", "Steps", "Study", "Wall"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import RLock
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, Store
@@ -17,10 +17,24 @@ from heliotrope.study.journals import Journal
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[Body], None]
 """Applies an event, and has it written with the others of the same decision."""
+Decision: TypeAlias = Callable[[Fold, Emit], T]
+"""What to do in the present state; it is asked again if that turns out to be an older one."""
 
 _TRIES = 50  # at a study that others write to at the same time
 _FRESH = (100, 1000)  # least and most events beyond a snapshot before the next one is kept
 _BYTES = 10_000  # of snapshots that an event may cost
+
+
+class _Draft:
+    """Events on top of a state, which has them already, to be written together."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.fold, self.after, self.bodies = fold, fold.seq, list[Body]()
+
+    def emit(self, body: Body) -> None:
+        """Apply an event."""
+        self.fold.apply(body)
+        self.bodies.append(body)
 
 
 class Replica:
@@ -46,63 +60,113 @@ class Replica:
         with self._lock:
             return look(self._latest())
 
-    def change(self, decide: Callable[[Fold, Emit], T]) -> T:
+    def change(self, decide: Decision[T]) -> T:
         """Have events decided on the present state, applied and written; again if others wrote."""
         for _ in range(_TRIES):
             with self._lock:
-                fold, after, bodies, result = self._decision(decide)
-                written = self._submit(fold, after, bodies)
-            if written is None:
-                return result
-            try:
-                written.result()
-            except ConflictError:
-                self._shared = True
-                self._forget(fold)
-            except BaseException:
-                self._forget(fold)
-                raise
-            else:
-                self._keep_snapshot(fold)
+                draft, result = self._decided(decide)
+                written = self._submit(draft)
+            if self._is_written(draft.fold, written):
                 return result
         raise ConflictError("a study that is written to less", f"{_TRIES} conflicts", "Try again.")
 
+    def begin(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
+        """Do the same for many, each on top of the one before, and have all written together.
+
+        Call what is returned to wait for the disk. It gives the result of each, or its error.
+        """
+        try:
+            with self._lock:
+                draft = _Draft(self._known())
+                results = self._drafted_while_possible(draft, decisions)
+                written = self._submit(draft)
+        except Exception as error:
+            refusal = error
+            return lambda: [refusal for _ in decisions]
+        return lambda: self._finished(decisions, results, draft.fold, written)
+
+    def _finished(
+        self,
+        decisions: Sequence[Decision[Any]],
+        results: list[Any],
+        fold: Fold,
+        written: Future[int] | None,
+    ) -> list[Any]:
+        """The outcomes of all, those that were not written together one by one."""
+        try:
+            done = results if self._is_written(fold, written) else []
+        except Exception as error:
+            done = [error for _ in results]
+        return done + [self._outcome(decide) for decide in decisions[len(done) :]]
+
+    def _outcome(self, decide: Decision[T]) -> T | Exception:
+        try:
+            return self.change(decide)
+        except Exception as error:
+            return error
+
     # ---- deciding
 
-    def _decision(self, decide: Callable[[Fold, Emit], T]) -> tuple[Fold, int, list[Body], T]:
-        is_idle = self._written is None or self._written.done()
+    def _decided(self, decide: Decision[T]) -> tuple[_Draft, T]:
         try:
-            fold = self._latest() if self._shared and is_idle else self._current()
-            return self._decided(fold, decide)
+            draft = _Draft(self._known())
+            return draft, self._drafted(draft, decide)
         except HeliotropeError:  # by what was known here: somebody else may have written
-            return self._decided(self._latest(), decide)
+            draft = _Draft(self._latest())
+            return draft, self._drafted(draft, decide)
 
-    def _decided(
-        self, fold: Fold, decide: Callable[[Fold, Emit], T]
-    ) -> tuple[Fold, int, list[Body], T]:
-        after, bodies = fold.seq, list[Body]()
+    def _known(self) -> Fold:
+        """The state to decide on: where others write too, the latest, unless that takes a wait."""
+        is_idle = self._written is None or self._written.done()
+        return self._latest() if self._shared and is_idle else self._current()
 
-        def emit(body: Body) -> None:
-            fold.apply(body)
-            bodies.append(body)
-
+    def _drafted(self, draft: _Draft, decide: Decision[T]) -> T:
+        """The result of a decision, whose events are in the draft, or none of them."""
+        before = len(draft.bodies)
         try:
-            return fold, after, bodies, decide(fold, emit)
+            return decide(draft.fold, draft.emit)
         except BaseException:
-            if fold.seq > after:  # half done
-                self._forget(fold)
+            if len(draft.bodies) > before:  # half done
+                del draft.bodies[before:]
+                self._forget(draft.fold)
             raise
 
-    def _submit(self, fold: Fold, after: int, bodies: list[Body]) -> Future[int] | None:
+    def _drafted_while_possible(
+        self, draft: _Draft, decisions: Sequence[Decision[Any]]
+    ) -> list[Any]:
+        """The results of those before the first that is refused."""
+        results = list[Any]()
+        with suppress(Exception):  # which is met again
+            for decide in decisions:
+                results.append(self._drafted(draft, decide))
+        return results
+
+    def _submit(self, draft: _Draft) -> Future[int] | None:
         """Have events written after all those before; without any, wait for those before."""
         try:
-            if bodies:
-                append = Append(self._uid, after, bodies, self._now())
+            if draft.bodies:
+                append = Append(self._uid, draft.after, draft.bodies, self._now())
                 self._written = self._journal.submit(append, follows=self._written)
+        except BaseException:
+            self._forget(draft.fold)
+            raise
+        return self._written
+
+    def _is_written(self, fold: Fold, written: Future[int] | None) -> bool:
+        """Wait for the disk; False if another process wrote first."""
+        if written is None:
+            return True
+        try:
+            written.result()
+        except ConflictError:
+            self._shared = True
+            self._forget(fold)
+            return False
         except BaseException:
             self._forget(fold)
             raise
-        return self._written
+        self._keep_snapshot(fold)
+        return True
 
     # ---- the state
 

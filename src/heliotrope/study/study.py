@@ -14,7 +14,7 @@ from heliotrope.study import views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.fold import Ask, Fold, as_key, as_value, created
 from heliotrope.study.journals import Direct, Journal
-from heliotrope.study.replica import Emit, Replica
+from heliotrope.study.replica import Decision, Emit, Replica
 from heliotrope.study.setups import Direction, PolicyChoice, Setup
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
@@ -128,27 +128,17 @@ class Study:
         A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
         gives it again; later it is refused, with a ClosedSuggestionError.
         """
-        key = None if key is None else as_key(key)
-        return self._replica.change(lambda fold, emit: self._ask(fold, emit, t, key))
+        return self._replica.change(self.asking(t, key=key))
 
     def tell(self, id: str, value: float) -> None:
         """Take a result; the same again is accepted, another value for it is refused."""
-        number = as_value(value)
-        self._replica.change(lambda fold, emit: _tell(fold, emit, id, number))
+        self._replica.change(self.telling(id, value))
 
     def tell_and_ask(
         self, id: str, value: float, t: float | None = None, *, key: str | None = None
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
-        number, key = as_value(value), None if key is None else as_key(key)
-
-        def both(fold: Fold, emit: Emit) -> Ask:
-            if key is None or fold.ask_of_key(key) is None:
-                self._time_to_ask(fold, t)  # refused before anything is told
-            _tell(fold, emit, id, number)
-            return self._ask(fold, emit, t, key)
-
-        return self._replica.change(both)
+        return self._replica.change(self.telling_and_asking(id, value, t, key=key))
 
     def cancel(self, id: str) -> None:
         """Give up an ask whose measurement failed; again is accepted."""
@@ -157,6 +147,39 @@ class Study:
     def delete(self) -> None:
         """Remove the study with all its events."""
         self._store.delete(self._info.uid)
+
+    # ---- changing it for many at a time
+
+    def begin(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
+        """Decide what to answer to several callers, whose events are then synced together.
+
+        Call what is returned to wait for the disk. It gives the result of each, or its error.
+        """
+        return self._replica.begin(decisions)
+
+    def asking(self, t: float | None = None, *, key: str | None = None) -> Decision[Ask]:
+        """What :meth:`ask` decides."""
+        checked = None if key is None else as_key(key)
+        return lambda fold, emit: self._ask(fold, emit, t, checked)
+
+    def telling(self, id: str, value: float) -> Decision[None]:
+        """What :meth:`tell` decides."""
+        number = as_value(value)
+        return lambda fold, emit: _tell(fold, emit, id, number)
+
+    def telling_and_asking(
+        self, id: str, value: float, t: float | None = None, *, key: str | None = None
+    ) -> Decision[Ask]:
+        """What :meth:`tell_and_ask` decides."""
+        tell, ask = self.telling(id, value), self.asking(t, key=key)
+
+        def both(fold: Fold, emit: Emit) -> Ask:
+            if key is None or fold.ask_of_key(key) is None:
+                self._time_to_ask(fold, t)  # refused before anything is told
+            tell(fold, emit)
+            return ask(fold, emit)
+
+        return both
 
     # ---- reading it
 

@@ -1,0 +1,58 @@
+"""Requests to one study stand in line, and those that came meanwhile are decided together.
+
+A thread for each of them would cost more of the processor than deciding them does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from heliotrope.study import Decision, Study
+
+T = TypeVar("T")
+_Waiting: TypeAlias = tuple[Decision[Any], asyncio.Future[Any]]
+
+
+class Line:
+    """The line to a study, of one event loop.
+
+    While the disk syncs what was decided, the next are decided.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._waiting: list[_Waiting] = []
+        self._is_busy = False
+
+    async def decide(self, decision: Decision[T]) -> T:
+        """The result of a decision, once it is on disk."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._waiting.append((decision, future))
+        if not self._is_busy:
+            self._is_busy = True
+            loop.call_soon(self._start, loop)  # with all that come at the same moment
+        return await future
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._is_busy = bool(waiting)
+        if waiting:
+            loop.run_in_executor(None, self._work, loop, waiting)
+
+    def _work(self, loop: asyncio.AbstractEventLoop, waiting: Sequence[_Waiting]) -> None:
+        finish = self._study.begin([decision for decision, _ in waiting])
+        loop.call_soon_threadsafe(self._start, loop)
+        loop.call_soon_threadsafe(_answer, waiting, finish())
+
+
+def _answer(waiting: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:
+    for (_, future), outcome in zip(waiting, outcomes, strict=True):
+        if future.done():  # the client is gone
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
