@@ -110,6 +110,7 @@ class Pending:
         if not self._keys:
             self._C, self._m, self._G = _NONE
             return
-        others = [k for k in range(len(self._m)) if k != j]
-        self._C, self._m = self._C[others], self._m[others]
-        self._G = self._G[others][:, others]
+        C, m, G = self._C, self._m, self._G
+        for array in (C, m, G, G.T):  # the later ones move up
+            array[j:-1] = array[j + 1 :]
+        self._C, self._m, self._G = C[:-1], m[:-1], G[:-1, :-1]

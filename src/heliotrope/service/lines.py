@@ -1,6 +1,7 @@
-"""Requests to one study stand in line, and those that came meanwhile are decided together.
+"""Requests to one study stand in line: all that came while others were served are served next.
 
-A thread for each of them would cost more of the processor than deciding them does.
+They take one thread and one sync to disk, where a thread for each would cost more of the processor
+than deciding does.
 """
 
 from __future__ import annotations
@@ -16,10 +17,7 @@ _Waiting: TypeAlias = tuple[Decision[Any], asyncio.Future[Any]]
 
 
 class Line:
-    """The line to a study, of one event loop.
-
-    While the disk syncs what was decided, the next are decided.
-    """
+    """The line to a study, of one event loop."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -43,9 +41,14 @@ class Line:
             loop.run_in_executor(None, self._work, loop, waiting)
 
     def _work(self, loop: asyncio.AbstractEventLoop, waiting: Sequence[_Waiting]) -> None:
-        finish = self._study.begin([decision for decision, _ in waiting])
-        loop.call_soon_threadsafe(self._start, loop)
-        loop.call_soon_threadsafe(_answer, waiting, finish())
+        outcomes = self._study.change_all([decision for decision, _ in waiting])
+        loop.call_soon_threadsafe(self._next, loop, waiting, outcomes)
+
+    def _next(
+        self, loop: asyncio.AbstractEventLoop, served: Sequence[_Waiting], outcomes: Sequence[Any]
+    ) -> None:
+        _answer(served, outcomes)
+        self._start(loop)
 
 
 def _answer(waiting: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:

@@ -70,34 +70,24 @@ class Replica:
                 return result
         raise ConflictError("a study that is written to less", f"{_TRIES} conflicts", "Try again.")
 
-    def begin(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
-        """Do the same for many, each on top of the one before, and have all written together.
-
-        Call what is returned to wait for the disk. It gives the result of each, or its error.
-        """
+    def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
+        """Do the same for many, written together; return the result of each, or its error."""
         try:
-            with self._lock:
-                draft = _Draft(self._known())
-                results = self._drafted_while_possible(draft, decisions)
-                written = self._submit(draft)
+            results = self._together(decisions)
         except Exception as error:
-            refusal = error
-            return lambda: [refusal for _ in decisions]
-        return lambda: self._finished(decisions, results, draft.fold, written)
+            return [error for _ in decisions]
+        return results + [self._outcome(decide) for decide in decisions[len(results) :]]
 
-    def _finished(
-        self,
-        decisions: Sequence[Decision[Any]],
-        results: list[Any],
-        fold: Fold,
-        written: Future[int] | None,
-    ) -> list[Any]:
-        """The outcomes of all, those that were not written together one by one."""
-        try:
-            done = results if self._is_written(fold, written) else []
-        except Exception as error:
-            done = [error for _ in results]
-        return done + [self._outcome(decide) for decide in decisions[len(done) :]]
+    def _together(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
+        """The results of those before the first that is refused; of none if others wrote."""
+        results = list[Any]()
+        with self._lock:
+            draft = _Draft(self._known())
+            with suppress(Exception):  # which is met again
+                for decide in decisions:
+                    results.append(self._drafted(draft, decide))
+            written = self._submit(draft)
+        return results if self._is_written(draft.fold, written) else []
 
     def _outcome(self, decide: Decision[T]) -> T | Exception:
         try:
@@ -130,16 +120,6 @@ class Replica:
                 del draft.bodies[before:]
                 self._forget(draft.fold)
             raise
-
-    def _drafted_while_possible(
-        self, draft: _Draft, decisions: Sequence[Decision[Any]]
-    ) -> list[Any]:
-        """The results of those before the first that is refused."""
-        results = list[Any]()
-        with suppress(Exception):  # which is met again
-            for decide in decisions:
-                results.append(self._drafted(draft, decide))
-        return results
 
     def _submit(self, draft: _Draft) -> Future[int] | None:
         """Have events written after all those before; without any, wait for those before."""

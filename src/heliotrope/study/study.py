@@ -150,12 +150,9 @@ class Study:
 
     # ---- changing it for many at a time
 
-    def begin(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
-        """Decide what to answer to several callers, whose events are then synced together.
-
-        Call what is returned to wait for the disk. It gives the result of each, or its error.
-        """
-        return self._replica.begin(decisions)
+    def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
+        """Answer several callers, synced together; return the result of each, or its error."""
+        return self._replica.change_all(decisions)
 
     def asking(self, t: float | None = None, *, key: str | None = None) -> Decision[Ask]:
         """What :meth:`ask` decides."""
