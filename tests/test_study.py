@@ -36,7 +36,9 @@ from heliotrope.estimation import Fences, Given, Model, Results, estimate, fence
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Setup, Study, replica
+from heliotrope.study.fold import Fold
 from heliotrope.study.keys import Keys
+from heliotrope.study.replica import Emit
 from heliotrope.study.setups import Direction
 from strategies import bad_numbers, fixed
 from studies import (
@@ -201,6 +203,83 @@ def test_a_group_commit_writes_for_many(store: Store) -> None:
             study.tell_and_ask(study.ask().id, float(number))
     assert shown(study) == shown(Study.open("pump", store))
     assert study.summary()["told"] == 10
+
+
+# Several callers at a time
+
+
+def test_callers_served_together_get_what_they_would_one_by_one(store: Store) -> None:
+    study = begin(store=store)
+    single = begin(store="memory:")
+    asks = study.change_all([study.asking() for _ in range(4)])
+    assert [ask.option for ask in asks] == [single.ask().option for _ in range(4)]
+    for ask, alone in zip(asks, single.open_asks(), strict=True):
+        single.tell(alone.id, ask.t)
+    next_ask = study.change_all(
+        [
+            *(study.telling(ask.id, ask.t) for ask in asks[:-1]),
+            study.telling_and_asking(asks[-1].id, asks[-1].t),
+        ]
+    )[-1]
+    assert next_ask.option == single.ask().option
+    assert shown(study)[:-1] == shown(Study.open("pump", store))[:-1]
+
+
+def test_the_refusal_of_one_caller_is_nothing_to_the_others(store: Store) -> None:
+    study = begin(store=store)
+    ask = study.ask()
+    outcomes = study.change_all(
+        [
+            study.telling(ask.id, 1.0),
+            study.telling(ask.id, 2.0),  # another value for the same
+            study.asking(t=0.5),  # in the past
+            study.asking(key="mine"),
+            study.telling("nobody's", 1.0),
+            study.asking(key="mine"),
+        ]
+    )
+    assert outcomes[0] is None
+    assert [type(one) for one in outcomes[1:3]] == [ClosedSuggestionError, TimeError]
+    assert isinstance(outcomes[4], HeliotropeError)
+    assert outcomes[3] == outcomes[5] == study.open_asks()[0]
+    assert [kind for kind in kinds(study) if kind != "learned"] == [
+        "created",
+        "asked",
+        "told",
+        "asked",
+    ]
+
+
+def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
+    study = begin(store=store)
+
+    def half(fold: Fold, emit: Emit) -> None:
+        emit(fold.asked(None, None))
+        raise RuntimeError("a defect")
+
+    first, failed, last = study.change_all([study.asking(), half, study.asking()])
+    assert isinstance(failed, RuntimeError)
+    assert [first, last] == study.open_asks()
+    assert shown(study) == shown(Study.open("pump", store))
+
+
+def test_callers_served_together_are_served_again_if_another_process_wrote(store: Store) -> None:
+    here, there = begin(store=store), Study.open("pump", store)
+    here.ask()
+    there.ask()
+    asks = here.change_all([here.asking(), here.asking()])
+    assert [ask.id.rpartition("-")[2] for ask in asks] == ["2", "3"]
+    assert shown(here) == shown(there)
+
+
+def test_if_nothing_can_be_written_all_callers_are_told() -> None:
+    store = MemoryStore()
+    study = begin(store=store)
+    ask = study.ask()
+    with mock.patch.object(store, "append", side_effect=StoreError("to write", "a full disk")):
+        outcomes = study.change_all([study.telling(ask.id, 1.0), study.asking()])
+    assert [type(one) for one in outcomes] == [StoreError, StoreError]
+    assert study.open_asks() == [ask]
 
 
 # Opened again
