@@ -15,7 +15,7 @@ from heliotrope.client.refusals import understood
 from heliotrope.errors import HeliotropeError, ServiceError
 from heliotrope.storage import Event
 from heliotrope.study import Ask, Setup
-from heliotrope.study.fold import as_value
+from heliotrope.study.events import as_value
 
 _PAGE = 1_000  # events in one answer
 

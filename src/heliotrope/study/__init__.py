@@ -1,7 +1,7 @@
 """Studies: named optimizers that outlive the process."""
 
 from heliotrope.study.clocks import Steps, Wall
-from heliotrope.study.fold import Ask
+from heliotrope.study.events import Ask
 from heliotrope.study.replica import Decision
 from heliotrope.study.setups import PolicyChoice, Setup
 from heliotrope.study.study import Study

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from heliotrope import archive
-from heliotrope.arrays import as_number
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
-    HeliotropeError,
-    InputError,
     UnknownSuggestionError,
-    located,
 )
 from heliotrope.estimation import (
     Estimate,
@@ -35,34 +29,15 @@ from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.spaces import Options
+from heliotrope.study.events import VERSION, Ask, Body, as_key, as_value, fitting
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
 
-VERSION = 1
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
 _SHOWN = 300  # latest results that a policy made anew is shown
-_LARGEST = 1e45  # squares of values, and the noise of these, must be numbers
-_LONGEST_KEY = 200
 _GAIN = 2.0  # in log likelihood, for which a model is changed
-Body = dict[str, Any]
-"""An event, as versioned JSON."""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``."""
-
-    id: str
-    t: float
-    params: Mapping[str, Any] | None = None
-    option: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The ask as JSON, without what it does not have."""
-        chosen = {"option": self.option} if self.params is None else {"params": dict(self.params)}
-        return {"id": self.id, "t": self.t, **chosen}
 
 
 class Fold:
@@ -149,7 +124,7 @@ class Fold:
         elif self._bare:
             self._renew()
         for i, body in enumerate(bodies):
-            with _fitting(body):
+            with fitting(body):
                 self._apply(body, renewing=i in learned[-1:])
         self._bare = False
 
@@ -267,45 +242,3 @@ class Fold:
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
         self._keys, self._bare = Keys.from_json(header), False
-
-
-@contextmanager
-def _fitting(body: Mapping[str, Any]) -> Iterator[None]:
-    """Say of an event that cannot be applied that it is none of this study's."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except (HeliotropeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError("an event that fits those before", json.dumps(body)[:80]) from error
-
-
-def as_value(value: object) -> float:
-    """Return a result that can be told, or say what came instead."""
-    with located("value"):
-        number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
-        if abs(number) > _LARGEST:
-            raise InputError(f"a size of at most {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
-    return number
-
-
-def as_key(key: object) -> str:
-    """Return a client's key for an ask, or say what came instead."""
-    if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY:
-        return key
-    raise InputError(f"a text of 1 to {_LONGEST_KEY} characters", repr(key)[:60], "", "key")
-
-
-def created(setup: Setup) -> Body:
-    """The first event of a study."""
-    return {"v": VERSION, "kind": "created", "setup": setup.to_json()}
-
-
-def setup_of(body: Mapping[str, Any]) -> Setup:
-    """The setup that the first event holds."""
-    if body.get("kind") != "created" or body.get("v") != VERSION:
-        raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
-    try:
-        return Setup.from_json(body["setup"])
-    except InputError as error:
-        raise FormatError("the setup of a study", str(error)) from error

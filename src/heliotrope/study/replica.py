@@ -11,7 +11,8 @@ from typing import Any, TypeAlias, TypeVar
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, Store
 from heliotrope.study.clocks import Now
-from heliotrope.study.fold import Body, Fold, setup_of
+from heliotrope.study.events import Body, setup_of
+from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Journal
 
 T = TypeVar("T")

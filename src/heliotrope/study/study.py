@@ -12,7 +12,8 @@ from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Store, open_store
 from heliotrope.study import views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
-from heliotrope.study.fold import Ask, Fold, as_key, as_value, created
+from heliotrope.study.events import Ask, as_key, as_value, created
+from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.replica import Decision, Emit, Replica
 from heliotrope.study.setups import Direction, PolicyChoice, Setup
