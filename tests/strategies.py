@@ -50,6 +50,7 @@ bad_numbers = st.one_of(
     st.sampled_from([float("nan"), float("inf"), -float("inf"), np.float32("nan"), 10**400]),
     st.sampled_from([None, "1.0", b"1", "", {}, object(), np.datetime64("2020"), np.ma.masked]),
     st.complex_numbers(),
+    st.sampled_from([True, False, np.True_, np.array(True)]),
     st.sampled_from([np.complex128(1.0), np.array(1j), np.array("1.0"), [[1.0], [1.0, 2.0]]]),
     st.lists(st.floats(allow_nan=False), max_size=3),
     st.integers(0, 3).map(np.zeros),

@@ -152,6 +152,17 @@ def test_the_default_policy_keeps_the_laws(name: str) -> None:
     check_policy(ht.auto(DOMAINS[name]), DOMAINS[name], laws=laws)
 
 
+def test_values_too_large_to_learn_from_are_refused_before_they_harm() -> None:
+    """Up to the limit the next learning takes them, whatever else was told."""
+    optimizer, rng = ht.Optimizer(GRID, ht.auto(GRID), seed=0), np.random.default_rng(0)
+    for _ in range(45):
+        suggestion = optimizer.ask()
+        with pytest.raises(InputError, match=r"size below 1e\+45.*got -1e\+46.*larger unit"):
+            optimizer.tell(suggestion, -1e46)
+        optimizer.tell(suggestion, float(rng.choice([1e45, -1e45, 1.0, 0.0])))
+    assert np.all(np.isfinite(optimizer.belief().mean))
+
+
 def test_a_hill_in_any_unit_is_climbed() -> None:
     """Without noise, and within a tenth of the box: 40 * 0.1^2 = 0.4 below the top."""
     optimizer = tracked(ht.Optimizer(BOX, ht.auto(BOX), seed=0), hill, 40)
@@ -234,6 +245,16 @@ def test_memory_is_bounded() -> None:
     agent = agent_of(optimizer)
     assert len(agent._latest) == 400 + 500 - 429  # as many, and those told since it learned
     assert agent._latest[0].t < 100.0  # some are old
+
+
+def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.policies.adaptive.policy.is_time_to_learn", lambda _: False)
+    agent, held = ht.auto(GRID).start(GRID), list[int]()
+    for step in range(820):
+        agent.open(step, float(step), np.array([step % 7]))
+        agent.tell(step, float(step % 5))
+        held.append(len(agent._latest))
+    assert held == [*range(1, 601), *range(400, 601), *range(400, 419)]
 
 
 @pytest.mark.parametrize("values", ["tiny", "huge", "constant", "steps"])

@@ -402,6 +402,26 @@ def test_a_share_above_one(value: float) -> None:
             PARAMETERS[name](value)
 
 
+@pytest.mark.parametrize("truth", [True, np.False_])
+def test_a_truth_value_is_no_number(truth: Any) -> None:
+    contextual = ht.Optimizer(
+        ht.Contextual(ht.grid(3), ht.Box([0.0, 0.0], [1.0, 1.0])), ht.gp_ucb(PRIOR)
+    )
+    calls: list[Callable[[], object]] = [
+        lambda: ht.sw_gp_ucb(PRIOR, window=truth),
+        lambda: ht.d_ucb(0.0, 1.0, 0.9, xi=truth),
+        lambda: ht.exp3(truth, 2.0, horizon=9),
+        lambda: ht.Box(0.0, truth),
+        lambda: ht.Finite([[truth, 0.5], [0.0, 1.5]]),
+        lambda: contextual.ask(context=[0.5, truth]),
+        lambda: ht.Optimizer(ht.grid(3), ht.uniform()).begin(truth),
+        lambda: ht.Optimizer(ht.grid(3), ht.uniform()).tell_many([1, 2], [0, 1], [truth, truth]),
+    ]
+    for call in calls:
+        with refusal(InputError):
+            call()
+
+
 def test_a_seed_that_no_generator_takes() -> None:
     with refusal(InputError):
         ht.Optimizer(ht.grid(5), ht.uniform(), seed=2**63)

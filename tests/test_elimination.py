@@ -118,7 +118,7 @@ def test_the_belief_is_the_mixture_of_what_is_left() -> None:
 
 
 def test_late_values_are_judged_by_what_was_known_at_the_ask() -> None:
-    agent = ht.pe_gp_ucb(PRIOR, [0.1]).start(GRID)
+    agent = PriorElimination([PRIOR], ht.LogBeta()).start(GRID)
     agent.open(0, 1.0, np.array([3]))
     agent.open(1, 2.0, np.array([3]))
     agent.tell(1, 2.0)
@@ -167,12 +167,14 @@ def test_priors_of_any_kind_can_compete() -> None:
     "call",
     [
         lambda: ht.pe_gp_ucb(PRIOR, []),
+        lambda: ht.pe_gp_ucb(PRIOR, [0.1]),
+        lambda: ht.pe_gp_ucb(PRIOR, [0.1, 0.01, 0.1]),
         lambda: ht.pe_gp_ucb(PRIOR, [0.1, 1.5]),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1], beta=-1.0),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1], delta=0.0),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1], delta=1.0),
-        lambda: ht.pe_gp_ucb(smooth_time(), [0.1]),
-        lambda: ht.pe_gp_ucb(None, [0.1]),  # type: ignore[arg-type]
+        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, beta=-1.0),
+        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, delta=0.0),
+        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, delta=1.0),
+        lambda: ht.pe_gp_ucb(smooth_time(), EPSILONS),
+        lambda: ht.pe_gp_ucb(None, EPSILONS),  # type: ignore[arg-type]
         lambda: PriorElimination([], ht.ConstantBeta(1.0)),
         lambda: PriorElimination([None], ht.ConstantBeta(1.0)),  # type: ignore[list-item]
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -208,9 +209,28 @@ def test_a_failure_is_in_the_report(tmp_path: Path) -> None:
         "--problems", "periodic/50", "--policies", "uniform", *SMALL,
         "--peer", "nobody=/no/such/program", "--out", str(tmp_path),
     )  # fmt: skip
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
+    assert f"never played a step: nobody. To try again, mend the command and delete {tmp_path}" in (
+        result.stderr
+    )
+    assert "Wrote" in result.stdout
     assert (
         "nobody on periodic/50: 2 of 2 unfinished, after 0 steps: FileNotFoundError"
+        in (tmp_path / "league.md").read_text()
+    )
+
+
+def test_a_peer_that_fails_on_its_way_is_no_failure_of_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "peer.py"
+    replies = ("{}", '{"x": [0.5, 0.5]}', "{}", '{"error": "out of ideas"}')
+    script.write_text("\n".join(f"input(); print({reply!r}, flush=True)" for reply in replies))
+    result = invoke(
+        "--problems", "periodic/50", "--policies", "uniform", *SMALL,
+        "--peer", f"tired={sys.executable} {script}", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert (
+        "tired on periodic/50: 2 of 2 unfinished, after 1 steps: HeliotropeError: "
         in (tmp_path / "league.md").read_text()
     )
 
@@ -236,6 +256,8 @@ def test_policies_without_a_gp_get_a_range_and_the_points_of_a_box() -> None:
         (("--problems", "paper/se/7"), "paper/se/0.01"),
         (("--problems", "table/intel", "--data", "/nowhere"), "intel_temperature"),
         (("--peer", "nameless"), "NAME=COMMAND"),
+        (("--peer", "empty= "), "NAME=COMMAND"),
+        (("--peer", "quoted='python"), "NAME=COMMAND"),
         (("--peer", "../up=python"), "letters"),
         (("--limit", "0"), "limit"),
     ],

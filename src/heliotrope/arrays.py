@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 LARGEST = 1e100  # squares of what comes in must not overflow
+_TRUTHS = (bool, np.bool_)
 
 
 def as_number(value: object, name: str, advice: str = "") -> float:
@@ -21,7 +22,8 @@ def as_number(value: object, name: str, advice: str = "") -> float:
         return float(value)
     number = _reals(value)
     if number is None:
-        raise InputError(f"{name} to be a real number", _short(value))
+        truth = "Write 1 or 0 for it." if isinstance(value, _TRUTHS) else ""
+        raise InputError(f"{name} to be a real number", _short(value), truth)
     if number.ndim:
         raise InputError(
             f"{name} to be one number",
@@ -68,8 +70,7 @@ def as_table(values: ArrayLike, name: str) -> Array:
     """Return a new (n, m) array of real numbers with NaN where one is missing or masked."""
     try:
         given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
-        texts = given.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in given.flat)
-        real = given.dtype.kind in "biufO" and not texts
+        real = _are_numbers(given) and not _holds_truth(values)
         table = np.array(np.ma.filled(given.astype(float), np.nan)) if real else None
     except (TypeError, ValueError):
         table = None
@@ -119,17 +120,30 @@ def _floats(values: ArrayLike, name: str) -> Array:
 def _reals(values: object) -> Array | None:
     """Return a new float array, or None where something is no real number.
 
-    numpy alone would take texts, dates, None, masked values and half of a complex number.
+    numpy alone would take texts, truth values, dates, None, masked values and half of a complex
+    number.
     """
     try:
         given = np.asarray(values)
-        real = given.dtype.kind in "biuf" or (
-            given.dtype.kind == "O"
-            and not any(item is None or isinstance(item, (str, bytes)) for item in given.flat)
-        )
-        return np.array(given, dtype=float) if real and not np.ma.is_masked(values) else None
+        real = _are_numbers(given) and not _holds_truth(values)
+        missing = np.ma.is_masked(values) or (given.dtype == object and None in given.flat)
+        return np.array(given, dtype=float) if real and not missing else None
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _are_numbers(given: NDArray[Any]) -> bool:
+    """Whether an array's items are real numbers, or objects that may be."""
+    if given.dtype == object:
+        return not any(isinstance(item, (str, bytes, *_TRUTHS)) for item in given.flat)
+    return given.dtype.kind in "iuf"
+
+
+def _holds_truth(values: object) -> bool:
+    """Whether True or False is among the values, where numpy would make a 1 or a 0 of it."""
+    if isinstance(values, (list, tuple)):
+        return any(map(_holds_truth, values))
+    return isinstance(values, _TRUTHS)
 
 
 def _short(value: object) -> str:

@@ -239,7 +239,8 @@ def among(choices: Choices, place: Places) -> bool:
 
 def one_place(domain: Domain, x: ArrayLike | int) -> Places:
     """The place of one point (d,), or of one index of a Finite domain."""
-    if isinstance(domain, Finite) and isinstance(x, (int, np.integer)):
+    is_index = isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+    if isinstance(domain, Finite) and is_index:
         return domain.check(np.array([x]))
     return domain.places(as_vector(x, "a point")[None, :])
 

@@ -17,6 +17,8 @@ from heliotrope.cli.console import errors_as_messages, progress
 if TYPE_CHECKING:
     from heliotrope.experiments.league import Contestant, League, Standings
 
+_MATCHES = "matches"  # folder of those that are finished
+
 
 def league(
     problems: Annotated[
@@ -53,7 +55,8 @@ def league(
     """Let every policy play every problem of the suite, and see which is best at what.
 
     Without a folder of measured tables their problems are left out. Finished matches are kept in
-    the folder: an interrupted run goes on where it was.
+    the folder: an interrupted run goes on where it was. Who fails is in the table; only a peer that
+    never played a step makes the exit code 1.
     """
     with errors_as_messages():
         from heliotrope.experiments.league import League
@@ -99,10 +102,14 @@ def _command(text: str) -> Contestant:
     from heliotrope.errors import InputError
     from heliotrope.experiments.league import Command
 
-    name, _, words = text.partition("=")
+    name, _, command = text.partition("=")
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError:  # quotes that are not closed
+        words = ()
     if not name or not words:
         raise InputError("a peer as NAME=COMMAND", repr(text))
-    return Command(name, tuple(shlex.split(words)))
+    return Command(name, words)
 
 
 def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
@@ -118,6 +125,19 @@ def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
     typer.echo(f"{played.matches} matches, {report.seconds:.0f} s")
     for path in write(report):
         typer.echo(f"Wrote {path}")
+    _refuse_absent(played, standings, out / _MATCHES)
+
+
+def _refuse_absent(played: League, standings: Standings, kept: Path) -> None:
+    """Fail if a peer, which somebody asked for by its command, never played."""
+    from heliotrope.experiments.league import Command
+
+    peers = [one.name for one in played.contestants if isinstance(one, Command)]
+    absent = [name for name in peers if not standings.has_played(name)]
+    if absent:
+        message = f"heliotrope: never played a step: {', '.join(absent)}. To try again, mend the "
+        typer.echo(f"{message}command and delete {kept / absent[0]}.", err=True)
+        raise typer.Exit(1)
 
 
 def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings:
@@ -125,7 +145,7 @@ def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings
         task = bars.add_task("league", total=played.matches)
         try:
             return played.run(
-                out / "matches",
+                out / _MATCHES,
                 jobs=jobs,
                 cluster=cluster,
                 tick=lambda name, done: bars.update(task, description=name, completed=done),

@@ -83,7 +83,8 @@ def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> Discount
         What a choice still counts one unit of time later, in (0, 1];
         :func:`~heliotrope.policies.d_ucb_discount` is the paper's choice.
     xi
-        Width of the interval; the theorems hold above 1/2.
+        Width of the interval, above 0; the theorems hold above 1/2 alone, a narrower one explores
+        less and may miss that a point got better.
 
     Points with an open evaluation count as chosen, with their mean as it is.
     """

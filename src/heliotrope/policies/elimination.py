@@ -79,7 +79,7 @@ def pe_gp_ucb(
     prior
         Whose epsilon is unknown; its time must be Static or Forgetting.
     epsilons
-        The candidates.
+        The candidates, at least two, each once.
     beta
         Width of the confidence intervals, by which the candidates choose and are judged.
     delta
@@ -91,7 +91,12 @@ def pe_gp_ucb(
     """
     if not isinstance(prior, Prior):
         raise InputError("a prior", repr(prior))
-    return PriorElimination(Learn(epsilons).hypotheses(prior), as_beta(beta), delta)
+    candidates = Learn(epsilons)
+    if not 1 < len(set(candidates.epsilons)) == len(candidates.epsilons):
+        raise InputError(
+            "at least two epsilons, all different", str(candidates.epsilons), "Or use tv_gp_ucb."
+        )
+    return PriorElimination(candidates.hypotheses(prior), as_beta(beta), delta)
 
 
 @dataclass

@@ -45,13 +45,19 @@ def check_policy(
     """
     if isinstance(policy, type) or not isinstance(policy, Policy):
         raise InputError("a policy, with a method start(domain)", repr(policy))
-    names = tuple(laws)
-    unknown = set(names) - set(LAWS)
-    if unknown:
-        raise InputError(f"laws among {', '.join(LAWS)}", ", ".join(sorted(unknown)))
+    names = _known(laws)
     for where in _suitable(policy, _EVERYWHERE if domain is None else [domain]):
         for name in names:
             _check(name, Subject(policy, where))
+
+
+def _known(laws: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(laws)
+    unknown = [name for name in names if name not in LAWS]
+    if unknown or not names:
+        got = ", ".join(map(str, unknown)) or "none"
+        raise InputError(f"laws among {', '.join(LAWS)}", got, "Leave laws out to check all.")
+    return names
 
 
 def _check(name: str, subject: Subject) -> None:

@@ -9,18 +9,41 @@ from contextlib import suppress
 import numpy as np
 
 from heliotrope import codec
-from heliotrope.arrays import LARGEST, Array
+from heliotrope.arrays import LARGEST
 from heliotrope.domains import Finite, among
-from heliotrope.engines import State
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
+from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Agent, Selective
+from heliotrope.policies import Selective
 from heliotrope.streams import Stream
-from heliotrope.testing.subject import Subject, asked, belief, difference, feed, peaks, size, value
+from heliotrope.testing.minds import (
+    assert_same_belief,
+    assert_same_choices,
+    assert_same_state,
+    predicted,
+    renamed,
+    shown,
+)
+from heliotrope.testing.subject import (
+    Subject,
+    agent_state,
+    asked,
+    belief,
+    copied,
+    difference,
+    feed,
+    feed_under,
+    infinite,
+    peaks,
+    size,
+    value,
+)
 
 _STEPS = 12
-_RESULTS = (150, 300, 600, 1200, 2400)  # between two of which the state must stop growing
-_ROUNDING = 1e-6
+_FEW, _MANY = 3, 6 * _STEPS
+_RESULTS = (150, 300, 600, 1200, 2400, 4800)  # between two of which the state must stop growing
+_EXTREMES = (1e40, -1e60, LARGEST, -LARGEST, 1e-300, -5e-324, 1.0)
+_FAR = 3_000_001  # odd: less an even key it is an odd one
 
 
 def written(subject: Subject) -> None:
@@ -64,14 +87,14 @@ def selects(subject: Subject) -> None:
 def pure(subject: Subject) -> None:
     """Asking is a question: the same answer each time, and nothing changes."""
     optimizer = subject.game(subject.optimizer(), _STEPS)
-    before, t = _agent_state(optimizer), optimizer.latest + 1.0
+    before, t = agent_state(optimizer), optimizer.latest + 1.0
     first = asked(optimizer.propose(t))
     seen = belief(optimizer)
     optimizer.propose(t + 7.5)
     assert asked(optimizer.propose(t)) == first, "asked twice, it suggested two different points"
     again = belief(optimizer)
     assert seen is None or np.array_equal(seen, np.asarray(again)), "belief changed by being read"
-    changed = difference(before, _agent_state(optimizer))
+    changed = difference(before, agent_state(optimizer))
     assert not changed, f"choose, predict or best changed the state: {changed}"
 
 
@@ -90,6 +113,7 @@ def saved(subject: Subject) -> None:
         for optimizer in (kept, loaded):
             subject.game(optimizer, 4, seed=1)
         _assert_alike(kept, loaded, f"the loaded one of {steps} steps, four steps later,")
+    _assert_restored(subject)
 
 
 def apart(subject: Subject) -> None:
@@ -97,7 +121,7 @@ def apart(subject: Subject) -> None:
     agent, twin = subject.agent(), subject.agent()
     t = feed(agent, subject, _STEPS)
     agent.open(_STEPS, t, subject.place(np.random.default_rng(1)))
-    before = _copied(agent.state())
+    before = copied(agent.state())
     twin.restore(agent.state())
     twin.tell(_STEPS, 1.0)
     feed(twin, subject, _STEPS, seed=1, start=t + 1.0)
@@ -114,21 +138,24 @@ def replayed(subject: Subject) -> None:
 
 
 def late(subject: Subject) -> None:
-    """Results come late and in any order; keys are only names."""
+    """Results come late and in any order."""
     optimizer, rng = subject.optimizer(), np.random.default_rng(4)
     waiting = [subject.ask(optimizer) for _ in range(8)]
     for i in rng.permutation(8):
         subject.tell(optimizer, waiting[i].id, value(waiting[i].x, waiting[i].t, rng))
         subject.ask(optimizer)
     _assert_finite(optimizer)
+
+
+def named(subject: Subject) -> None:
+    """Keys are only names: the same results under other keys lead to the same."""
     one, other = subject.agent(), subject.agent()
-    for agent, first in ((one, 0), (other, 100)):
-        rng = np.random.default_rng(6)
-        for key in range(5):
-            agent.open(first + key, key + 1.0, subject.place(rng))
-        for key in (3, 0, 4, 1):
-            agent.tell(first + key, float(key))
-    assert _chosen(one, 6.0) == _chosen(other, 6.0), "other keys led to other choices"
+    names = {_FAR - key: key for key in range(_STEPS)}
+    feed_under(list(names.values()), one, subject)
+    feed_under(list(names), other, subject)
+    differs = difference(one.state(), renamed(other.state(), names))
+    assert not differs, f"under other keys its state is another: {differs}"
+    assert_same_belief(one, other, subject, _STEPS + 1.0, "under other keys")
 
 
 def duplicate(subject: Subject) -> None:
@@ -136,13 +163,13 @@ def duplicate(subject: Subject) -> None:
     optimizer = subject.game(subject.optimizer(), _STEPS)
     suggestion = subject.ask(optimizer)
     optimizer.tell(suggestion, 0.5)
-    before = _agent_state(optimizer)
+    before = agent_state(optimizer)
     try:
         optimizer.tell(suggestion, 0.7)
         raise AssertionError("a second result was taken")
     except ClosedSuggestionError:
         pass
-    changed = difference(before, _agent_state(optimizer))
+    changed = difference(before, agent_state(optimizer))
     assert not changed, f"a refused result changed the state: {changed}"
     for t in (optimizer.latest, 0.5):  # at the end, and where all that followed is gone through
         optimizer.tell_many([t] * 4, [suggestion.x] * 4, [0.5] * 4)
@@ -151,19 +178,18 @@ def duplicate(subject: Subject) -> None:
 
 
 def cancelled(subject: Subject) -> None:
-    """A cancelled evaluation leaves nothing behind."""
+    """A cancelled evaluation leaves nothing behind, not even for results that come later."""
     agent, twin, place = subject.agent(), subject.agent(), subject.place(np.random.default_rng(2))
     for one in (agent, twin):
         t = feed(one, subject, _STEPS)
-    agent.open(_STEPS, t, place)
-    agent.cancel(_STEPS)
-    _assert_same_mind(agent, twin, subject, t + 1.0)
-    sizes = []
-    for key in range(_STEPS, 3 * _STEPS):
+    sizes = list[int]()
+    for key in range(2 * _STEPS):
         agent.open(key, t, place)
         agent.cancel(key)
         sizes.append(size(agent))
     assert sizes[-1] <= sizes[_STEPS], "every cancelled evaluation makes the state larger"
+    assert_same_belief(agent, twin, subject, t + 1.0, "after cancelled asks")
+    _assert_cancelled_for_ever(subject)
 
 
 def constant(subject: Subject) -> None:
@@ -187,17 +213,19 @@ def repeated(subject: Subject) -> None:
 
 
 def extreme(subject: Subject) -> None:
-    """Huge and tiny values are taken, or refused with an error of this package, unchanged."""
-    optimizer = subject.game(subject.optimizer(), 3)
-    for y in (LARGEST, -LARGEST, 1e-300, -5e-324, 1.0):
-        suggestion, before = subject.ask(optimizer), None
-        try:
-            before = _agent_state(optimizer)
-            optimizer.tell(suggestion, y)
-        except HeliotropeError:
-            changed = difference(before or {}, _agent_state(optimizer))
-            assert not changed, f"refusing the value {y:g} changed the state: {changed}"
+    """Huge and tiny values are taken, or refused with an error of this package, unchanged.
+
+    Those taken leave NaN or infinity in no array of the state where usual values leave none.
+    """
+    optimizer, usual = (subject.game(subject.optimizer(), 3) for _ in range(2))
+    for y in _EXTREMES:
+        suggestion = subject.ask(optimizer)
+        other = usual.begin(suggestion.x if suggestion.index is None else suggestion.index)
+        if _takes(optimizer, suggestion, y):
+            usual.tell(other, 1.0)
         _assert_finite(optimizer)
+        spoilt = ", ".join(sorted(infinite(optimizer) - infinite(usual)))
+        assert not spoilt, f"the value {y:g} left NaN or infinity in the state: {spoilt}"
 
 
 def bounded(subject: Subject) -> None:
@@ -226,6 +254,7 @@ LAWS: dict[str, Callable[[Subject], None]] = {
     "agents are apart": apart,
     "replay": replayed,
     "late results": late,
+    "keys are names": named,
     "duplicate results": duplicate,
     "cancelled asks": cancelled,
     "constant values": constant,
@@ -236,39 +265,46 @@ LAWS: dict[str, Callable[[Subject], None]] = {
 """Every law by its name."""
 
 
-def _agent_state(optimizer: Optimizer) -> State:
-    _, arrays = optimizer.parts()
-    return _copied({name: array for name, array in arrays.items() if name.startswith("agent/")})
-
-
-def _copied(state: State) -> State:
-    return {name: np.array(array) for name, array in state.items()}
-
-
-def _chosen(agent: Agent, t: float) -> list[Array]:
-    stream = Stream(9)
-    return [agent.choose(t, stream.at(i)).tolist() for i in range(4)]
+def _takes(optimizer: Optimizer, suggestion: Suggestion, y: float) -> bool:
+    """Whether a value is taken; a refusal must change nothing."""
+    before = agent_state(optimizer)
+    try:
+        optimizer.tell(suggestion, y)
+    except HeliotropeError:
+        changed = difference(before, agent_state(optimizer))
+        assert not changed, f"refusing the value {y:g} changed the state: {changed}"
+        return False
+    return True
 
 
 def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:
     assert asked(one.propose()) == asked(other.propose()), f"{who} suggested another point"
-    differs = difference(_agent_state(one), _agent_state(other))
+    differs = difference(agent_state(one), agent_state(other))
     assert not differs, f"{who} differed in the state: {differs}"
 
 
-def _assert_same_mind(one: Agent, other: Agent, subject: Subject, t: float) -> None:
-    """Two agents predict alike; where they predict nothing, they choose alike."""
-    rng = np.random.default_rng(8)
-    places = np.concatenate([subject.place(rng) for _ in range(8)])
-    try:
-        first, second = (np.array(a.predict(t, places, count_open=True)) for a in (one, other))
-    except NoBeliefError:
-        assert _chosen(one, t) == _chosen(other, t), "it chooses otherwise than if never asked"
-        return
-    scale = 1.0 + np.abs(second).max()
-    assert np.allclose(first, second, rtol=0.0, atol=_ROUNDING * scale), (
-        "it believes otherwise than if never asked"
-    )
+def _assert_cancelled_for_ever(subject: Subject) -> None:
+    """Results are worth the same whether others were cancelled before, where one has measured."""
+    agent, twin = subject.agent(), subject.agent()
+    for t, place in shown(subject, (agent, twin), _STEPS):
+        assert_same_belief(agent, twin, subject, t, "some results after cancelled asks")
+        for key in range(_FEW):
+            agent.open(key, t, place)
+        for key in range(_FEW):
+            agent.cancel(key)
+    if predicted(agent, subject, t) is None:
+        assert_same_state(agent, twin, "after cancelled asks")
+
+
+def _assert_restored(subject: Subject) -> None:
+    """An agent that is made anew from its state after every result goes on as one that is not."""
+    agent, restored, who = subject.agent(), subject.agent(), f"restored after {_MANY} results"
+    *_, (latest, _) = shown(subject, (agent,), _MANY)
+    restored.restore(copied(agent.state()))
+    for t, _ in shown(subject, (agent, restored), _STEPS, latest):
+        assert_same_belief(agent, restored, subject, t, who)
+        restored.restore(copied(restored.state()))
+    assert_same_choices(agent, restored, t, who)
 
 
 def _assert_finite(optimizer: Optimizer) -> None:

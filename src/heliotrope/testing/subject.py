@@ -115,9 +115,37 @@ def feed(agent: Agent, subject: Subject, steps: int, seed: int = 0, start: float
     return t - 1.0
 
 
+def feed_under(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
+    """Let an agent see results under these keys; of every two, the second comes first."""
+    rng = np.random.default_rng(6)
+    for first, second in zip(keys[::2], keys[1::2], strict=True):
+        t = keys.index(second) + 0.0
+        agent.open(first, t, subject.place(rng))
+        agent.open(second, t + 1.0, subject.place(rng))
+        agent.tell(second, float(rng.normal()))
+        agent.tell(first, float(rng.normal()))
+
+
 def size(agent: Agent) -> int:
     """Bytes of an agent's state."""
     return sum(np.asarray(array).nbytes for array in agent.state().values())
+
+
+def agent_state(optimizer: Optimizer) -> State:
+    """A copy of the state of an optimizer's agent."""
+    _, arrays = optimizer.parts()
+    return copied({name: array for name, array in arrays.items() if name.startswith("agent/")})
+
+
+def copied(state: State) -> State:
+    """The same in arrays of its own."""
+    return {name: np.array(array) for name, array in state.items()}
+
+
+def infinite(optimizer: Optimizer) -> set[str]:
+    """Names of the state's arrays that hold NaN or infinity."""
+    numbers = {name: a for name, a in agent_state(optimizer).items() if a.dtype.kind == "f"}
+    return {name for name, array in numbers.items() if not np.all(np.isfinite(array))}
 
 
 def difference(one: State, other: State) -> str:

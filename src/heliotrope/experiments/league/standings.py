@@ -85,6 +85,11 @@ class Standings:
         """One score."""
         return next(s for s in self.scores if (s.problem, s.policy) == (problem, policy))
 
+    def has_played(self, policy: str) -> bool:
+        """Whether it got as far as one step in any match."""
+        own = [s for s in self.scores if s.policy == policy]
+        return not all(np.isnan(s.milliseconds) for s in own)
+
 
 def _by_rank(place: Place) -> float:
     return place.rank

@@ -37,6 +37,8 @@ from heliotrope.streams import Draw
 
 _GAIN = 2.0  # in log likelihood, for which a model is changed
 _LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
+_MOST = 600  # results, beyond which those are picked
+_LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 _TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
 
 
@@ -135,7 +137,7 @@ class AdaptiveAgent:
     def tell(self, key: int, y: float) -> None:
         """Take a value, and at certain counts learn the model anew."""
         asked = self._open[key]
-        latest = sorted([*self._latest, _Evaluation(asked.t, asked.place, y)], key=attrgetter("t"))
+        latest = self._kept(_Evaluation(asked.t, asked.place, _as_value(y)))
         still_open = {other: one for other, one in self._open.items() if other != key}
         believed = self._believed
         if is_time_to_learn(self._told + 1):
@@ -184,15 +186,27 @@ class AdaptiveAgent:
         self._inner = self._policy(self._believed).start(self._domain)
         self._inner.restore(part(state, "inner/"))
 
-    def _learned(self, kept: list[_Evaluation]) -> tuple[list[_Evaluation], Estimate]:
-        """Fewer results, and the model that they make likeliest, if it suits them better."""
+    def _kept(self, new: _Evaluation) -> list[_Evaluation]:
+        """The results with a new one, in the order of their times; fewer, if they are too many."""
+        latest = sorted([*self._latest, new], key=attrgetter("t"))
+        return latest if len(latest) <= _MOST else self._fewer(latest)
+
+    def _fewer(self, kept: list[_Evaluation]) -> list[_Evaluation]:
+        results = self._results(kept)
+        return [kept[i] for i in spread_out(results.t, results.x, _LATEST, _APART)]
+
+    def _results(self, kept: list[_Evaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
-        chosen = spread_out(t, points, _LATEST, _APART)
-        results = telling(Results(t, points, y).at(chosen))
+        return Results(t, points, y)
+
+    def _learned(self, latest: list[_Evaluation]) -> tuple[list[_Evaluation], Estimate]:
+        """Fewer results, and the model that they make likeliest, if it suits them better."""
+        kept = self._fewer(latest)
+        results = telling(self._results(kept))
         found, present = estimate(results, Given()), rescored(self._believed, results)
         suits = found.score - present.score < _GAIN and found.model.pace == present.model.pace
-        return [kept[i] for i in chosen], self._believed if suits else found
+        return kept, self._believed if suits else found
 
     def _policy(self, believed: Estimate) -> Policy:
         return self._recipe.policy(believed.model, believed.epsilon, self._domain)
@@ -231,6 +245,16 @@ class AdaptiveAgent:
         if not places:
             return np.empty((0, self._domain.dimension))
         return self._domain.at(np.concatenate(places))
+
+
+def _as_value(y: float) -> float:
+    if abs(y) > _LARGEST:
+        raise InputError(
+            f"values of a size below {_LARGEST:g}, to learn their variance",
+            f"{y:g}",
+            "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
+        )
+    return y
 
 
 def _columns(name: str, evaluations: Iterable[_Evaluation]) -> State:

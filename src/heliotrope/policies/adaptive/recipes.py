@@ -10,10 +10,11 @@ from heliotrope.choosing import LogBeta, MeasuredUCB
 from heliotrope.codec import register
 from heliotrope.contexts import Contextual
 from heliotrope.domains import Box, Domain, Finite
+from heliotrope.engines import Learn
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive.policy import Adaptive
-from heliotrope.policies.elimination import pe_gp_ucb
+from heliotrope.policies.elimination import PriorElimination
 from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.named import (
     cp_gp_ucb,
@@ -75,7 +76,8 @@ def _tv_ts(model: Model, epsilon: float) -> Policy:
 
 
 def _pe_gp_ucb(model: Model, epsilon: float) -> Policy:
-    return pe_gp_ucb(model.prior(epsilon), model.rates())
+    rates = Learn(model.rates())  # a single one, where results follow each other in no time
+    return PriorElimination(rates.hypotheses(model.prior(epsilon)), LogBeta())
 
 
 def _wdbo(model: Model, epsilon: float) -> Policy:

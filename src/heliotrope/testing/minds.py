@@ -1,0 +1,96 @@
+"""What agents believe and would choose, compared with what others do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Places
+from heliotrope.engines import State
+from heliotrope.errors import NoBeliefError
+from heliotrope.policies import Agent
+from heliotrope.streams import Stream
+from heliotrope.testing.subject import Subject, copied
+
+_FIRST = 10_000  # of the keys of further results, far from those of open evaluations
+_GROWTH = 1.05  # of the noise in a step
+_DRAWS = 4
+_ROUNDING = 1e-6
+
+
+def shown(
+    subject: Subject, agents: tuple[Agent, ...], steps: int, start: float = 0.0
+) -> Iterator[tuple[float, Places]]:
+    """Show agents the same results after a time; yield the time after each, and its place.
+
+    The results are noise alone, and of growing size: who is best changes from one to the next, and
+    depends on how much each place was measured before.
+    """
+    rng = np.random.default_rng(int(start))
+    for step in range(1, steps + 1):
+        key, t = _FIRST + step, start + step
+        place, y = subject.place(rng), _GROWTH**t * float(rng.normal())
+        for agent in agents:
+            agent.open(key, t, place)
+            agent.tell(key, y)
+        yield t + 1.0, place
+
+
+def predicted(agent: Agent, subject: Subject, t: float) -> Array | None:
+    """Mean and variance at some places; None where the agent predicts nothing."""
+    rng = np.random.default_rng(8)
+    places = np.concatenate([subject.place(rng) for _ in range(8)])
+    try:
+        return np.array(agent.predict(t, places, count_open=True))
+    except NoBeliefError:
+        return None
+
+
+def assert_same_belief(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
+    """Two agents predict alike; where they predict nothing, they choose alike."""
+    first, second = predicted(one, subject, t), predicted(other, subject, t)
+    if first is None or second is None:
+        assert_same_choices(one, other, t, who)
+        return
+    scale = 1.0 + np.abs(second).max()
+    alike = np.allclose(first, second, rtol=0.0, atol=_ROUNDING * scale)
+    assert alike, f"{who} it believes otherwise"
+
+
+def assert_same_choices(one: Agent, other: Agent, t: float, who: str) -> None:
+    """Two agents choose alike."""
+    assert _chosen(one, t) == _chosen(other, t), f"{who} it chooses otherwise"
+
+
+def assert_same_state(first: Agent, second: Agent, who: str) -> None:
+    """Two agents have the same state but for rounding."""
+    one, other = first.state(), second.state()
+    names = sorted(one.keys() | other.keys())
+    differs = ", ".join(name for name in names if not _alike(one.get(name), other.get(name)))
+    assert not differs, f"{who} its state is another: {differs}"
+
+
+def renamed(state: State, names: Mapping[int, int]) -> State:
+    """A copy of a state with other keys in place of those in it."""
+    copies = copied(state)
+    for array in copies.values():
+        for key, name in names.items():
+            array[array == key] = name
+    return copies
+
+
+def _alike(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    if one.dtype.kind == other.dtype.kind == "f":
+        return np.allclose(one, other, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
+    return np.array_equal(one, other)
+
+
+def _chosen(agent: Agent, t: float) -> list[Any]:
+    stream = Stream(9)
+    return [agent.choose(t, stream.at(i)).tolist() for i in range(_DRAWS)]
