@@ -5,16 +5,17 @@ Everything that the default policy's design rests on was tried with other seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.arrays import Array
-from heliotrope.environments import Episode, GPDrift, play
+from heliotrope.environments import GPDrift, play
 from heliotrope.policies import Policy
 
 SIDE, TRIALS, HORIZON, FIRST_SEED = 20, 40, 1_000, 0
@@ -69,13 +70,13 @@ def duel(space: Kernel, epsilon: float, first_seed: int = FIRST_SEED, trials: in
     """Let both track the same worlds of the paper's model."""
     prior = ht.Prior(space, ht.Forgetting(epsilon), noise=0.01)
     world = GPDrift(ht.grid(SIDE, SIDE), prior)
-    knowing, auto = ht.tv_gp_ucb(prior), ht.auto(world.domain)
-    regrets = []
-    for seed in range(first_seed, first_seed + trials):
-        episode = world.episode(HORIZON, seed)
-        regrets.append([_regret(policy, episode, seed) for policy in (knowing, auto)])
+    policies = ht.tv_gp_ucb(prior), ht.auto(world.domain)
+    seeds = range(first_seed, first_seed + trials)
+    regrets = Parallel(n_jobs=-1)(delayed(_regrets)(world, policies, seed) for seed in seeds)
     return Duel(*np.transpose(regrets))
 
 
-def _regret(policy: Policy, episode: Episode, seed: int) -> float:
-    return float(np.mean([step.regret for step in play(policy, episode, seed)]))
+def _regrets(world: GPDrift, policies: Sequence[Policy], seed: int) -> list[float]:
+    episode = world.episode(HORIZON, seed)
+    steps = [play(policy, episode, seed) for policy in policies]
+    return [float(np.mean([step.regret for step in played])) for played in steps]

@@ -16,6 +16,7 @@ from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
 from heliotrope.engines import DenseOptions, ReferenceEngine, Surfaced, detectors, sample
 from heliotrope.engines.detectors import EventTrigger, River, Surprise
+from heliotrope.engines.mixture import bounding
 from heliotrope.engines.records import Records
 from heliotrope.engines.relevance import Losses
 from heliotrope.engines.runlengths import RunLengthEngine
@@ -332,19 +333,22 @@ def test_what_a_detector_has_seen_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 def enumerated(
     prior: ht.Prior, hazard: float, steps: list[tuple[float, Places, float]], at: Places, t: float
 ) -> tuple[float, Array, Array]:
-    """All ways to cut the steps into runs: log density, mixture mean and covariance."""
+    """All ways to cut the steps, and the time after them, into runs.
+
+    Log density of the values, mean and covariance of the mixture at time t.
+    """
     scores, means, covariances = [], [], []
-    for cuts in itertools.product((False, True), repeat=len(steps) - 1):
-        score, run = 0.0, ReferenceEngine(prior, GRID)
+    gaps = np.diff([s for s, _, _ in steps] + [t])
+    for cuts in itertools.product((False, True), repeat=len(steps)):
+        log_stay = gaps * np.log1p(-hazard)
+        score = float(np.where(cuts, np.log(-np.expm1(log_stay)), log_stay).sum())
+        run = ReferenceEngine(prior, GRID)
         for key, (s, place, y) in enumerate(steps):
-            if key:
-                log_stay = (s - steps[key - 1][0]) * np.log1p(-hazard)
-                score += np.log(-np.expm1(log_stay)) if cuts[key - 1] else log_stay
-                if cuts[key - 1]:
-                    score += run.log_likelihood
-                    run = ReferenceEngine(prior, GRID)
             run.open(key, s, place)
             run.tell(key, y)
+            if cuts[key]:
+                score += run.log_likelihood
+                run = ReferenceEngine(prior, GRID)
         scores.append(score + run.log_likelihood)
         means.append(run.predict(t, at)[0])
         covariances.append(run.covariance(t, at))
@@ -356,7 +360,10 @@ def enumerated(
 
 @PRIORS
 @pytest.mark.parametrize("hazard", [0.02, 0.3])
-def test_change_points_are_the_mixture_over_all_ways_to_cut(prior: ht.Prior, hazard: float) -> None:
+@pytest.mark.parametrize("ahead", [0.5, 20.0])
+def test_change_points_are_the_mixture_over_all_ways_to_cut(
+    prior: ht.Prior, hazard: float, ahead: float
+) -> None:
     rng, at = np.random.default_rng(4), np.arange(0, 49, 6)
     engine = ChangePoints(hazard, most=100).engine(prior, GRID, None)
     steps: list[tuple[float, Places, float]] = []
@@ -365,12 +372,88 @@ def test_change_points_are_the_mixture_over_all_ways_to_cut(prior: ht.Prior, haz
         steps.append((t, rng.integers(10, size=1), y))
         engine.open(key, *steps[-1][:2])
         engine.tell(key, y)
-    density, mean, covariance = enumerated(prior, hazard, steps, at, t + 0.5)
+    density, mean, covariance = enumerated(prior, hazard, steps, at, t + ahead)
     assert engine.log_likelihood == pytest.approx(density, rel=1e-9)
-    found, variance = engine.predict(t + 0.5, at)
+    found, variance = engine.predict(t + ahead, at)
     np.testing.assert_allclose(found, mean, rtol=0, atol=1e-5)  # voices below 1e-6 are unheard
     np.testing.assert_allclose(variance, covariance.diagonal(), rtol=0, atol=1e-5)
-    np.testing.assert_allclose(engine.covariance(t + 0.5, at), covariance, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(engine.covariance(t + ahead, at), covariance, rtol=0, atol=1e-5)
+
+
+@DOMAINS
+@PRIORS
+def test_a_forecast_is_what_the_next_evaluation_meets(prior: ht.Prior, domain: Domain) -> None:
+    """With two evaluations open, of which one is from before the gap."""
+    engine, places = ChangePoints(0.05, most=30).engine(prior, domain, None), places_of(domain)
+    assert isinstance(engine, RunLengthEngine)
+    for key in range(9):
+        engine.open(key, float(key), places[key : key + 1])
+        if key != 7:
+            engine.tell(key, 0.3 * key)
+    told, covariance = (
+        engine.predict(15.5, places, count_open=False),
+        engine.covariance(15.5, places),
+    )
+    forecast = engine.predict(15.5, places)
+    assert np.all(forecast[1] <= told[1] + 1e-12)
+    since, _ = engine.jumps()
+    engine.open(9, 15.5, places[:1])
+    np.testing.assert_allclose(engine.predict(15.5, places, count_open=False), told, atol=1e-9)
+    np.testing.assert_allclose(engine.covariance(15.5, places), covariance, atol=1e-9)
+    assert engine.jumps()[0].tolist() == [*since, 15.5]
+    assert engine.jumps()[1][-1] == pytest.approx(1.0 - 0.95**7.5)
+    engine.cancel(9)
+    np.testing.assert_allclose(engine.predict(15.5, places), forecast, atol=1e-9)
+
+
+def test_a_forecast_ends_at_the_prior_and_a_draw_follows_it() -> None:
+    engine = ChangePoints(0.05, most=5).engine(STILL, GRID, None)
+    assert isinstance(engine, RunLengthEngine)
+    for key in range(20):
+        engine.open(key, float(key), np.array([key % 4]))
+        engine.tell(key, 2.0)
+    mean, variance = engine.predict(2_000.0, GRID.indices)
+    np.testing.assert_allclose(mean, STILL.mean_at(GRID.indices), atol=1e-9)
+    np.testing.assert_allclose(variance, 1.0, atol=1e-9)
+    rng, jumped = np.random.default_rng(0), 1.0 - 0.95**11.0
+    none_known = [engine.drawn(30.0, rng) is engine._blank for _ in range(2_000)]
+    assert abs(np.mean(none_known) - jumped) < 5.0 * np.sqrt(jumped * (1.0 - jumped) / 2_000)
+
+
+@DOMAINS
+def test_a_bound_is_the_mean_of_the_bounds_with_and_without_a_jump(domain: Domain) -> None:
+    engine, places = ChangePoints(0.05).engine(DRIFT, domain, None), places_of(domain)
+    for key in range(9):
+        engine.open(key, float(key), places[key : key + 1])
+        engine.tell(key, 0.3 * key)
+    mean, variance = engine.predict(10.0, places)
+    by_case, squared = bounding(engine, 10.0).predict(10.0, places)
+    np.testing.assert_allclose(by_case, mean, atol=1e-9)
+    jumped = 1.0 - 0.95**2
+    unless = (mean - jumped * DRIFT.mean_at(places)) / (1.0 - jumped)
+    spread = jumped * (1.0 - jumped) * (unless - DRIFT.mean_at(places)) ** 2
+    unless_variance = (variance - spread - jumped * 1.0) / (1.0 - jumped)
+    deviation = (1.0 - jumped) * np.sqrt(unless_variance) + jumped * 1.0
+    np.testing.assert_allclose(np.sqrt(squared), deviation, atol=1e-9)
+
+
+@pytest.mark.parametrize("learn", [None, ht.Learn(epsilons=(0.01, 0.1))])
+def test_after_a_long_pause_the_best_is_the_priors(learn: ht.Learn | None) -> None:
+    expected = GRID.points.sum(axis=1)
+    prior = ht.Prior(RBF(0.3), ht.Forgetting(0.001), 0.05, mean=expected)
+    policy = GPPolicy(prior, ht.UCB(2.0), ChangePoints(0.05), learn=learn)
+    opt = ht.Optimizer(GRID, policy, seed=0)
+    opt.tell_many(np.arange(1.0, 9.0), GRID.points[[0, 1] * 4], np.full(8, 4.0))
+    assert opt.best(9.0).index in (0, 1)
+    assert opt.best(200.0).index == opt.ask(200.0).index == 48
+
+
+def test_what_was_before_a_jump_is_not_kept() -> None:
+    engine = ChangePoints().engine(STILL, GRID, DenseOptions())
+    engine.open(0, 5.0, np.array([0]))
+    engine.tell(0, 1.0)
+    with refusal(TimeError):
+        engine.predict(4.0, GRID.indices)
 
 
 def test_a_jump_is_found_where_it_was() -> None:
@@ -518,13 +601,14 @@ def test_steep_slopes_and_draws_in_a_box(name: str) -> None:
         if key != 6:
             agent.tell(key, float(rng.normal()))
     engine, X, h = agent._engine, rng.random((5, 2)), 1e-6
-    assert isinstance(engine, Surfaced)
-    surface = engine.surface(8.0)
-    np.testing.assert_allclose(surface.value(X), engine.predict(8.0, X), atol=1e-9)
-    for axis, slopes in enumerate(np.moveaxis(np.array(surface.gradient(X)), 2, 0)):
-        step = h * np.eye(2)[axis]
-        difference = np.subtract(surface.value(X + step), surface.value(X - step)) / (2.0 * h)
-        np.testing.assert_allclose(slopes, difference, atol=1e-6)
+    for posterior in (engine, bounding(engine, 8.0)):
+        assert isinstance(posterior, Surfaced)
+        surface = posterior.surface(8.0)
+        np.testing.assert_allclose(surface.value(X), posterior.predict(8.0, X), atol=1e-9)
+        for axis, slopes in enumerate(np.moveaxis(np.array(surface.gradient(X)), 2, 0)):
+            step = h * np.eye(2)[axis]
+            difference = np.subtract(surface.value(X + step), surface.value(X - step)) / (2.0 * h)
+            np.testing.assert_allclose(slopes, difference, atol=1e-6)
     mean, variance = engine.predict(8.0, X, count_open=False)
     draws = sample(engine, 8.0, X, rng, 4000)
     np.testing.assert_allclose(engine.covariance(8.0, X).diagonal(), variance, atol=1e-9)

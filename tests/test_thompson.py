@@ -93,7 +93,7 @@ def test_one_of_a_bank_is_drawn_by_its_weight() -> None:
     weight = float(bank.learned().weights[0])
     rng = np.random.default_rng(2)
     first = bank._ensemble.engines[0]
-    share = np.mean([bank.drawn(rng) is first for _ in range(DRAWS)])
+    share = np.mean([bank.drawn(30.0, rng) is first for _ in range(DRAWS)])
     assert abs(share - weight) < 5.0 * np.sqrt(weight * (1.0 - weight) / DRAWS)
 
 

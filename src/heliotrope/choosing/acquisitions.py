@@ -15,6 +15,7 @@ from heliotrope.choosing.search import argmax, climb
 from heliotrope.codec import register
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.engines import Engine, Posterior, Surfaced
+from heliotrope.engines.mixture import bounding
 from heliotrope.errors import InputError
 from heliotrope.streams import Draw
 
@@ -40,10 +41,11 @@ class Scored(ABC):
 
     def choose(self, posterior: Posterior, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the place of the highest score, open evaluations counted."""
+        believed = bounding(posterior, t)
         if isinstance(choices, Box):
-            assert isinstance(posterior, Surfaced)
-            return climb(posterior.surface(t), self, t, choices, draw)[None, :]
-        mean, variance = posterior.predict(t, choices)
+            assert isinstance(believed, Surfaced)
+            return climb(believed.surface(t), self, t, choices, draw)[None, :]
+        mean, variance = believed.predict(t, choices)
         return choices[[argmax(self.value(t, mean, np.sqrt(variance)), draw)]]
 
 

@@ -17,7 +17,7 @@ from heliotrope.arrays import Array
 from heliotrope.choosing.search import argmax, candidates, one_thread
 from heliotrope.codec import register
 from heliotrope.domains import Box, Choices, Places
-from heliotrope.engines import Drawable, Engine, Mixed, Surfaced
+from heliotrope.engines import Drawable, Engine, Mixed, Posterior, Surfaced
 from heliotrope.linalg import pivoted_rows, solve_lower
 from heliotrope.streams import Draw
 
@@ -38,9 +38,10 @@ class Thompson:
 
     def choose(self, posterior: Engine, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the place of the draw's maximum; of a mixture, one member is drawn first."""
-        rng, engine = draw(), posterior
+        rng = draw()
+        engine: Posterior = posterior
         while isinstance(engine, Mixed):
-            engine = engine.drawn(rng)
+            engine = engine.drawn(t, rng)
         with one_thread():
             if isinstance(choices, Box):
                 return _best_in_box(engine, choices, t, rng)[None, :]
@@ -48,7 +49,7 @@ class Thompson:
         return choices[[argmax(values, lambda: rng)]]
 
 
-def _joint_draw(engine: Engine, places: Places, t: float, rng: np.random.Generator) -> Array:
+def _joint_draw(engine: Posterior, places: Places, t: float, rng: np.random.Generator) -> Array:
     """f_t at places of a Finite domain, (q,)."""
     if isinstance(engine, Drawable):
         return engine.draw(t, rng)[places]
@@ -58,7 +59,7 @@ def _joint_draw(engine: Engine, places: Places, t: float, rng: np.random.Generat
 class _Path:
     """A draw of f_t, known at some places, and in a box between them by interpolation."""
 
-    def __init__(self, engine: Engine, t: float, X: Places, rng: np.random.Generator) -> None:
+    def __init__(self, engine: Posterior, t: float, X: Places, rng: np.random.Generator) -> None:
         self._engine, self._t = engine, t
         mean, variance = engine.predict(t, X, count_open=False)
         covariance = engine.covariance(t, X)
@@ -77,7 +78,7 @@ class _Path:
         return value
 
 
-def _best_in_box(engine: Engine, box: Box, t: float, rng: np.random.Generator) -> Array:
+def _best_in_box(engine: Posterior, box: Box, t: float, rng: np.random.Generator) -> Array:
     """Maximum of a draw over candidates, then over neighbours of the best."""
     assert isinstance(engine, Surfaced)
     X = candidates(box, rng, engine.surface(t))

@@ -24,8 +24,8 @@ from heliotrope.codec import register
 from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble
 from heliotrope.engines.learned import Learned, estimate
-from heliotrope.engines.mixture import MixedEngine, Mixture
-from heliotrope.engines.protocol import Engine, State
+from heliotrope.engines.mixture import MixedEngine, Mixture, bounding
+from heliotrope.engines.protocol import Engine, Posterior, State
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Forgetting, Prior, Static
@@ -144,6 +144,10 @@ class BankEngine(MixedEngine):
         """Forget an open evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.cancel(key))
 
+    def bounding(self, t: float) -> Posterior:
+        """Return the mixture of what each engine would choose by."""
+        return self._weighted([bounding(engine, t) for engine in self._ensemble.engines])
+
     def state(self) -> State:
         """Everything that is known, as arrays."""
         return {
@@ -168,12 +172,15 @@ class BankEngine(MixedEngine):
         weights /= weights.sum()
         return weights
 
-    def _mixture(self) -> Mixture:
-        """Return the engines that have a say."""
-        weights, engines = self._weights(), self._ensemble.engines
+    def _mixture(self, t: float) -> Mixture:
+        return self._weighted(self._ensemble.engines)
+
+    def _weighted(self, posteriors: Sequence[Posterior]) -> Mixture:
+        """Return the posteriors, one an engine, that have a say."""
+        weights = self._weights()
         if self._learn.choose == "best":
-            return Mixture(np.ones(1), [engines[int(weights.argmax())]])
-        return Mixture(weights, engines)
+            return Mixture(np.ones(1), [posteriors[int(weights.argmax())]])
+        return Mixture(weights, posteriors)
 
 
 def _rescaled(kernel: Any, scale: float) -> Any:

@@ -15,15 +15,16 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
-from heliotrope.engines.protocol import Engine, Surface, Surfaced
+from heliotrope.engines.protocol import Posterior, Surface, Surfaced
 
 _NEGLIGIBLE = 1e-6  # weight below which an engine has no say
+_LEAST_VARIANCE = 1e-30  # below it the deviation has no slope
 
 
 class Mixture:
-    """The mixture of several engines' posteriors; the weights add up to 1."""
+    """The mixture of several posteriors, of engines or of mixtures; the weights add up to 1."""
 
-    def __init__(self, weights: Array, engines: Sequence[Engine]) -> None:
+    def __init__(self, weights: Array, engines: Sequence[Posterior]) -> None:
         heard = weights > _NEGLIGIBLE
         self._w = weights[heard] / weights[heard].sum()
         self._engines = list(compress(engines, heard))
@@ -39,37 +40,67 @@ class Mixture:
         inside = [engine.covariance(t, places) for engine in self._engines]
         return mixed_covariance(self._w, means, inside)
 
-    def drawn(self, rng: np.random.Generator) -> Engine:
-        """Return one of the engines, drawn by the weights."""
+    def drawn(self, rng: np.random.Generator) -> Posterior:
+        """Return one of the posteriors, drawn by the weights."""
         return self._engines[int(rng.choice(len(self._engines), p=self._w))]
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions over a Box."""
-        surfaces = [engine.surface(t) for engine in self._engines if isinstance(engine, Surfaced)]
+        surfaces = self._surfaces(t)
         return MixedSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
+
+    def _surfaces(self, t: float) -> list[Surface]:
+        return [engine.surface(t) for engine in self._engines if isinstance(engine, Surfaced)]
+
+
+class Cases(Mixture):
+    """A mixture to choose by, whose deviation is the mean of its cases' deviations.
+
+    So a confidence bound is the mean of the cases' bounds. A case of which nothing is known then
+    adds the same to the bounds of all places, where its variance, added to theirs, would hide the
+    difference between places that are known well and less well.
+    """
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean of f_t at places, and the square of the mean deviation."""
+        posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
+        return averaged(self._w, posteriors)
+
+    def surface(self, t: float) -> Surface:
+        """Mean of f_t, and the square of the mean deviation, as functions over a Box."""
+        return AveragedSurface(self._w, self._surfaces(t))
 
 
 class MixedEngine(ABC):
     """What an engine that is a mixture of others answers, whoever they are at the time."""
 
     @abstractmethod
-    def _mixture(self) -> Mixture: ...
+    def _mixture(self, t: float) -> Mixture: ...
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Mean and variance of f_t at places, by those that have a say."""
-        return self._mixture().predict(t, places, count_open=count_open)
+        return self._mixture(t).predict(t, places, count_open=count_open)
 
     def covariance(self, t: float, places: Places) -> Array:
         """Joint posterior covariance of f_t at places, by those that have a say."""
-        return self._mixture().covariance(t, places)
+        return self._mixture(t).covariance(t, places)
 
-    def drawn(self, rng: np.random.Generator) -> Engine:
-        """Return one engine, drawn by the weights."""
-        return self._mixture().drawn(rng)
+    def drawn(self, t: float, rng: np.random.Generator) -> Posterior:
+        """Return one engine, drawn by the weights at time t."""
+        return self._mixture(t).drawn(rng)
+
+    def bounding(self, t: float) -> Posterior:
+        """Return the posterior by whose bounds to choose at time t."""
+        return self._mixture(t)
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions over a Box, by those that have a say."""
-        return self._mixture().surface(t)
+        return self._mixture(t).surface(t)
+
+
+def bounding(posterior: Posterior, t: float) -> Posterior:
+    """Return the posterior by whose bounds to choose at time t; most are it themselves."""
+    return posterior.bounding(t) if isinstance(posterior, MixedEngine) else posterior
 
 
 def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -79,6 +110,12 @@ def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, A
     apart *= apart
     apart += variances
     return mean, w @ apart
+
+
+def averaged(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Mean, and (sum_h w_h sqrt(v_h))^2."""
+    means, variances = _columns(posteriors)
+    return w @ means, (w @ np.sqrt(variances)) ** 2
 
 
 def mixed_covariance(w: Array, means: Sequence[Array], covariances: Sequence[Array]) -> Array:
@@ -112,6 +149,25 @@ class MixedSurface:
     def promising_points(self, count: int) -> Array:
         """Some of the points behind the likeliest posterior."""
         return self._surfaces[int(self._w.argmax())].promising_points(count)
+
+
+class AveragedSurface(MixedSurface):
+    """The same, where deviations are averaged in place of variances."""
+
+    def value(self, X: Array) -> tuple[Array, Array]:
+        """Mean at X (q, d), and the square of the mean deviation."""
+        return averaged(self._w, [surface.value(X) for surface in self._surfaces])
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Derivatives by x, each (q, d).
+
+        The second is s sum_h w_h v_h' / s_h, where s_h are the deviations and s = sum_h w_h s_h.
+        """
+        _, variances = _columns([surface.value(X) for surface in self._surfaces])
+        d_means, d_variances = _columns([surface.gradient(X) for surface in self._surfaces])
+        deviations = np.sqrt(np.maximum(variances, _LEAST_VARIANCE))
+        slopes = _weighted(self._w, d_variances / deviations[:, :, None])
+        return _weighted(self._w, d_means), (self._w @ deviations)[:, None] * slopes
 
 
 def _columns(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:

@@ -79,8 +79,11 @@ class Drawable(Protocol):
 class Mixed(Protocol):
     """An engine that is several, each with a weight."""
 
-    def drawn(self, rng: np.random.Generator) -> Engine:
-        """Return one of them, drawn by the weights."""
+    def drawn(self, t: float, rng: np.random.Generator) -> Posterior:
+        """Return one of them, drawn by the weights at time t."""
+
+    def bounding(self, t: float) -> Posterior:
+        """Return the posterior by whose bounds to choose at time t, of the same mean."""
 
 
 @runtime_checkable

@@ -19,8 +19,8 @@ import numpy as np
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble, copied
-from heliotrope.engines.mixture import MixedEngine, Mixture
-from heliotrope.engines.protocol import Engine, State
+from heliotrope.engines.mixture import Cases, MixedEngine, Mixture
+from heliotrope.engines.protocol import Engine, Posterior, State
 from heliotrope.errors import TimeError
 
 
@@ -30,14 +30,14 @@ class RunLengthEngine(MixedEngine):
     Beyond ``most`` hypotheses the least likely are forgotten, never the newest one. A value that
     comes late, from before a hypothesis began, says nothing about that one's function: there its
     density is the mixture's of the older hypotheses, and where none is left it does not count.
-    A jump after the latest evaluation enters with the next one: what is predicted for later times
-    is of a function that has not jumped since.
+    What is predicted for later times counts a jump since the latest evaluation, by the weight that
+    it will have in the next one. Past times are refused: what was before a jump is not kept.
     """
 
     def __init__(self, build: Callable[[], Engine], hazard: float, most: int) -> None:
         self._build, self._hazard, self._most = build, hazard, most
         self._ensemble, self._since = Ensemble([build()]), [-np.inf]
-        self._blank = copied(self._ensemble.engines[0].state())
+        self._blank = build()  # what is known after a jump
         self._spare: list[Engine] = []  # of hypotheses that were forgotten
         self._log_w = np.zeros(1)
         self._open: dict[int, float] = {}
@@ -45,9 +45,7 @@ class RunLengthEngine(MixedEngine):
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the function may have jumped since the one before."""
-        if t < self._now:
-            raise TimeError(f"a time of at least {self._now:g}, the latest seen", f"{t:g}")
-        jumped = self._blank_engine() if -np.inf < self._now < t else None
+        jumped = self._blank_engine() if self._may_jump(t) else None
         if jumped is not None:
             jumped.open(key, t, place)
         self._ensemble.take(lambda engine: engine.open(key, t, place))
@@ -72,6 +70,14 @@ class RunLengthEngine(MixedEngine):
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
 
+    def bounding(self, t: float) -> Posterior:
+        """Return two cases to choose by: no jump since the latest evaluation, and one."""
+        unless = self._unless_jumped()
+        if not self._may_jump(t):
+            return unless
+        jumped = np.exp(self._with_jump(t)[-1])
+        return Cases(np.array([1.0 - jumped, jumped]), [unless, self._blank])
+
     def jumps(self) -> tuple[Array, Array]:
         """Return when the latest jump may have been, minus infinity for never, and how likely."""
         return np.array(self._since), np.exp(self._log_w)
@@ -95,7 +101,12 @@ class RunLengthEngine(MixedEngine):
         self._ensemble = Ensemble([self._build() for _ in self._since])
         self._ensemble.restore(state)
 
-    def _mixture(self) -> Mixture:
+    def _mixture(self, t: float) -> Mixture:
+        if self._may_jump(t):
+            return Mixture(np.exp(self._with_jump(t)), [*self._ensemble.engines, self._blank])
+        return self._unless_jumped()
+
+    def _unless_jumped(self) -> Mixture:
         return Mixture(np.exp(self._log_w), self._ensemble.engines)
 
     def _knowing(self, key: int) -> int:
@@ -113,12 +124,26 @@ class RunLengthEngine(MixedEngine):
         self.log_likelihood += total
 
     def _join(self, jumped: Engine, t: float) -> None:
-        """Add the hypothesis of a jump between the latest time and t: 1 - (1 - hazard)^dt."""
-        log_stay = (t - self._now) * np.log1p(-self._hazard)
-        log_jump = np.log(-np.expm1(log_stay))
-        self._log_w = np.append(self._log_w + log_stay, log_jump)
+        """Add the hypothesis of a jump between the latest time and t."""
+        self._log_w = self._with_jump(t)
         self._since.append(t)
         self._ensemble.join(jumped)
+
+    def _may_jump(self, t: float) -> bool:
+        """Whether there is time for a jump between the latest time and t."""
+        if t < self._now:
+            raise TimeError(
+                f"a time of at least {self._now:g}, the latest seen",
+                f"{t:g}",
+                "A memory of change points keeps nothing of what was before.",
+            )
+        return -np.inf < self._now < t
+
+    def _with_jump(self, t: float) -> Array:
+        """Log weights at t, the last that of a jump since the latest time: 1 - (1 - hazard)^dt."""
+        log_stay = (t - self._now) * np.log1p(-self._hazard)
+        log_jump = np.log(-np.expm1(log_stay))
+        return np.append(self._log_w + log_stay, log_jump)
 
     def _prune(self) -> None:
         """Make room for one more hypothesis."""
@@ -135,7 +160,7 @@ class RunLengthEngine(MixedEngine):
         if not self._spare:
             return self._build()
         engine = self._spare.pop()
-        engine.restore(copied(self._blank))
+        engine.restore(copied(self._blank.state()))
         return engine
 
 
