@@ -27,7 +27,6 @@ from heliotrope.estimation import (
     Results,
     estimate,
     is_time_to_learn,
-    rescored,
     spread_out,
     telling,
 )
@@ -35,7 +34,6 @@ from heliotrope.policies.protocol import Agent, Policy, Selective
 from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.streams import Draw
 
-_GAIN = 2.0  # in log likelihood, for which a model is changed
 _LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
 _MOST = 600  # results, beyond which those are picked
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
@@ -139,14 +137,13 @@ class AdaptiveAgent:
         asked = self._open[key]
         latest = self._kept(_Evaluation(asked.t, asked.place, _as_value(y)))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        believed = self._believed
         if is_time_to_learn(self._told + 1):
-            latest, believed = self._learned(latest)
-        if believed is self._believed:
-            self._inner.tell(key, y)
-        else:
+            latest = self._fewer(latest)
+            believed = estimate(telling(self._results(latest)), Given())
             self._inner = self._made(believed, latest, still_open)
             self._believed = believed
+        else:
+            self._inner.tell(key, y)
         self._latest, self._open, self._told = latest, still_open, self._told + 1
 
     def cancel(self, key: int) -> None:
@@ -199,14 +196,6 @@ class AdaptiveAgent:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y)
-
-    def _learned(self, latest: list[_Evaluation]) -> tuple[list[_Evaluation], Estimate]:
-        """Fewer results, and the model that they make likeliest, if it suits them better."""
-        kept = self._fewer(latest)
-        results = telling(self._results(kept))
-        found, present = estimate(results, Given()), rescored(self._believed, results)
-        suits = found.score - present.score < _GAIN and found.model.pace == present.model.pace
-        return kept, self._believed if suits else found
 
     def _policy(self, believed: Estimate) -> Policy:
         return self._recipe.policy(believed.model, believed.epsilon, self._domain)
