@@ -17,6 +17,7 @@ from heliotrope.linalg import (
     low_rank_root,
     pivoted_cholesky,
     projection,
+    solve_lower,
 )
 
 SEEDS = st.integers(0, 10_000)
@@ -33,6 +34,25 @@ def test_leading_rows_lose_at_most_the_tolerance(
     assert lost.diagonal().max() <= tolerance + 1e-12
     assert np.linalg.eigvalsh(lost).min() > -1e-12
     assert len(S) <= min(n, N)
+
+
+@given(SEEDS, st.integers(0, 25), st.booleans(), st.booleans(), st.integers(0, 2))
+def test_lower_systems_are_solved_however_they_lie(
+    seed: int, n: int, transposed: bool, fortran: bool, columns: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    L = np.tril(rng.normal(size=(n, n)) / (n or 1), -1) + np.eye(n)
+    B = rng.normal(size=(2 * n, 3))[::2, :columns] if columns else rng.normal(size=n)
+    X = solve_lower(np.asfortranarray(L) if fortran else L, B, transposed)
+    assert X.shape == B.shape
+    assert np.allclose((L.T if transposed else L) @ X, B, atol=1e-10)
+
+
+def test_systems_without_a_solution_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 rows is needed, not of 2"):
+        solve_lower(np.eye(3), np.ones(2))
+    with pytest.raises(np.linalg.LinAlgError):
+        solve_lower(np.zeros((2, 2)), np.ones(2))
 
 
 @given(SEEDS, st.integers(0, 25))

@@ -35,7 +35,7 @@ from heliotrope.errors import (
 from heliotrope.estimation import Fences, Given, Model, Results, estimate, fences, telling
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
-from heliotrope.study import Setup, Study, replica
+from heliotrope.study import Ask, Setup, Study, replica
 from heliotrope.study.fold import Fold
 from heliotrope.study.keys import Keys
 from heliotrope.study.replica import Emit
@@ -169,6 +169,21 @@ def test_two_that_hold_a_study_see_each_others_events(store: Store) -> None:
     assert here.summary()["told"] == 6
 
 
+def test_a_repetition_is_answered_by_what_others_wrote(store: Store) -> None:
+    here, there = begin(store=store), Study.open("pump", store)
+    ask = here.ask(key="mine")
+    there.tell(ask.id, 1.0)
+    (together,) = here.change_all([here.asking(key="mine")])
+    assert isinstance(together, ClosedSuggestionError)
+    again = here.ask(key="next")
+    there.cancel(again.id)
+    with pytest.raises(ClosedSuggestionError, match="cancelled"):
+        here.ask(key="next")
+    there.delete()
+    with pytest.raises(UnknownStudyError):
+        here.tell(ask.id, 1.0)
+
+
 def test_a_deleted_study_is_gone_also_for_those_that_hold_it(store: Store) -> None:
     study, other = begin(store=store), Study.open("pump", store)
     ask = study.ask()
@@ -248,6 +263,17 @@ def test_the_refusal_of_one_caller_is_nothing_to_the_others(store: Store) -> Non
         "told",
         "asked",
     ]
+
+
+def test_one_refusal_does_not_part_the_others() -> None:
+    store = MemoryStore()
+    study = begin(store=store)
+    decisions = [study.asking() for _ in range(20)]
+    decisions.insert(10, study.asking(t=0.5))
+    with mock.patch.object(store, "append", wraps=store.append) as append:
+        outcomes = study.change_all(decisions)
+    assert [type(one) for one in outcomes[10:12]] == [TimeError, Ask]
+    assert append.call_count == 2
 
 
 def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:

@@ -111,6 +111,8 @@ def leading_rows(R: Array, tolerance: float) -> Array:
 
 def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
     """Solve L X = B, or L^T X = B."""
+    if len(L) != len(B):
+        raise ValueError(f"a right-hand side of {len(L)} rows is needed, not of {len(B)}")
     if not B.size:
         return np.empty_like(B)
     factor, lower = (L, 1) if L.flags.f_contiguous else (L.T, 0)  # as it lies, without a copy

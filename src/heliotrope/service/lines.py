@@ -15,6 +15,8 @@ from heliotrope.study import Decision, Study
 T = TypeVar("T")
 _Waiting: TypeAlias = tuple[Decision[Any], asyncio.Future[Any]]
 
+_MOST = 64  # served together: the first of them waits for the last
+
 
 class Line:
     """The line to a study, of one event loop."""
@@ -35,20 +37,25 @@ class Line:
         return await future
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        waiting, self._waiting = self._waiting, []
-        self._is_busy = bool(waiting)
-        if waiting:
-            loop.run_in_executor(None, self._work, loop, waiting)
+        first, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+        self._is_busy = bool(first)
+        if first:
+            loop.run_in_executor(None, self._work, loop, first)
 
-    def _work(self, loop: asyncio.AbstractEventLoop, waiting: Sequence[_Waiting]) -> None:
-        outcomes = self._study.change_all([decision for decision, _ in waiting])
-        loop.call_soon_threadsafe(self._next, loop, waiting, outcomes)
+    def _work(self, loop: asyncio.AbstractEventLoop, served: Sequence[_Waiting]) -> None:
+        outcomes: list[Any] = [RuntimeError("The study failed.")] * len(served)
+        try:
+            outcomes = self._study.change_all([decision for decision, _ in served])
+        finally:
+            loop.call_soon_threadsafe(self._next, loop, served, outcomes)
 
     def _next(
         self, loop: asyncio.AbstractEventLoop, served: Sequence[_Waiting], outcomes: Sequence[Any]
     ) -> None:
-        _answer(served, outcomes)
-        self._start(loop)
+        try:
+            _answer(served, outcomes)
+        finally:
+            self._start(loop)
 
 
 def _answer(waiting: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:

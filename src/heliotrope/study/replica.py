@@ -73,20 +73,26 @@ class Replica:
 
     def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
         """Do the same for many, written together; return the result of each, or its error."""
-        try:
-            results = self._together(decisions)
-        except Exception as error:
-            return [error for _ in decisions]
-        return results + [self._outcome(decide) for decide in decisions[len(results) :]]
+        results = list[Any]()
+        while left := decisions[len(results) :]:
+            try:
+                together = self._together(left)
+            except Exception as error:
+                return results + [error for _ in left]
+            results += together or [self._outcome(left[0])]
+        return results
 
     def _together(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """The results of those before the first that is refused; of none if others wrote."""
+        """The results of those before the first that adds nothing; of none if others wrote."""
         results = list[Any]()
         with self._lock:
             draft = _Draft(self._known())
             with suppress(Exception):  # which is met again
                 for decide in decisions:
-                    results.append(self._drafted(draft, decide))
+                    before, result = len(draft.bodies), self._drafted(draft, decide)
+                    if len(draft.bodies) == before:
+                        break
+                    results.append(result)
             written = self._submit(draft)
         return results if self._is_written(draft.fold, written) else []
 
@@ -99,12 +105,13 @@ class Replica:
     # ---- deciding
 
     def _decided(self, decide: Decision[T]) -> tuple[_Draft, T]:
-        try:
+        with suppress(HeliotropeError):
             draft = _Draft(self._known())
-            return draft, self._drafted(draft, decide)
-        except HeliotropeError:  # by what was known here: somebody else may have written
-            draft = _Draft(self._latest())
-            return draft, self._drafted(draft, decide)
+            result = self._drafted(draft, decide)
+            if draft.bodies:
+                return draft, result
+        draft = _Draft(self._latest())  # by what was known there is nothing to do: others may know
+        return draft, self._drafted(draft, decide)
 
     def _known(self) -> Fold:
         """The state to decide on: where others write too, the latest, unless that takes a wait."""
