@@ -18,7 +18,7 @@ from heliotrope.arrays import Array
 from heliotrope.environments import GPDrift, play
 from heliotrope.policies import Policy
 
-SIDE, TRIALS, HORIZON, FIRST_SEED = 20, 40, 1_000, 1_000
+SIDE, TRIALS, HORIZON, FIRST_SEED = 20, 120, 1_000, 1_000
 KERNELS: dict[str, Kernel] = {"SE": RBF(0.2), "Matern 5/2": Matern(0.2, nu=2.5)}
 WITHIN = 1.15
 
