@@ -17,12 +17,10 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
 from heliotrope.streams import Stream
 from heliotrope.testing.minds import (
+    assert_cancelled_for_ever,
+    assert_restored,
     assert_same_belief,
-    assert_same_choices,
-    assert_same_state,
-    predicted,
     renamed,
-    shown,
 )
 from heliotrope.testing.subject import (
     Subject,
@@ -40,7 +38,6 @@ from heliotrope.testing.subject import (
 )
 
 _STEPS = 12
-_FEW, _MANY = 3, 6 * _STEPS
 _RESULTS = (150, 300, 600, 1200, 2400, 4800)  # between two of which the state must stop growing
 _EXTREMES = (1e40, -1e60, LARGEST, -LARGEST, 1e-300, -5e-324, 1.0)
 _FAR = 3_000_001  # odd: less an even key it is an odd one
@@ -113,7 +110,7 @@ def saved(subject: Subject) -> None:
         for optimizer in (kept, loaded):
             subject.game(optimizer, 4, seed=1)
         _assert_alike(kept, loaded, f"the loaded one of {steps} steps, four steps later,")
-    _assert_restored(subject)
+    assert_restored(subject, _STEPS)
 
 
 def apart(subject: Subject) -> None:
@@ -189,7 +186,7 @@ def cancelled(subject: Subject) -> None:
         sizes.append(size(agent))
     assert sizes[-1] <= sizes[_STEPS], "every cancelled evaluation makes the state larger"
     assert_same_belief(agent, twin, subject, t + 1.0, "after cancelled asks")
-    _assert_cancelled_for_ever(subject)
+    assert_cancelled_for_ever(subject, _STEPS)
 
 
 def constant(subject: Subject) -> None:
@@ -281,30 +278,6 @@ def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:
     assert asked(one.propose()) == asked(other.propose()), f"{who} suggested another point"
     differs = difference(agent_state(one), agent_state(other))
     assert not differs, f"{who} differed in the state: {differs}"
-
-
-def _assert_cancelled_for_ever(subject: Subject) -> None:
-    """Results are worth the same whether others were cancelled before, where one has measured."""
-    agent, twin = subject.agent(), subject.agent()
-    for t, place in shown(subject, (agent, twin), _STEPS):
-        assert_same_belief(agent, twin, subject, t, "some results after cancelled asks")
-        for key in range(_FEW):
-            agent.open(key, t, place)
-        for key in range(_FEW):
-            agent.cancel(key)
-    if predicted(agent, subject, t) is None:
-        assert_same_state(agent, twin, "after cancelled asks")
-
-
-def _assert_restored(subject: Subject) -> None:
-    """An agent that is made anew from its state after every result goes on as one that is not."""
-    agent, restored, who = subject.agent(), subject.agent(), f"restored after {_MANY} results"
-    *_, (latest, _) = shown(subject, (agent,), _MANY)
-    restored.restore(copied(agent.state()))
-    for t, _ in shown(subject, (agent, restored), _STEPS, latest):
-        assert_same_belief(agent, restored, subject, t, who)
-        restored.restore(copied(restored.state()))
-    assert_same_choices(agent, restored, t, who)
 
 
 def _assert_finite(optimizer: Optimizer) -> None:

@@ -19,6 +19,7 @@ from heliotrope.testing.subject import Subject, copied
 _FIRST = 10_000  # of the keys of further results, far from those of open evaluations
 _GROWTH = 1.05  # of the noise in a step
 _DRAWS = 4
+_CANCELLED = 3  # in a row
 _ROUNDING = 1e-6
 
 
@@ -72,6 +73,31 @@ def assert_same_state(first: Agent, second: Agent, who: str) -> None:
     names = sorted(one.keys() | other.keys())
     differs = ", ".join(name for name in names if not _alike(one.get(name), other.get(name)))
     assert not differs, f"{who} its state is another: {differs}"
+
+
+def assert_cancelled_for_ever(subject: Subject, steps: int) -> None:
+    """Results are worth the same whether others were cancelled before, where one has measured."""
+    agent, twin = subject.agent(), subject.agent()
+    for t, place in shown(subject, (agent, twin), steps):
+        assert_same_belief(agent, twin, subject, t, "some results after cancelled asks")
+        for key in range(_CANCELLED):
+            agent.open(key, t, place)
+        for key in range(_CANCELLED):
+            agent.cancel(key)
+    if predicted(agent, subject, t) is None:
+        assert_same_state(agent, twin, "after cancelled asks")
+
+
+def assert_restored(subject: Subject, steps: int) -> None:
+    """An agent that is made anew from its state after every result goes on as one that is not."""
+    before = 6 * steps
+    agent, restored, who = subject.agent(), subject.agent(), f"restored after {before} results"
+    *_, (latest, _) = shown(subject, (agent,), before)
+    restored.restore(copied(agent.state()))
+    for t, _ in shown(subject, (agent, restored), steps, latest):
+        assert_same_belief(agent, restored, subject, t, who)
+        restored.restore(copied(restored.state()))
+    assert_same_choices(agent, restored, t, who)
 
 
 def renamed(state: State, names: Mapping[int, int]) -> State:
