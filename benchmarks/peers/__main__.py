@@ -15,16 +15,10 @@ from rich.table import Table
 from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
+from heliotrope.environments.suite import chosen
 from heliotrope.experiments.league import ENTRANTS, Command, League, Standings
 from heliotrope.experiments.league.report import Report, as_markdown, write
 
-PROBLEMS = (
-    "paper/se/0.01",
-    "jumps/still",
-    "peaks/steady",
-    "sliced/hartmann-3",
-)
-TABLE = "table/intel"  # where the measured tables are at hand
 _SERVER = Path(__file__).parent / "server.py"
 
 
@@ -33,9 +27,13 @@ def main(
         ".venv-peers/bin/python"
     ),
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("out/peers"),
-    trials: Annotated[int, typer.Option(min=1)] = 2,
+    problems: Annotated[
+        str | None,
+        typer.Option(help="Ids, or their first parts, with commas between them; all if not given."),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1)] = 1,
     horizon: Annotated[int, typer.Option(min=2)] = 150,
-    limit: Annotated[float, typer.Option(help="Most processor seconds of a trial.")] = 120.0,
+    limit: Annotated[float, typer.Option(help="Most processor seconds of a trial.")] = 180.0,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
     data: Annotated[
         Path | None, typer.Option(envvar="HELIOTROPE_DATA", help="Folder of the measured tables.")
@@ -44,7 +42,7 @@ def main(
     """Play the league of ours and the peers, then time their steps one after the other."""
     peers = tuple(Command(name, (str(python), str(_SERVER), name)) for name in PEERS)
     league = League(
-        PROBLEMS if data is None else (*PROBLEMS, TABLE),
+        chosen(problems, measured=data is not None),
         (*ENTRANTS.values(), *peers),
         trials,
         horizon,

@@ -59,10 +59,11 @@ def league(
     never played a step makes the exit code 1.
     """
     with errors_as_messages():
+        from heliotrope.environments.suite import chosen
         from heliotrope.experiments.league import League
 
         played = League(
-            problems=_problems(problems, data),
+            problems=chosen(problems, measured=data is not None),
             contestants=(*_entrants(policies), *(_command(text) for text in peer or ())),
             trials=trials,
             horizon=horizon,
@@ -71,19 +72,6 @@ def league(
             data=data,
         )
         _show(played, out, jobs, cluster)
-
-
-def _problems(wanted: str | None, data: Path | None) -> tuple[str, ...]:
-    from heliotrope.environments.suite import SUITE, problem
-
-    if wanted is None:
-        return tuple(id for id, one in SUITE.items() if data is not None or not one.measured)
-    chosen = dict.fromkeys(
-        id
-        for text in _parts(wanted)
-        for id in [id for id in SUITE if id.startswith(f"{text}/")] or [problem(text).id]
-    )
-    return tuple(chosen)
 
 
 def _entrants(wanted: str | None) -> tuple[Contestant, ...]:

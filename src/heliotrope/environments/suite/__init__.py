@@ -3,7 +3,7 @@
 from heliotrope.environments.suite.drawn import Jumps, Periodic
 from heliotrope.environments.suite.logged import Windows
 from heliotrope.environments.suite.peaks import MovingPeaks
-from heliotrope.environments.suite.problems import SUITE, Problem, World, problem
+from heliotrope.environments.suite.problems import SUITE, Problem, World, chosen, problem
 from heliotrope.environments.suite.sliced import Sliced
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "Sliced",
     "Windows",
     "World",
+    "chosen",
     "problem",
 ]

@@ -84,6 +84,27 @@ def problem(id: str) -> Problem:
     return SUITE[id]
 
 
+def chosen(wanted: str | None = None, *, measured: bool = True) -> tuple[str, ...]:
+    """Return ids by a text of ids and first parts of ids, with commas between them.
+
+    Without a text they are all ids, or, if not ``measured``, those that need no tables.
+
+    Examples
+    --------
+    >>> chosen("jumps, peaks/steady")
+    ('jumps/still', 'jumps/drift', 'peaks/steady')
+    """
+    if wanted is None:
+        return tuple(id for id, one in SUITE.items() if measured or not one.measured)
+    parts = (part.strip() for part in wanted.split(","))
+    ids = (
+        id
+        for part in parts
+        for id in [id for id in SUITE if id.startswith(f"{part}/")] or [problem(part).id]
+    )
+    return tuple(dict.fromkeys(ids))
+
+
 @lru_cache(maxsize=64)
 def _made(id: str, data: Path | None) -> World:
     return problem(id).make(data)
