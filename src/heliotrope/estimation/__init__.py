@@ -3,7 +3,7 @@
 from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
 from heliotrope.estimation.outliers import Fences, fences
 from heliotrope.estimation.results import Results, spread_out, telling
-from heliotrope.estimation.search import RATES, Estimate, estimate, rescored
+from heliotrope.estimation.search import RATES, Estimate, estimate
 
 __all__ = [
     "INDEPENDENT",
@@ -17,7 +17,6 @@ __all__ = [
     "estimate",
     "fences",
     "is_time_to_learn",
-    "rescored",
     "spread_out",
     "telling",
 ]

@@ -128,11 +128,6 @@ class Given:
         if self.kernel not in (None, *KERNELS):
             raise InputError(f"one of {', '.join(KERNELS)}", repr(self.kernel)[:60], "", "kernel")
 
-    @classmethod
-    def all_of(cls, model: Model) -> Given:
-        """Give every parameter of a model."""
-        return cls(**{field.name: getattr(model, field.name) for field in fields(cls)})
-
     @property
     def complete(self) -> bool:
         """Whether nothing is left to learn."""

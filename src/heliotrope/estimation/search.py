@@ -51,7 +51,7 @@ _EXCEEDED = 0.2  # probability that the true variance is higher still
 class Estimate:
     """A model with the drift between two results, and the log of its posterior density.
 
-    The density is up to a constant of the results.
+    The density is up to a constant of the results, and that of the likeliest variance.
     """
 
     model: Model
@@ -73,15 +73,6 @@ def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> 
     likelihood = _Likelihood(results, given)
     found = max(_estimates(likelihood, given, rates), key=_score)
     return found if given.variance is not None else _cautious(likelihood, found)
-
-
-def rescored(found: Estimate, results: Results) -> Estimate:
-    """The same model and drift, as likely as some results make them."""
-    model = found.model
-    likelihood = _Likelihood(results, Given.all_of(model))
-    share = model.noise / model.variance
-    score = likelihood.score(model.kernel, model.length_scale, share, found.rate)
-    return replace(found, score=score)
 
 
 def correlation(kernel: KernelName, distances: Array) -> Array:
@@ -227,8 +218,7 @@ def _cautious(likelihood: _Likelihood, found: Estimate) -> Estimate:
     spectrum = np.linalg.eigvalsh(likelihood.correlations(model.kernel, model.length_scale, rate))
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
     wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
-    model = replace(model, variance=wider * model.variance)
-    return rescored(replace(found, model=model), likelihood.results)
+    return replace(found, model=replace(model, variance=wider * model.variance))
 
 
 def _score(found: Estimate) -> float:

@@ -15,14 +15,12 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.estimation import (
-    Estimate,
     Fences,
     Model,
     Results,
     estimate,
     fences,
     is_time_to_learn,
-    rescored,
     telling,
 )
 from heliotrope.history import Suggestion
@@ -37,7 +35,6 @@ _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
 _SHOWN = 300  # latest results that a policy made anew is shown
-_GAIN = 2.0  # in log likelihood, for which a model is changed
 
 
 class Fold:
@@ -87,7 +84,7 @@ class Fold:
         return None
 
     def learned(self) -> Body | None:
-        """The event of a model that suits the latest results better, if it is time to look."""
+        """The event of the model that suits the latest results best, if it is time to look."""
         history, given = self.optimizer.history, self.setup.given
         if given.complete or not self.setup.policy.has_model:
             return None
@@ -100,10 +97,6 @@ class Fold:
         results = telling(Results(history.t, history.x, y))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
-        present = rescored(Estimate(given.over(self.model), self.model.rate, 0.0), results)
-        keeps_pace = 0.5 < found.model.pace / self.model.pace < 2.0
-        if is_known and keeps_pace and found.score - present.score < _GAIN:
-            return None
         model = replace(found.model, low=believed.low, high=believed.high, rate=found.rate)
         return {"v": VERSION, "kind": "learned", "model": model.to_json()}
 
