@@ -483,7 +483,14 @@ WRONG_SETUPS: dict[str, tuple[Any, str]] = {
     "policy": ({"options": ["a"], "policy": "tv_gp_ucb"}, "policy"),
     "kind": ({"options": ["a"], "policy": {"kind": []}}, "policy.kind"),
     "parameter": ({"options": ["a"], "policy": {"every": 3}}, "policy.every"),
-    "missing": ({"options": ["a"], "policy": {"kind": "r_gp_ucb"}}, "policy.every"),
+    "missing": ({"options": ["a"], "policy": {"kind": "rexp3", "low": 0}}, "policy.high"),
+    "window": ({"options": ["a"], "policy": {"kind": "sw_gp_ucb", "window": 0}}, "policy.window"),
+    "weight": ({"options": ["a"], "policy": {"kind": "wgp_ucb", "weight": "x"}}, "policy.weight"),
+    "hazard": ({"options": ["a"], "policy": {"kind": "cp_gp_ucb", "hazard": 1}}, "policy.hazard"),
+    "delta": ({"options": ["a"], "policy": {"kind": "et_gp_ucb", "delta": None}}, "policy.delta"),
+    "alpha": ({"options": ["a"], "policy": {"kind": "wdbo", "alpha": -1}}, "policy.alpha"),
+    "rate": ({"options": ["a"], "policy": {"kind": "ui_gp_ucb", "rate": -1}}, "policy.rate"),
+    "no beta": ({"options": ["a"], "policy": {"kind": "tv_ts", "beta": 2.0}}, "policy.beta"),
     "epsilon": ({"options": ["a"], "policy": {"epsilon": 1.5}}, "policy.epsilon"),
     "noise": ({"options": ["a"], "policy": {"noise": 0.0}}, "policy.noise"),
     "mean": ({"options": ["a"], "policy": {"mean": "high"}}, "policy.mean"),
@@ -1050,6 +1057,21 @@ def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() 
     assert np.sum(chosen.t < 20.0) >= 15  # nearly all of those, of the 400 equal ones a fifth
     few = Results(np.arange(7.0), x[:7], np.zeros(7))
     assert telling(few).t.tolist() == few.t.tolist()
+
+
+def test_a_policy_that_knows_of_a_jump_leaves_the_old_best_sooner() -> None:
+    given = {"epsilon": 1e-4, "mean": 0.0, "variance": 1.0, "noise": 0.01}
+    late = {}
+    for kind in ("tv_gp_ucb", "cp_gp_ucb"):
+        study = begin(policy={"kind": kind, **given})
+        chosen = list[str | None]()
+        for number in range(60):
+            ask = study.ask()
+            chosen.append(ask.option)
+            best = "roof" if number < 40 else "yard"
+            study.tell(ask.id, 1.0 if ask.option == best else -0.5)
+        late[kind] = chosen[40:].count("yard")
+    assert late["cp_gp_ucb"] > late["tv_gp_ucb"]
 
 
 def test_the_model_is_learned_at_certain_counts_alone() -> None:

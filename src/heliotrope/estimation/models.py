@@ -79,7 +79,7 @@ class Model:
 
     def a_unit(self, rate: float) -> float:
         """The drift in a unit of time, of that between two results."""
-        return min(-float(np.expm1(np.log1p(-rate) / self.pace)), _FASTEST)
+        return min(-float(np.expm1(np.log1p(-min(rate, _FASTEST)) / self.pace)), _FASTEST)
 
     def between_results(self, epsilon: float) -> float:
         """The drift between two results, of that in a unit of time."""

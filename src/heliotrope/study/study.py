@@ -15,8 +15,9 @@ from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.events import Ask, as_key, as_value, created
 from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
+from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.replica import Decision, Emit, Replica
-from heliotrope.study.setups import Direction, PolicyChoice, Setup
+from heliotrope.study.setups import Direction, Setup
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
 _MOST_OPEN = 1000

@@ -71,14 +71,15 @@ def summary(fold: Fold, t: float) -> Json:
 def drift(fold: Fold) -> Json:
     """The drift rate with its interval, and what it means in words."""
     policy = fold.setup.policy
-    if policy.kind != "tv_gp_ucb":
+    if not policy.has_drift:
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if not policy.learns_drift:
-        assert policy.epsilon is not None
-        words = _in_words(fold.setup, [policy.epsilon])
-        return {"epsilon": policy.epsilon, "interval": None, "words": words}
-    if not len(fold.optimizer.history):
+    if policy.epsilon is None and not len(fold.optimizer.history):
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
+    if not policy.learns_drift:
+        known = policy.epsilon
+        epsilon = fold.model.a_unit(fold.model.rate) if known is None else known
+        words = _in_words(fold.setup, [epsilon])
+        return {"epsilon": epsilon, "interval": None, "words": words}
     learned = fold.optimizer.learned()
     words = _of_learned(fold.setup, learned)
     return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}

@@ -1,6 +1,6 @@
 """Policies whose parameters are learned while they track: one model, re-estimated."""
 
 from heliotrope.policies.adaptive.policy import Adaptive, Recipe
-from heliotrope.policies.adaptive.recipes import NAMES, Named, auto, lasting_beta
+from heliotrope.policies.adaptive.recipes import NAMES, Named, auto, lasting_beta, policy_named
 
-__all__ = ["NAMES", "Adaptive", "Named", "Recipe", "auto", "lasting_beta"]
+__all__ = ["NAMES", "Adaptive", "Named", "Recipe", "auto", "lasting_beta", "policy_named"]

@@ -126,7 +126,12 @@ class Named:
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy of a model with a drift in a unit of time."""
-        return _NAMED[self.name](model, epsilon)
+        return policy_named(self.name, model, epsilon)
+
+
+def policy_named(name: str, model: Model, epsilon: float) -> Policy:
+    """The policy of a name in :data:`NAMES`, of a model with a drift in a unit of time."""
+    return _NAMED[name](model, epsilon)
 
 
 @register
