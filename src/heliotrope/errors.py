@@ -89,3 +89,14 @@ def located(field: str) -> Iterator[None]:
     except HeliotropeError as error:
         error.field = ".".join(part for part in (field, error.field) if part)
         raise
+
+
+@contextmanager
+def relocated(old: str, new: str) -> Iterator[None]:
+    """Say of an error that the block raises in one field that it lies in another."""
+    try:
+        yield
+    except HeliotropeError as error:
+        if error.field == old or error.field.startswith(f"{old}."):
+            error.field = new + error.field.removeprefix(old)
+        raise

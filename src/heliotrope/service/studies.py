@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
-from heliotrope.domains import Finite
+from heliotrope.domains import Domain, Finite
 from heliotrope.errors import ConflictError, InputError, UnknownStudyError, located
 from heliotrope.service.lines import Line
 from heliotrope.service.refusals import LimitError
 from heliotrope.service.settings import Limits
+from heliotrope.spaces import Options
 from heliotrope.storage import Append, Event, GroupCommit, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
 from heliotrope.study import Decision, Setup, Study
+from heliotrope.study.terrain import Terrain
 
 T = TypeVar("T")
 Written = Callable[[str, int], None]
@@ -197,19 +199,23 @@ def _no_such_name() -> Iterator[None]:
 def megabytes(setup: Setup) -> float:
     """Roughly what a study takes in memory, as it was measured.
 
-    Of n independent options there are matrices of n x n, of other points some rows of n.
+    Of n points that share nothing there are matrices of n x n, of others some rows of n.
     """
-    domain = setup.domain
+    domain = setup.terrain.domain
     if not isinstance(domain, Finite):
         return 5.0
-    return 1.5 + ((len(domain) / 50) ** 2 if setup.independent else len(domain) / 20)
+    return 1.5 + ((len(domain) / 50) ** 2 if setup.terrain.apart else len(domain) / 20)
 
 
 def _check_size(setup: Setup, limits: Limits) -> None:
-    domain = setup.domain
+    chosen = "options" if isinstance(setup.space, Options) else "space"
+    _check_domain(Terrain(setup.space).domain, limits, chosen)
+    _check_domain(setup.terrain.domain, limits, "context")
+
+
+def _check_domain(domain: Domain, limits: Limits, field: str) -> None:
     listed = isinstance(domain, Finite)
     size = len(domain) if isinstance(domain, Finite) else domain.dimension
     most, what = (limits.points, "points") if listed else (limits.coordinates, "coordinates")
     if size > most:
-        field = "options" if "options" in setup.to_json() else "space"
         raise InputError(f"a domain of at most {most:,} {what}", f"{size:,}", "", field)

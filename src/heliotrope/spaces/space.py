@@ -59,9 +59,15 @@ class SearchSpace:
         counts = [parameter.count for parameter in self._parameters.values()]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts) or prod(known) > _COMBINATIONS:
-            return self._cube
+            return self.cube
         tables = [p.coordinates(np.arange(p.count)) for p in self._discrete().values()]
         return Finite(np.array([_joined(rows) for rows in product(*tables)]))
+
+    @cached_property
+    def cube(self) -> Box:
+        """The unit cube, discrete parameters on lattices, however few configurations there are."""
+        width = max((columns.stop for columns in self._columns.values()), default=1)
+        return Box(np.zeros(width), np.ones(width), self._lattices())
 
     def params(self, place: ArrayLike | int) -> dict[str, Value]:
         """Return the configuration at a point (d,), or at an index of a Finite domain.
@@ -134,13 +140,10 @@ class SearchSpace:
     def __repr__(self) -> str:
         return f"SearchSpace({self._parameters})"
 
-    @cached_property
-    def _cube(self) -> Box:
-        width = max((columns.stop for columns in self._columns.values()), default=1)
-        return Box(np.zeros(width), np.ones(width), self._lattices())
-
     def _lattices(self) -> list[Lattice]:
         """The coordinates of discrete parameters; integers of very many values count as real."""
+        if not self._columns:
+            return [Lattice((0,), np.zeros((1, 1)))]
         return [
             Lattice(
                 tuple(range(self._columns[name].start, self._columns[name].stop)),
@@ -158,7 +161,7 @@ class SearchSpace:
     def _finite(self) -> Finite:
         if not isinstance(self.domain, Finite):
             raise InputError(
-                f"a point of {self._cube.dimension} coordinate(s)",
+                f"a point of {self.cube.dimension} coordinate(s)",
                 "an index",
                 f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
             )
@@ -166,7 +169,7 @@ class SearchSpace:
 
     def _inside(self, points: Any) -> Array:
         """Return points (n, d) of the unit cube, or complain."""
-        return self._cube.places(points)
+        return self.cube.places(points)
 
     def _at(self, place: ArrayLike | int) -> Array:
         if isinstance(place, (int, np.integer)):

@@ -21,17 +21,22 @@ Body: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ask:
-    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``."""
+    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``.
+
+    ``context`` is what was given; None if the study has no contexts.
+    """
 
     id: str
     t: float
     params: Mapping[str, Any] | None = None
     option: str | None = None
+    context: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The ask as JSON, without what it does not have."""
         chosen = {"option": self.option} if self.params is None else {"params": dict(self.params)}
-        return {"id": self.id, "t": self.t, **chosen}
+        given = {} if self.context is None else {"context": dict(self.context)}
+        return {"id": self.id, "t": self.t, **chosen, **given}
 
 
 @contextmanager

@@ -26,10 +26,10 @@ from heliotrope.estimation import (
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
-from heliotrope.spaces import Options
 from heliotrope.study.events import VERSION, Ask, Body, as_key, as_value, fitting
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
+from heliotrope.study.terrain import Context
 
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
@@ -46,16 +46,18 @@ class Fold:
     def __init__(self, uid: str, setup: Setup, created: float) -> None:
         self.uid, self.setup, self.created = uid, setup, created
         self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(setup.domain, uniform(), setup.seed)
+        self.optimizer = Optimizer(setup.terrain.ground, uniform(), setup.seed)
+        self.context = setup.terrain.middle()  # that of the latest ask, as soon as there is one
         self._bare = True  # whether the optimizer still waits for its policy
         self._keys = Keys()
 
     # ---- what the next events are
 
-    def asked(self, t: float | None, key: str | None) -> Body:
-        """The event of the next ask."""
-        suggestion = self.optimizer.propose(t)
-        place = self._place(suggestion)
+    def asked(self, t: float | None, key: str | None, context: Context | None = None) -> Body:
+        """The event of the next ask, in a context that was given."""
+        terrain = self.setup.terrain
+        suggestion = self.optimizer.propose(t, context=terrain.point(context))
+        place = terrain.place(suggestion)
         body = {"v": VERSION, "kind": "asked", "id": self._id(suggestion.id), "t": suggestion.t}
         body |= {"place": place, **self._shown(place)}
         return body if key is None else {**body, "key": key}
@@ -154,7 +156,9 @@ class Fold:
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         if self._id(self.optimizer.asked) != body["id"]:
             raise FormatError(f"ask {self._id(self.optimizer.asked)} next", body["id"])
-        self.optimizer.begin(body["place"], body["t"])
+        begun = self.optimizer.begin(body["place"], body["t"])
+        if self.context is not None:
+            self.context = self._shown(self.setup.terrain.place(begun))["context"]
         if "key" in body:
             self._keys.begin(as_key(body["key"]), body["id"])
 
@@ -183,7 +187,8 @@ class Fold:
 
     def ask_of(self, suggestion: Suggestion) -> Ask:
         """A suggestion in the words of the space."""
-        return Ask(self._id(suggestion.id), suggestion.t, **self._shown(self._place(suggestion)))
+        place = self.setup.terrain.place(suggestion)
+        return Ask(self._id(suggestion.id), suggestion.t, **self._shown(place))
 
     def _value(self, number: int) -> float | None:
         """The value told for an ask, None if there is none."""
@@ -200,19 +205,8 @@ class Fold:
             raise UnknownSuggestionError("the id of an ask of this study", repr(id)[:60], "", "id")
         return number
 
-    def _place(self, suggestion: Suggestion) -> int | list[float]:
-        if suggestion.index is not None:
-            return suggestion.index
-        assert not isinstance(self.setup.space, Options)
-        snapped: list[float] = self.setup.space.snap(suggestion.x).tolist()
-        return snapped
-
     def _shown(self, place: int | list[float]) -> dict[str, Any]:
-        space = self.setup.space
-        if isinstance(space, Options):
-            assert isinstance(place, int)
-            return {"option": space.name(place)}
-        return {"params": space.params(place if isinstance(place, int) else np.array(place))}
+        return self.setup.terrain.shown(place if isinstance(place, int) else np.array(place))
 
     # ---- snapshots
 
@@ -225,6 +219,7 @@ class Fold:
             "seq": self.seq,
             "model": self.model.to_json(),
             **self._keys.to_json(),
+            **({} if self.context is None else {"context": self.context}),
             "optimizer": optimizer,
         }
         return archive.pack_flat(header, arrays)
@@ -235,3 +230,4 @@ class Fold:
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
         self._keys, self._bare = Keys.from_json(header), False
+        self.context = header.get("context")

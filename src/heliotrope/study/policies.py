@@ -93,6 +93,11 @@ class PolicyChoice:
         return self.kind not in ("uniform", "rexp3")
 
     @property
+    def takes_contexts(self) -> bool:
+        """Whether the policy can choose where a part is given."""
+        return self.kind != "rexp3"
+
+    @property
     def has_drift(self) -> bool:
         """Whether the policy goes by a drift rate."""
         return "epsilon" in _PARAMETERS[self.kind]

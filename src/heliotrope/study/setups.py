@@ -7,16 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from heliotrope.arrays import as_whole
-from heliotrope.domains import Domain, Finite
-from heliotrope.errors import InputError, located
+from heliotrope.domains import Finite
+from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT, Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
+from heliotrope.study.terrain import Terrain
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 
@@ -30,10 +29,12 @@ class Setup:
     direction: Direction = "maximize"
     clock: Clock = field(default_factory=Steps)
     seed: int = 0
+    context: SearchSpace | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
             ("space", (SearchSpace, Options), "a SearchSpace or Options"),
+            ("context", (SearchSpace, type(None)), "a SearchSpace, or None"),
             ("policy", PolicyChoice, "a policy"),
             ("clock", (Steps, Wall), "a clock"),
         ):
@@ -47,6 +48,10 @@ class Setup:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
+        if self.context is not None and not self.policy.takes_contexts:
+            raise InputError(
+                "a policy that takes contexts", self.policy.kind, "Use tv_gp_ucb.", "policy.kind"
+            )
 
     @property
     def sign(self) -> float:
@@ -55,15 +60,13 @@ class Setup:
 
     @property
     def independent(self) -> bool:
-        """Whether the options share nothing: named, and without features."""
-        return isinstance(self.space, Options) and self.space.features is None
+        """Whether no two places share anything: there is no length scale."""
+        return self.terrain.apart and self.context is None
 
     @cached_property
-    def domain(self) -> Domain:
-        """Where one may measure; options that share nothing are whole numbers."""
-        if isinstance(self.space, Options) and self.independent:
-            return Finite(np.arange(float(len(self.space.names))))
-        return self.space.domain
+    def terrain(self) -> Terrain:
+        """Where one may measure."""
+        return Terrain(self.space, self.context)
 
     @cached_property
     def given(self) -> Given:
@@ -74,7 +77,7 @@ class Setup:
     def build(self, model: Model) -> Policy:
         """The policy, with what was learned of the model so far."""
         # in a Box a mixture takes several times as long to climb, and is no better
-        weighing: Weighing = "mixture" if isinstance(self.domain, Finite) else "best"
+        weighing: Weighing = "mixture" if isinstance(self.terrain.domain, Finite) else "best"
         return self.policy.policy(self.given.over(model), self.sign, weighing)
 
     def with_drift(self, epsilon: float) -> Setup:
@@ -87,6 +90,7 @@ class Setup:
         key = "options" if isinstance(self.space, Options) else "space"
         return {
             key: self.space.to_json(),
+            **({} if self.context is None else {"context": self.context.to_json()}),
             "policy": self.policy.to_json(),
             "direction": self.direction,
             "clock": self.clock.to_json(),
@@ -105,21 +109,29 @@ class Setup:
             )
         if ("space" in data) == ("options" in data):
             raise InputError("either a space or options", "both" if "space" in data else "neither")
-        space = _space(data)
+        space, context = _space(data), _context(data)
         with located("policy"):
             policy = PolicyChoice.from_json(data.get("policy"))
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
-        return cls(space, policy, data.get("direction", "maximize"), clock, data.get("seed", 0))
+        direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
+        return cls(space, policy, direction, clock, seed, context)
 
 
-_KEYS = ("space", "options", "policy", "direction", "clock", "seed")
+_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")
 
 
 def _space(data: Mapping[str, Any]) -> SearchSpace | Options:
     if "space" in data:
         return SearchSpace.from_json(data["space"])
     return Options.from_json(data["options"])
+
+
+def _context(data: Mapping[str, Any]) -> SearchSpace | None:
+    if data.get("context") is None:
+        return None
+    with relocated("space", "context"):
+        return SearchSpace.from_json(data["context"])
 
 
 def _short(value: object) -> str:

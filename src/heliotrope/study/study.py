@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from heliotrope.arrays import as_number
-from heliotrope.errors import InputError, TimeError, located
+from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Store, open_store
-from heliotrope.study import views
+from heliotrope.study import decisions, exports, views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
+from heliotrope.study.decisions import Wish, as_time
 from heliotrope.study.events import Ask, as_key, as_value, created
 from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
@@ -20,7 +20,6 @@ from heliotrope.study.replica import Decision, Emit, Replica
 from heliotrope.study.setups import Direction, Setup
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
-_MOST_OPEN = 1000
 
 
 class Study:
@@ -55,6 +54,7 @@ class Study:
         name: str,
         space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
         *,
+        context: SearchSpace | Mapping[str, Parameter] | None = None,
         policy: Mapping[str, Any] | None = None,
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
@@ -68,6 +68,8 @@ class Study:
         ----------
         space
             Parameters by name, or the names of options; or a SearchSpace or Options.
+        context
+            Parameters by name that are given at every ask, not chosen; or a SearchSpace.
         policy
             Such as ``{"kind": "tv_gp_ucb", "epsilon": 0.01}``; what is not given is learned.
         clock
@@ -82,7 +84,7 @@ class Study:
             chosen = PolicyChoice.from_json(policy)
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
-        setup = Setup(_as_space(space), chosen, direction, ticking, seed)
+        setup = Setup(_as_space(space), chosen, direction, ticking, seed, _as_context(context))
         return _with_store(store, lambda opened: cls.create_from(name, setup, opened, now=now))
 
     @classmethod
@@ -124,27 +126,40 @@ class Study:
 
     # ---- changing it
 
-    def ask(self, t: float | None = None, *, key: str | None = None) -> Ask:
-        """Suggest what to measure now.
+    def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Ask:
+        """Suggest what to measure now, in the ``context`` if the study has contexts.
 
         A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
-        gives it again; later it is refused, with a ClosedSuggestionError.
+        gives it again, in its first context; later it is refused, with a ClosedSuggestionError.
         """
-        return self._replica.change(self.asking(t, key=key))
+        return self._replica.change(self.asking(t, context=context, key=key))
 
     def tell(self, id: str, value: float) -> None:
         """Take a result; the same again is accepted, another value for it is refused."""
         self._replica.change(self.telling(id, value))
 
     def tell_and_ask(
-        self, id: str, value: float, t: float | None = None, *, key: str | None = None
+        self,
+        id: str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
-        return self._replica.change(self.telling_and_asking(id, value, t, key=key))
+        both = self.telling_and_asking(id, value, t, context=context, key=key)
+        return self._replica.change(both)
 
     def cancel(self, id: str) -> None:
         """Give up an ask whose measurement failed; again is accepted."""
-        self._replica.change(lambda fold, emit: _cancel(fold, emit, id))
+        self._replica.change(lambda fold, emit: decisions.cancel(fold, emit, id))
 
     def delete(self) -> None:
         """Remove the study with all its events."""
@@ -156,27 +171,38 @@ class Study:
         """Answer several callers, synced together; return the result of each, or its error."""
         return self._replica.change_all(decisions)
 
-    def asking(self, t: float | None = None, *, key: str | None = None) -> Decision[Ask]:
+    def asking(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Decision[Ask]:
         """What :meth:`ask` decides."""
-        checked = None if key is None else as_key(key)
-        return lambda fold, emit: self._ask(fold, emit, t, checked)
+        wish = Wish(t, context, None if key is None else as_key(key))
+        return lambda fold, emit: decisions.ask(fold, emit, wish, self._now)
 
     def telling(self, id: str, value: float) -> Decision[None]:
         """What :meth:`tell` decides."""
         number = as_value(value)
-        return lambda fold, emit: _tell(fold, emit, id, number)
+        return lambda fold, emit: decisions.tell(fold, emit, id, number)
 
     def telling_and_asking(
-        self, id: str, value: float, t: float | None = None, *, key: str | None = None
+        self,
+        id: str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
     ) -> Decision[Ask]:
         """What :meth:`tell_and_ask` decides."""
-        tell, ask = self.telling(id, value), self.asking(t, key=key)
+        number, wish = as_value(value), Wish(t, context, None if key is None else as_key(key))
 
         def both(fold: Fold, emit: Emit) -> Ask:
-            if key is None or fold.ask_of_key(key) is None:
-                self._time_to_ask(fold, t)  # refused before anything is told
-            tell(fold, emit)
-            return ask(fold, emit)
+            decisions.check(fold, wish, self._now)  # before anything is told
+            decisions.tell(fold, emit, id, number)
+            return decisions.ask(fold, emit, wish, self._now)
 
         return both
 
@@ -190,21 +216,31 @@ class Study:
         """Asks that wait for their results, oldest first."""
         return self._replica.read(lambda fold: fold.open)
 
-    def belief(self, t: float | None = None) -> dict[str, Any]:
-        """What is believed at a time, by default now, as JSON has it; also of the past."""
-        when = None if t is None else _as_time(t)
-        show = self._replica.read(
-            lambda fold: views.belief(fold, self._time(fold) if when is None else when)
-        )
-        return show()  # while others may go on
+    def belief(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What is believed at a time, by default now, as JSON has it; also of the past.
 
-    def summary(self) -> dict[str, Any]:
-        """The setup, the counts, the best now, the drift in words, as JSON has it."""
+        In a study with contexts it is about one, by default that of the latest ask.
+        """
+        when = None if t is None else as_time(t)
+
+        def look(fold: Fold) -> views.Show:
+            at = decisions.present(fold, self._now) if when is None else when
+            return views.belief(fold, at, context)
+
+        return self._replica.read(look)()  # which may take a while, when others go on
+
+    def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The setup, the counts, the best now, the drift in words, as JSON has it.
+
+        In a study with contexts the best is that in one, by default in that of the latest ask.
+        """
         return self._replica.read(
             lambda fold: {
                 "name": self.name,
                 "uid": self.uid,
-                **views.summary(fold, self._time(fold)),
+                **views.summary(fold, decisions.present(fold, self._now), context),
             }
         )
 
@@ -214,7 +250,7 @@ class Study:
 
     def export(self, kind: str = "csv") -> str:
         """All asks with their results, as CSV or JSON."""
-        return views.export(self.setup, self.events(), kind)
+        return exports.export(self.setup, self.events(), kind)
 
     # ---- the rest
 
@@ -223,61 +259,6 @@ class Study:
         self._replica.read(lambda fold: fold.seq)
         return self
 
-    def _ask(self, fold: Fold, emit: Emit, t: float | None, key: str | None) -> Ask:
-        known = None if key is None else fold.ask_of_key(key)
-        if known is not None:
-            return known
-        if len(fold.optimizer.open) >= _MOST_OPEN:
-            raise InputError(
-                f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
-            )
-        emit(fold.asked(self._time_to_ask(fold, t), key))
-        return fold.ask_of(fold.optimizer.open[-1])
-
-    def _time_to_ask(self, fold: Fold, t: float | None) -> float | None:
-        """The time that was given, or that of the clock; None lets the optimizer count."""
-        latest, clock, now = fold.optimizer.latest, fold.setup.clock, self._now()
-        if t is None:
-            wall = clock.at(now, fold.created)
-            return None if wall is None else max(wall, latest)  # it may run backwards
-        when = _as_time(t)
-        if when < latest:
-            raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{when:g}", "", "t")
-        furthest = max(clock.furthest(now, fold.created), latest)
-        if when > furthest:
-            raise TimeError(
-                f"a time of at most {furthest:g}, not far ahead of the wall clock",
-                f"{when:g}",
-                "Times of one's own go with a clock of steps.",
-                "t",
-            )
-        return when
-
-    def _time(self, fold: Fold) -> float:
-        wall = fold.setup.clock.at(self._now(), fold.created)
-        return fold.optimizer.latest if wall is None else max(wall, fold.optimizer.latest)
-
-
-def _tell(fold: Fold, emit: Emit, id: str, value: float) -> None:
-    told = fold.told(id, value)
-    if told is None:
-        return
-    emit(told)
-    learned = fold.learned()
-    if learned is not None:
-        emit(learned)
-
-
-def _cancel(fold: Fold, emit: Emit, id: str) -> None:
-    cancelled = fold.cancelled(id)
-    if cancelled is not None:
-        emit(cancelled)
-
-
-def _as_time(t: object) -> float:
-    with located("t"):
-        return as_number(t, "t")
-
 
 def _as_space(
     space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
@@ -285,6 +266,13 @@ def _as_space(
     if isinstance(space, (SearchSpace, Options)):
         return space
     return SearchSpace(space) if isinstance(space, Mapping) else Options(space)
+
+
+def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:
+    if context is None or isinstance(context, SearchSpace):
+        return context
+    with relocated("space", "context"):
+        return SearchSpace(context)
 
 
 def _with_store(store: Store | str, begin: Callable[[Store], Study], *, make: bool = True) -> Study:

@@ -26,7 +26,9 @@ _SHARE = 0.1  # of the values' deviation: what may be missed in a space
 _FEW = 5  # results, below which the values' deviation is but guessed
 
 
-def sureness(setup: Setup, optimizer: Optimizer, best: Best, variance: float) -> dict[str, Any]:
+def sureness(
+    setup: Setup, optimizer: Optimizer, best: Best, variance: float, context: Array | None = None
+) -> dict[str, Any]:
     """The ``probability`` that nothing is better than the best by more than a ``margin``.
 
     The margin is 0 among options; in a space, where neighbours are nearly as good, it is a tenth
@@ -36,19 +38,27 @@ def sureness(setup: Setup, optimizer: Optimizer, best: Best, variance: float) ->
     if len(optimizer.history) < _FEW and setup.given.variance is None:
         return {"probability": None, "margin": None}
     margin = 0.0 if isinstance(setup.space, Options) else _SHARE * float(np.sqrt(variance))
-    places = np.vstack([best.x, _rivals(optimizer, best.t)])
+    places = np.vstack([best.x, _rivals(optimizer, best.t, context)])
     f = optimizer.sample(best.t, places, size=_DRAWS)
     is_beaten = f.max(axis=1) - f[:, 0] > margin
     return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
-def _rivals(optimizer: Optimizer, t: float) -> Array:
-    domain = optimizer.domain
-    if isinstance(domain, Finite):
-        belief = optimizer.belief(t, count_open=False)
+def _rivals(optimizer: Optimizer, t: float, context: Array | None) -> Array:
+    """Points that may be higher than the best, all of them in the context."""
+    problem, domain = optimizer.contextual, optimizer.domain
+    if isinstance(domain if problem is None else problem.choices, Finite):
+        belief = optimizer.belief(t, context=context, count_open=False)
         highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
-        return domain.points[highest]
-    return np.vstack([_scattered(domain), optimizer.history.x[-_LATEST:]])
+        return belief.points[highest]
+    latest = optimizer.history.x[-_LATEST:]
+    if problem is None or context is None:
+        assert isinstance(domain, Box)
+        return np.vstack([_scattered(domain), latest])
+    scattered = problem.given(context)
+    assert isinstance(scattered, Box)
+    held = problem.points(latest[:, : problem.choices.dimension], context)
+    return np.vstack([_scattered(scattered), held])
 
 
 def _scattered(box: Box) -> Array:

@@ -1,0 +1,155 @@
+"""Where a study measures: as its optimizer has it, and in the words of its space.
+
+Options without features share nothing. Without contexts they are whole numbers under a tiny length
+scale. Beside a context, over which a length scale is learned, they lie as many of any such apart:
+what is learned of an option in one context is of use in similar ones, and says nothing of others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, log10
+from typing import Any
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.contexts import Contextual
+from heliotrope.domains import Domain, Finite
+from heliotrope.errors import InputError, relocated
+from heliotrope.estimation import INDEPENDENT
+from heliotrope.history import Suggestion
+from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
+from heliotrope.spaces.checks import shown
+
+_PAIRS = 5_000  # of a choice and a context, that a Finite domain lists
+_PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices are kept
+_DIGITS = 12  # of a context's number; the others are what scaling does to it
+
+Context = dict[str, Value]
+
+
+@dataclass(frozen=True, eq=False)
+class Terrain:
+    """What is chosen and, if there is any, the context that is given."""
+
+    space: SearchSpace | Options
+    context: SearchSpace | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether options share nothing: they are named, and without features."""
+        return isinstance(self.space, Options) and self.space.features is None
+
+    @cached_property
+    def ground(self) -> Domain | Contextual:
+        """What an optimizer is made over."""
+        if self.context is None:
+            return self._choices
+        if self._is_listed(self._choices, self.context.domain):
+            return Contextual(self._choices, self.context.domain)
+        choices = self.space.cube if isinstance(self.space, SearchSpace) else self._choices
+        return Contextual(choices, self.context.cube)
+
+    @property
+    def domain(self) -> Domain:
+        """Where one may measure: of contexts, all pairs of a choice and a context."""
+        return self.ground.joined if isinstance(self.ground, Contextual) else self.ground
+
+    # ---- contexts
+
+    def given(self, context: object) -> Context | None:
+        """A context as it is kept, or say what is wrong with it; None where there are none."""
+        if self.context is None:
+            if context is not None:
+                raise InputError("no context, the study having none", shown(context), "", "context")
+            return None
+        if context is None:
+            names = ", ".join(self.context.parameters)
+            raise InputError(f"a context ({names})"[:200], "none", "Say context=...", "context")
+        with relocated("params", "context"):
+            return self._words(self.context.point(context))  # type: ignore[arg-type]
+
+    def point(self, context: Context | None) -> Array | None:
+        """The coordinates of a context that was given."""
+        if self.context is None or context is None:
+            return None
+        return self.context.point(context)
+
+    def context_of(self, x: Array) -> Array | None:
+        """The coordinates of the context that a measured point has."""
+        return self.ground.context_of(x) if isinstance(self.ground, Contextual) else None
+
+    def middle(self) -> Context | None:
+        """The context to look at before there is one: in the middle, or of the first choice."""
+        if self.context is None:
+            return None
+        return {name: _middle(parameter) for name, parameter in self.context.parameters.items()}
+
+    # ---- places
+
+    def place(self, suggestion: Suggestion) -> int | list[float]:
+        """Where a suggestion is measured, as the log has it: an index, or a canonical point."""
+        if suggestion.index is not None:
+            return suggestion.index
+        choice = suggestion.choice
+        if isinstance(self.space, SearchSpace):
+            choice = self.space.snap(choice)
+        given: list[float] = [] if suggestion.context is None else suggestion.context.tolist()
+        return [*choice.tolist(), *given]
+
+    def shown(self, place: int | Array) -> dict[str, Any]:
+        """A place in words: ``params`` or an ``option``, and its ``context`` if there are any."""
+        if not isinstance(self.ground, Contextual):
+            return self._chosen(place)
+        assert self.context is not None
+        if isinstance(place, int):
+            choice, given = divmod(place, len(self.context.domain))  # type: ignore[arg-type]
+            return {**self._chosen(choice), "context": self._words(given)}
+        width = self.ground.choices.dimension
+        return {**self._chosen(place[:width]), "context": self._words(place[width:])}
+
+    # ---- the rest
+
+    @cached_property
+    def _choices(self) -> Domain:
+        if not self.apart:
+            return self.space.domain
+        assert isinstance(self.space, Options)
+        numbers = np.arange(float(len(self.space.names)))
+        return Finite(numbers if self.context is None else numbers / INDEPENDENT)
+
+    def _is_listed(self, choices: Domain, context: Domain) -> bool:
+        if not (isinstance(choices, Finite) and isinstance(context, Finite)):
+            return False
+        return len(choices) * len(context) <= (_PAIRS_APART if self.apart else _PAIRS)
+
+    def _chosen(self, place: int | Array) -> dict[str, Any]:
+        if isinstance(self.space, SearchSpace):
+            return {"params": self.space.params(place)}
+        if not isinstance(place, int):
+            place = int(self._choices.places(place[None])[0])
+        return {"option": self.space.name(place)}
+
+    def _words(self, place: int | Array) -> Context:
+        """A context as it was given, free of what scaling did to its numbers."""
+        assert self.context is not None
+        parameters, values = self.context.parameters, self.context.params(place)
+        return {name: _tidy(parameters[name], value) for name, value in values.items()}
+
+
+def _tidy(parameter: Parameter, value: Value) -> Value:
+    """A number of twelve digits, as many behind the point as the range leaves."""
+    if not isinstance(parameter, Real) or parameter.count == 1:
+        return value
+    assert isinstance(value, float)
+    low, high = parameter.low, parameter.high
+    size = abs(value) if parameter.log else max(abs(low), abs(high))
+    return min(max(round(value, _DIGITS - ceil(log10(size))), low), high)
+
+
+def _middle(parameter: Parameter) -> Value:
+    if isinstance(parameter, (Categorical, Boolean)):
+        return parameter.value(0)
+    return _tidy(parameter, parameter.decode(np.array([0.5])))
