@@ -43,6 +43,10 @@ TokenFile = Annotated[
         exists=True, dir_okay=False, help="The token of a service; else $HELIOTROPE_TOKEN."
     ),
 ]
+InContext = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="Values of the context by name, or a file of them."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON also on a terminal.")]
 
 
@@ -61,6 +65,10 @@ def create(
     ] = None,
     options: Annotated[
         str | None, typer.Option(help="Names with commas between them, or a list as JSON.")
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Parameters that every ask gives, or a file of them."),
     ] = None,
     policy: Annotated[
         str | None, typer.Option(metavar="JSON", help="Kind and parameters, or a file of them.")
@@ -84,6 +92,8 @@ def create(
             form["space"] = _read(space, "--space")
         if options is not None:
             form["options"] = _names(options)
+        if context is not None:
+            form["context"] = _read(context, "--context")
         if policy is not None:
             form["policy"] = _read(policy, "--policy")
         if clock is not None:
@@ -98,6 +108,7 @@ def create(
 def ask(
     name: Name,
     t: Annotated[float | None, typer.Option(help="Its time; by default now.")] = None,
+    context: InContext = None,
     key: Annotated[
         str | None, typer.Option(help="The same key again gives the same open ask.")
     ] = None,
@@ -106,7 +117,7 @@ def ask(
 ) -> None:
     """Suggest what to measure now: {"id", "t", "params"} or {"id", "t", "option"}."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
-        made = studies.open(name).ask(t, key=key)
+        made = studies.open(name).ask(t, context=_values(context), key=key)
     _print(made.to_json())
 
 
@@ -134,11 +145,15 @@ def cancel(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -
 
 @app.command()
 def show(
-    name: Name, as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None
+    name: Name,
+    context: InContext = None,
+    as_json: AsJson = False,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
 ) -> None:
     """Show what is best now, how fast it drifts, and what is open."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
-        summary = studies.open(name).summary()
+        summary = studies.open(name).summary(context=_values(context))
     _print(summary, None if as_json else _facts(summary))
 
 
@@ -194,6 +209,10 @@ def _read(text: str, option: str) -> Any:
         raise InputError(f"JSON, or a file of it, for {option}", got) from error
 
 
+def _values(context: str | None) -> Any:
+    return None if context is None else _read(context, "--context")
+
+
 def _names(text: str) -> Any:
     if text.lstrip().startswith("["):
         return _read(text, "--options")
@@ -225,11 +244,12 @@ def _facts(summary: dict[str, Any]) -> Table:
         "created": _when(summary["created"]),
         "time now": f"{summary['t']:.6g}",
         "told": f"{summary['told']:,} of {summary['asked']:,} asked",
+        **({"context": _listing(summary["context"])} if "context" in summary else {}),
         "best now": "unknown" if best is None else _place(best),
         "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
         "how sure": "" if best is None else _how_sure(best),
         "drift": summary["drift"]["words"],
-        "open": "\n".join(f"{ask['id']}: {_place(ask)}" for ask in waiting),
+        "open": "\n".join(f"{ask['id']}: {_place(ask)}{_given(ask)}" for ask in waiting),
     }
     table = Table(title=Text(summary["name"]), show_header=False)
     for fact, words in facts.items():
@@ -246,9 +266,15 @@ def _how_sure(best: dict[str, Any]) -> str:
 
 def _place(chosen: dict[str, Any]) -> str:
     """An option, or parameters with their values."""
-    if "option" in chosen:
-        return str(chosen["option"])
-    return ", ".join(f"{name} {_number(value)}" for name, value in chosen["params"].items())
+    return str(chosen["option"]) if "option" in chosen else _listing(chosen["params"])
+
+
+def _listing(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {_number(value)}" for name, value in values.items())
+
+
+def _given(ask: dict[str, Any]) -> str:
+    return f" (at {_listing(ask['context'])})" if "context" in ask else ""
 
 
 def _number(value: object) -> str:

@@ -32,6 +32,7 @@ class Service:
         name: str,
         space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
         *,
+        context: SearchSpace | Mapping[str, Parameter] | None = None,
         policy: Mapping[str, Any] | None = None,
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
@@ -41,6 +42,7 @@ class Service:
         here = Study.create(  # refuses what the service would refuse
             name,
             space,
+            context=context,
             policy=policy,
             direction=direction,
             clock=clock,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
 from functools import cached_property
@@ -51,24 +52,38 @@ class RemoteStudy:
 
     # ---- changing it
 
-    def ask(self, t: float | None = None, *, key: str | None = None) -> Ask:
-        """Suggest what to measure now.
+    def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Ask:
+        """Suggest what to measure now, in the ``context`` if the study has contexts.
 
         A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
-        gives it again; later it is refused, with a ClosedSuggestionError.
+        gives it again, in its first context; later it is refused, with a ClosedSuggestionError.
         """
-        return _as_ask(self._post("ask", {**_wish(t, key), "uid": self._uid}))
+        wish = {**_wish(t, key), **self._given(context), "uid": self._uid}
+        return _as_ask(self._post("ask", wish))
 
     def tell(self, id: str, value: float) -> None:
         """Take a result; the same again is accepted, another value for it is refused."""
         self._post("tell", _result(id, value))
 
     def tell_and_ask(
-        self, id: str, value: float, t: float | None = None, *, key: str | None = None
+        self,
+        id: str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
+        wish = {**_wish(t, key), **self._given(context)}
         try:
-            answer = self._post("tell", {**_result(id, value), "ask": _wish(t, key)})
+            answer = self._post("tell", {**_result(id, value), "ask": wish})
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise
@@ -106,13 +121,22 @@ class RemoteStudy:
         with understood():
             return [_as_ask(form) for form in summary["open"]]
 
-    def belief(self, t: float | None = None) -> dict[str, Any]:
-        """What is believed at a time, by default now, as JSON has it; also of the past."""
-        return self._get("/belief", None if t is None else {"t": as_number(t, "t")})
+    def belief(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What is believed at a time, by default now, as JSON has it; also of the past.
 
-    def summary(self) -> dict[str, Any]:
-        """The setup, the counts, the best now, the drift in words, as JSON has it."""
-        return self._get("")
+        In a study with contexts it is about one, by default that of the latest ask.
+        """
+        at: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
+        return self._get("/belief", {**at, **self._looked_at(context)})
+
+    def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The setup, the counts, the best now, the drift in words, as JSON has it.
+
+        In a study with contexts the best is that in one, by default in that of the latest ask.
+        """
+        return self._get("", self._looked_at(context))
 
     def track(self) -> dict[str, Any]:
         """Results over time with what was chosen, and how the best has moved."""
@@ -124,10 +148,20 @@ class RemoteStudy:
 
     # ---- the machinery
 
+    def _given(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What an ask says of its context, as JSON has it."""
+        if context is None and "context" not in self._setup:
+            return {}
+        return {"context": self.setup.terrain.given(context)}
+
+    def _looked_at(self, context: Mapping[str, Any] | None) -> dict[str, str]:
+        """What a query says of a context, if it says anything."""
+        return {} if context is None else {"context": json.dumps(self._given(context)["context"])}
+
     def _path(self, rest: str = "") -> str:
         return f"studies/{self._name}{rest}"
 
-    def _get(self, rest: str, params: Mapping[str, float] | None = None) -> dict[str, Any]:
+    def _get(self, rest: str, params: Mapping[str, str | float] | None = None) -> dict[str, Any]:
         return _as_object(self._link.send("GET", self._path(rest), params=params).data())
 
     def _post(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +196,7 @@ def _as_object(answer: object) -> dict[str, Any]:
 
 def _as_ask(form: Mapping[str, Any]) -> Ask:
     with understood():
-        chosen = {key: form[key] for key in ("params", "option") if key in form}
+        chosen = {key: form[key] for key in ("params", "option", "context") if key in form}
         return Ask(form["id"], form["t"], **chosen)
 
 

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 
 from heliotrope.errors import HeliotropeError
 from heliotrope.service import schemas
-from heliotrope.service.bodies import QuickRoute, StrictRoute
+from heliotrope.service.bodies import QuickRoute, StrictRoute, loads
 from heliotrope.service.demos import Demos
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.refusals import Refusal
@@ -24,6 +24,9 @@ from heliotrope.service.watching import Watch, as_json
 Name: TypeAlias = Annotated[str, Path(description="The study.")]
 Number: TypeAlias = Annotated[int, Query(ge=0, le=2**53, description="The event before.")]
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=1_000, description="At most so many.")]
+InContext: TypeAlias = Annotated[
+    str | None, Query(description="Values by name as JSON; by default those of the latest ask.")
+]
 
 _CSV, _STREAM = "text/csv", "text/event-stream"
 _MEDIA = {"csv": _CSV, "json": "application/json"}
@@ -64,9 +67,10 @@ class Api:
         following = found[-1].name if len(found) == limit else None
         return JSONResponse({"studies": [asdict(info) for info in found], "next": following})
 
-    def summary(self, name: Name) -> Response:
+    def summary(self, name: Name, context: InContext = None) -> Response:
         """A study at a glance: what it is, how far it got, what is best now."""
-        return JSONResponse(self._studies.use(name, lambda study: study.summary()))
+        given = _parsed(context)
+        return JSONResponse(self._studies.use(name, lambda study: study.summary(context=given)))
 
     def delete(
         self, name: Name, uid: Annotated[schemas.Uid | None, Query(description="Its own.")] = None
@@ -78,7 +82,9 @@ class Api:
     async def ask(self, name: Name, body: schemas.AskFor) -> Response:
         """Say what to measure now; the same key again gives the same open ask."""
         ask = await self._studies.decide(
-            name, lambda study: study.asking(body.t, key=body.key), body.uid
+            name,
+            lambda study: study.asking(body.t, context=body.context, key=body.key),
+            body.uid,
         )
         self._metrics.asks.inc()
         return JSONResponse(ask.to_json())
@@ -89,10 +95,10 @@ class Api:
             await self._studies.decide(name, lambda study: study.telling(body.id, body.value))
             answer: dict[str, Any] = {"told": body.id}
         else:
-            t, key = body.ask.t, body.ask.key
-            with _nested("ask", ("t", "key")):
+            wish = {"t": body.ask.t, "context": body.ask.context, "key": body.ask.key}
+            with _nested("ask", wish):
                 ask = await self._studies.decide(
-                    name, lambda study: study.telling_and_asking(body.id, body.value, t, key=key)
+                    name, lambda study: study.telling_and_asking(body.id, body.value, **wish)
                 )
             self._metrics.asks.inc()
             answer = {"told": body.id, "ask": ask.to_json()}
@@ -105,10 +111,14 @@ class Api:
         return JSONResponse({"cancelled": body.id})
 
     def belief(
-        self, name: Name, t: Annotated[float | None, Query(description="Now if not given.")] = None
+        self,
+        name: Name,
+        t: Annotated[float | None, Query(description="Now if not given.")] = None,
+        context: InContext = None,
     ) -> Response:
         """What is believed at a time, now or in the past, of all there is to choose from."""
-        return JSONResponse(self._studies.use(name, lambda study: study.belief(t)))
+        given = _parsed(context)
+        return JSONResponse(self._studies.use(name, lambda study: study.belief(t, context=given)))
 
     def track(self, name: Name) -> Response:
         """Results over time, and where the best was."""
@@ -145,13 +155,24 @@ class Api:
         return JSONResponse({"name": self._demos.start()}, 201)
 
 
+def _parsed(context: str | None) -> Any:
+    """What a query says of a context."""
+    if context is None:
+        return None
+    try:
+        return loads(context.encode())
+    except Refusal as refusal:
+        refusal.field = "context"
+        raise
+
+
 @contextmanager
 def _nested(outer: str, fields: Collection[str]) -> Iterator[None]:
     """Say of an error in one of some fields that these lie in another one."""
     try:
         yield
     except HeliotropeError as error:
-        if error.field in fields:
+        if error.field.partition(".")[0] in fields:
             error.field = f"{outer}.{error.field}"
         raise
 

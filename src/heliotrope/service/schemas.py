@@ -40,6 +40,7 @@ _PARAMETER = {
         },
     ]
 }
+_PARAMETERS = {"type": "object", "additionalProperties": _PARAMETER}
 _OPTION = {
     "oneOf": [
         {"type": "string"},
@@ -75,10 +76,9 @@ class NewStudy(_Request):
         description="Letters, digits, spaces and . _ -",
         json_schema_extra={"pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$"},
     )
-    space: Any = _described(
-        "Parameters by name.", {"type": "object", "additionalProperties": _PARAMETER}
-    )
+    space: Any = _described("Parameters by name.", _PARAMETERS)
     options: Any = _described("Options to choose from.", {"type": "array", "items": _OPTION})
+    context: Any = _described("Parameters by name that are given at every ask.", _PARAMETERS)
     policy: Any = _described("Such as tv_gp_ucb, with what is known.", _POLICY)
     direction: Any = _described("What is good.", {"enum": ["maximize", "minimize"]})
     clock: Any = _described("A counter of asks, or the wall clock in a unit.", _CLOCK)
@@ -93,6 +93,7 @@ class Next(_Request):
     """An ask that goes with a result: for a time, by default now; a key makes it repeatable."""
 
     t: FiniteFloat | None = None
+    context: Any = _described("Values by name, where the study has contexts.", {"type": "object"})
     key: Key | None = None
 
 
@@ -131,12 +132,13 @@ class Problem(BaseModel):
 
 
 class Ask(BaseModel):
-    """What to measure: parameters, or an option."""
+    """What to measure: parameters, or an option; with the context, if the study has contexts."""
 
     id: str
     t: float
     params: dict[str, Any] = Field(default_factory=dict)
     option: str = ""
+    context: dict[str, Any] = Field(default_factory=dict)
 
 
 class Told(BaseModel):
@@ -170,13 +172,14 @@ class Listing(BaseModel):
 
 
 class Summary(BaseModel):
-    """A study at a glance."""
+    """A study at a glance; with the context that the best is of, if it has contexts."""
 
     name: str
     uid: str
     setup: dict[str, Any]
     created: float
     t: float
+    context: dict[str, Any] = Field(default_factory=dict)
     events: int
     asked: int
     told: int
@@ -187,10 +190,11 @@ class Summary(BaseModel):
 
 
 class Belief(BaseModel):
-    """What is believed at a time; the view says what else there is."""
+    """What is believed at a time, in a context if there are any; the view says what else is."""
 
     model_config = ConfigDict(extra="allow")
     t: float
+    context: dict[str, Any] = Field(default_factory=dict)
     view: str
 
 

@@ -38,7 +38,9 @@ def sureness(
     if len(optimizer.history) < _FEW and setup.given.variance is None:
         return {"probability": None, "margin": None}
     margin = 0.0 if isinstance(setup.space, Options) else _SHARE * float(np.sqrt(variance))
-    places = np.vstack([best.x, _rivals(optimizer, best.t, context)])
+    rivals = _rivals(optimizer, best.t, context)
+    others = rivals[(rivals != best.x).any(axis=1)]  # rounding would make it beat itself
+    places = np.vstack([best.x, others])
     f = optimizer.sample(best.t, places, size=_DRAWS)
     is_beaten = f.max(axis=1) - f[:, 0] > margin
     return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
