@@ -13,6 +13,7 @@ from typing import Any
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study import Study
+from studies import some_context
 from writers import PROCESSES, start
 
 PROCESSES.set_forkserver_preload(["heliotrope.study", "heliotrope.storage.sqlite", "psycopg"])
@@ -37,7 +38,7 @@ def step(
 ) -> None:
     """One of several things that a client does."""
     if len(mine) < 2 or rng.random() < 0.4:
-        mine.append(study.ask().id)
+        mine.append(study.ask(context=some_context(study, rng)).id)
         say(("asked", mine[-1]))
         return
     id, value = mine.pop(rng.randrange(len(mine))), rng.gauss(10.0, 3.0)
@@ -45,7 +46,7 @@ def step(
         study.cancel(id)
         say(("cancelled", id))
     elif rng.random() < 0.3:
-        mine.append(study.tell_and_ask(id, value).id)
+        mine.append(study.tell_and_ask(id, value, context=some_context(study, rng)).id)
         say(("told", id, value))
         say(("asked", mine[-1]))
     else:

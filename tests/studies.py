@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,19 @@ SPACES: dict[str, SearchSpace | Options] = {
     "one option": ht.Options(["only"]),
     "one configuration": ht.SearchSpace({"n": ht.Integer(3, 3), "mode": ht.Categorical(["a"])}),
     "constant beside real": ht.SearchSpace({"n": ht.Integer(3, 3), "x": ht.Real(0, 1)}),
+}
+OUTSIDE = ht.SearchSpace({"outside": ht.Real(-10, 40)})
+DAYS = ht.SearchSpace({"day": ht.Categorical(["mon", "tue", "sun"]), "wet": ht.Boolean()})
+CONTEXTUAL: dict[str, tuple[str, SearchSpace]] = {  # a space, and what is given beside it
+    "box in the weather": ("box", OUTSIDE),
+    "grid on days": ("grid", DAYS),  # all pairs are listed
+    "grid in the weather": ("grid", OUTSIDE),
+    "options in the weather": ("options", OUTSIDE),
+    "options on days": ("options", DAYS),
+    "features in the weather": ("features", OUTSIDE),
+    "mixed on days": ("mixed", DAYS),
+    "one configuration in the weather": ("one configuration", OUTSIDE),
+    "box in one context": ("box", ht.SearchSpace({"n": ht.Integer(3, 3)})),
 }
 NOISE = 0.01  # variance, in a drifting world
 POLICIES: dict[str, dict[str, Any]] = {
@@ -54,9 +68,18 @@ def policy_for(name: str, space: SearchSpace | Options) -> dict[str, Any]:
     return chosen
 
 
+def some_context(study: Study, rng: random.Random) -> dict[str, Any] | None:
+    """Some context of a study; None if it has none."""
+    space = study.setup.context
+    if space is None:
+        return None
+    point = [rng.random() for _ in range(space.cube.dimension)]
+    return study.setup.terrain.given(space.params(point))
+
+
 def what(ask: Ask) -> tuple[Any, ...]:
     """An ask without its id's beginning, which is the study's own."""
-    return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option
+    return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context
 
 
 def shown(study: Study, *times: float) -> list[Any]:

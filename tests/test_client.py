@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -584,6 +585,61 @@ def test_a_study_there_is_a_study_here(there: Service, space: str) -> None:
         assert without_uid(mine, remote) == without_uid(theirs, here)
     with refused(InputError):
         remote.export("xml")
+    remote.delete()
+
+
+def use_in_contexts(there: ht.Study | RemoteStudy) -> Iterator[object]:
+    """Use a study of the weather, and yield all that it says."""
+    first = there.ask(context={"outside": np.int64(20), "wet": np.True_}, key="1")
+    yield first.to_json()
+    yield there.ask(context={"outside": 25.5, "wet": False}, key="1") == first
+    second = there.tell_and_ask(first.id, 1.5, context={"outside": 3.125, "wet": False}, key="2")
+    yield second.to_json()
+    yield [ask.to_json() for ask in there.open_asks()]
+    elsewhere = {"outside": 35, "wet": True}
+    yield from (there.belief(), there.belief(context=elsewhere), there.belief(1.0), there.track())
+    for summary in (there.summary(), there.summary(context=elsewhere)):
+        yield {key: value for key, value in summary.items() if key not in ("name", "created")}
+    yield there.export().splitlines()[0]
+    wrong: list[dict[str, Any] | None] = [
+        None,
+        {"outside": 20},
+        {"outside": float("nan"), "wet": True},
+    ]
+    calls: list[Callable[[], object]] = [
+        *(lambda context=context: there.ask(context=context) for context in wrong),
+        *(
+            lambda context=context: there.tell_and_ask(second.id, 1.0, context=context)
+            for context in wrong
+        ),
+        *(lambda context=context: there.belief(context=context) for context in wrong[1:]),
+        *(lambda context=context: there.summary(context=context) for context in wrong[1:]),
+    ]
+    for call in calls:
+        with pytest.raises(InputError) as caught:
+            call()
+        yield str(caught.value), vars(caught.value)
+    yield [(event.seq, event.body) for event in there.events()]
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_contexts_there_are_contexts_here(there: Service, space: str) -> None:
+    context = ht.SearchSpace({"outside": ht.Real(-10, 40), "wet": ht.Boolean()})
+    name = f"{space} in contexts"
+    here = ht.Study.create(name, SPACES[space], context=context, store="memory:")
+    remote = there.create(name, SPACES[space], context=context)
+    for mine, theirs in zip(use_in_contexts(remote), use_in_contexts(here), strict=True):
+        assert without_uid(mine, remote) == without_uid(theirs, here)
+    remote.delete()
+
+
+def test_a_context_is_refused_where_there_is_none(there: Service) -> None:
+    remote = there.create("without contexts", ["a", "b"])
+    calls: list[Callable[..., object]] = [remote.ask, remote.belief, remote.summary]
+    for call in calls:
+        with refused(InputError) as caught:
+            call(context={"outside": 20})
+        assert caught.value.field == "context"
     remote.delete()
 
 

@@ -183,11 +183,18 @@ def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None
         ("", {"name": "n", "options": []}, (422, "input", "options")),
         ("", {"name": "n", "options": ["a", {"name": 7}]}, (422, "input", "options.1.name")),
         ("", {"name": "n", **OPTIONS, "policy": {"beta": -1}}, (422, "input", "policy.beta")),
+        ("", {"name": "n", **OPTIONS, "context": []}, (422, "input", "context")),
+        (
+            "",
+            {"name": "n", **OPTIONS, "context": {"x": {"type": "real"}}},
+            (422, "input", "context.x.low"),
+        ),
         ("/none/ask", {}, (404, "unknown_study", "name")),
         ("/none/tell", {"id": "a-1", "value": 1}, (404, "unknown_study", "name")),
         ("/fixed/ask", {"t": "soon"}, (422, "input", "t")),
         ("/fixed/ask", {"t": True}, (422, "input", "t")),
         ("/fixed/ask", {"key": ""}, (422, "input", "key")),
+        ("/fixed/ask", {"context": {"outside": 20}}, (422, "input", "context")),
         ("/fixed/ask", {"uid": "another"}, (404, "unknown_study", "uid")),
         ("/fixed/ask", [], (422, "input", "body")),
         ("/fixed/tell", {"value": 1.0}, (422, "input", "id")),
@@ -216,6 +223,9 @@ def test_errors_say_what_is_wrong_and_change_nothing(
         ("/api/studies?after=..", (422, "input", "after")),
         ("/api/studies/fixed/belief?t=nan", (422, "input", "t")),
         ("/api/studies/fixed/belief?t=now", (422, "input", "t")),
+        ("/api/studies/fixed/belief?context={}", (422, "input", "context")),
+        ("/api/studies/fixed/belief?context={", (422, "json", "context")),
+        ('/api/studies/fixed?context={"a":NaN}', (422, "json", "context")),
         ("/api/studies/fixed/events?after=-1", (422, "input", "after")),
         ("/api/studies/fixed/events?after=99999999999999999999", (422, "input", "after")),
         ("/api/studies/fixed/export?kind=pickle", (422, "input", "kind")),
@@ -259,6 +269,36 @@ def test_a_wrong_ask_beside_a_result_is_found_in_its_place(
     again = client.post(f"/api/studies{study}/tell", json={**result, "ask": {"key": "used"}})
     assert error_of(again) == (409, "closed_suggestion", "ask.key")
     assert client.get(f"/api/studies{study}").json()["told"] == 0
+
+
+def test_an_ask_in_a_context(client: httpx.Client) -> None:
+    weather = {"outside": {"type": "real", "low": -10, "high": 40}}
+    created = post(client, "", name="in context", **SPACE, context=weather)
+    assert created["setup"]["context"] == {"outside": {**weather["outside"], "scale": "linear"}}
+    assert created["context"] == {"outside": 15.0}
+    path = "/api/studies/in context"
+    ask = post(client, "/in context/ask", context={"outside": 21.5})
+    assert ask["context"] == {"outside": 21.5}
+
+    result = {"id": ask["id"], "value": 1.0}
+    for wrong, field in (({}, ""), ({"context": {"outside": 99}}, ".outside")):
+        assert error_of(client.post(f"{path}/ask", json=wrong)) == (422, "input", f"context{field}")
+        told = client.post(f"{path}/tell", json={**result, "ask": wrong})
+        assert error_of(told) == (422, "input", f"ask.context{field}")
+    following = post(client, "/in context/tell", **result, ask={"context": {"outside": 30}})
+    assert following["ask"]["context"] == {"outside": 30.0}
+
+    there = {"context": '{"outside": 5}'}
+    for look, expected in (({}, 30.0), (there, 5.0)):
+        summary = client.get(path, params=look).json()
+        belief = client.get(f"{path}/belief", params=look).json()
+        for said in (summary, summary["best"], belief, belief["best"]):
+            assert said["context"] == {"outside": expected}
+    warm = client.get(f"{path}/belief", params={"context": '{"outside": "warm"}'})
+    assert error_of(warm) == (422, "input", "context.outside")
+    (shown,) = client.get(f"{path}/track").json()["results"]
+    assert shown["context"] == {"outside": 21.5}
+    assert client.get(f"{path}/export").text.startswith("id,t,params.x,context.outside,value")
 
 
 def test_the_last_event_is_known_beyond_the_end(client: httpx.Client, study: str) -> None:
@@ -335,6 +375,8 @@ def numbers(client: httpx.Client) -> dict[str, float]:
         ({"options": [f"o{i}" for i in range(21)]}, "options"),
         ({"space": {"x": {"type": "integer", "low": 1, "high": 21}}}, "space"),
         ({"space": {f"x{i}": {"type": "real", "low": 0, "high": 1} for i in range(4)}}, "space"),
+        ({"space": {"x": REAL}, "context": {f"c{i}": REAL for i in range(3)}}, "context"),
+        ({**OPTIONS, "context": {"n": {"type": "integer", "low": 1, "high": 7}}}, "context"),
     ],
 )
 def test_large_domains_are_refused(setup: dict[str, Any], field: str) -> None:

@@ -176,6 +176,23 @@ def test_terminals_get_tables() -> None:
     assert len(run("list", "--json", FORCE_COLOR="1")) == 1
 
 
+def test_contexts_are_given_and_shown(folder: Path) -> None:
+    (folder / "weather.json").write_text('{"outside": {"type": "real", "low": -10, "high": 40}}')
+    run("create", "boiler", "--space", SPACE, "--context", "weather.json")
+    assert run("show", "boiler")["context"] == {"outside": 15.0}
+    asked = run("ask", "boiler", "--context", '{"outside": 21.5}', "--key", "mine")
+    assert asked["context"] == {"outside": 21.5}
+    shown = invoke("show", "boiler", FORCE_COLOR="1").stdout
+    assert "outside 21.5" in shown
+    assert "(at outside 21.5)" in shown
+    run("tell", "boiler", asked["id"], "1.5")
+    there = run("show", "boiler", "--context", '{"outside": -5}')
+    assert there["context"] == there["best"]["context"] == {"outside": -5.0}
+    assert_refused(invoke("ask", "boiler"), "a context (outside); got none in context")
+    assert_refused(invoke("ask", "boiler", "--context", '{"outside": 50}'), "context.outside")
+    assert_refused(invoke("show", "boiler", "--context", "{"), "a file of it, for --context")
+
+
 def test_parameters_are_shown() -> None:
     run("create", "boiler", "--space", SPACE)
     asked = run("ask", "boiler")["params"]
@@ -211,6 +228,7 @@ def test_deleting_is_confirmed(answer: str) -> None:
         (["--options", "a,b", "--space", SPACE], "got both"),
         (["--options", "a,b", "--policy", '{"kind": "best"}'], "policy.kind"),
         (["--options", "a,b", "--clock", "often"], "clock.unit"),
+        (["--options", "a,b", "--context", "{}"], "1 to 100 parameters; got 0 in context"),
         (["--options", "a,b", "--at", "mysql://host/name"], "the URL of a store"),
         (["--options", "a,b", "--at", "memory"], "the URL of a store"),
         (["--options", "a,b", "--at", "memory:"], "a store that outlives the command"),
