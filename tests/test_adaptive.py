@@ -13,9 +13,8 @@ import heliotrope as ht
 from heliotrope.choosing import MeasuredUCB
 from heliotrope.domains import Domain, Lattice
 from heliotrope.environments import GPDrift, play
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
-    Estimate,
     Given,
     Model,
     Results,
@@ -27,6 +26,7 @@ from heliotrope.policies import GPPolicy, Policy, uniform
 from heliotrope.policies.adaptive import NAMES, Adaptive, Named
 from heliotrope.policies.adaptive.policy import AdaptiveAgent
 from heliotrope.policies.adaptive.recipes import Tracking, lasting_beta
+from heliotrope.policies.unit import first_points
 from heliotrope.testing import check_policy
 from strategies import ask_of, assert_same, refusal
 from studies import standard_error
@@ -76,26 +76,25 @@ def test_the_model_is_found(kernel: str, epsilon: float) -> None:
     """
     space = RBF(0.2) if kernel == "se" else Matern(0.2, nu=2.5)
     found = [estimate(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
-    assert sum(one.model.kernel == kernel for one in found) >= 3
+    assert sum(one.kernel == kernel for one in found) >= 3
     assert np.median([one.epsilon for one in found]) == pytest.approx(epsilon, rel=0.4)
-    assert np.median([one.model.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
-    assert 0.25 < np.median([one.model.noise for one in found]) / (9.0 * 0.02) < 4.0
-    assert np.median([one.model.mean for one in found]) == pytest.approx(50.0, abs=1.5)
+    assert np.median([one.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
+    assert 0.25 < np.median([one.noise for one in found]) / (9.0 * 0.02) < 4.0
+    assert np.median([one.mean for one in found]) == pytest.approx(50.0, abs=1.5)
 
 
 def test_the_variance_is_hardly_exceeded() -> None:
     """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
     found = [estimate(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
-    assert sum(one.model.variance < 9.0 for one in found) < 9
-    assert np.median([one.model.variance for one in found]) < 3 * 9.0
+    assert sum(one.variance < 9.0 for one in found) < 9
+    assert np.median([one.variance for one in found]) < 3 * 9.0
 
 
 def test_what_is_given_stays() -> None:
     results = drawn(30, RBF(0.2), 0.01, 0.02, 0)
     given = Given(mean=40.0, variance=2.0, noise=0.3, kernel="se", length_scale=0.7)
-    assert estimate(results, given, (0.02,)).model == given.over(Model())
-    assert estimate(results, given, (0.02,)).rate == 0.02
-    partly = estimate(results, Given(noise=0.3)).model
+    assert estimate(results, given, (0.02,)) == given.over(Model(rate=0.02))
+    partly = estimate(results, Given(noise=0.3))
     assert partly.noise == 0.3
 
 
@@ -215,13 +214,13 @@ def test_saved_in_the_middle(name: str) -> None:
     tracked(optimizer, lambda x, _: float(np.sum(x) % 3.0), 17)
     optimizer.ask()
     read = ht.Optimizer.loads(optimizer.dumps())
-    assert agent_of(read).estimate == agent_of(optimizer).estimate
+    assert read.model() == optimizer.model()
     s, other = optimizer.ask(), read.ask()
     assert ask_of(s) == ask_of(other)
     optimizer.tell(s, 1.0)  # the 18th, at which it learns
     read.tell(other, 1.0)
     assert is_time_to_learn(18)
-    assert agent_of(read).estimate == agent_of(optimizer).estimate
+    assert read.model() == optimizer.model()
     if name == "grid":
         assert_same(optimizer, read)
 
@@ -281,7 +280,7 @@ def test_one_point_alone() -> None:
 def test_every_named_policy_learns_its_parameters(name: str) -> None:
     optimizer = ht.Optimizer(GRID, Adaptive(Named(name)), seed=0)
     tracked(optimizer, lambda x, t: 20.0 + float(np.sin(3.0 * x[0] + 0.05 * t)), 20)
-    assert abs(agent_of(optimizer).estimate.model.mean - 20.0) < 1.0
+    assert abs(optimizer.model().mean - 20.0) < 1.0
     assert ask_of(ht.Optimizer.loads(optimizer.dumps()).ask()) == ask_of(optimizer.ask())
 
 
@@ -333,8 +332,9 @@ def test_the_default_policy_needs_no_parameters() -> None:
     assert regrets[:, 1].mean() < 0.6 * regrets[:, 2].mean()
 
 
-def test_an_estimate_knows_its_drift_in_a_unit_of_time() -> None:
-    assert Estimate(Model(pace=1.0), 0.02, 0.0).epsilon == pytest.approx(0.02)
+def test_a_model_knows_its_drift_in_a_unit_of_time() -> None:
+    assert Model(pace=1.0, rate=0.02).epsilon == pytest.approx(0.02)
+    assert Model(pace=0.5, rate=0.02).epsilon == pytest.approx(1.0 - 0.98**2)
 
 
 def test_the_default_policy_takes_a_context() -> None:
@@ -350,3 +350,70 @@ def test_the_default_policy_takes_a_context() -> None:
         optimizer.tell(suggestion, -missed)
         regrets.append(missed)
     assert np.mean(regrets[30:]) < 0.15  # chance has 0.33
+
+
+@pytest.mark.parametrize("unit", [3600.0, 2.0**-16])
+@pytest.mark.parametrize("name", ["auto", "tv_gp_ucb", "wgp_ucb", "r_gp_ucb", "cp_gp_ucb"])
+def test_the_unit_of_time_does_not_matter(name: str, unit: float) -> None:
+    domain = ht.grid(5, 5)
+    policy = ht.auto(domain) if name == "auto" else Adaptive(Named(name))
+    one, other = (ht.Optimizer(domain, policy, seed=3) for _ in range(2))
+    for number in range(1, 31):
+        a, b = one.ask(t=number), other.ask(t=1.5e5 + unit * number)
+        assert a.index == b.index
+        for optimizer, asked in ((one, a), (other, b)):
+            optimizer.tell(asked, np.sin(0.2 * number) + float(a.x @ [0.3, 0.7]))
+    assert other.model().pace == pytest.approx(unit * one.model().pace, rel=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [-1e3, 1e3])
+def test_a_value_far_off_all_others_is_not_believed(wrong: float) -> None:
+    """The maximum is at 0.3: within a tenth of it if all is well, anywhere if not."""
+    domain, rng = ht.Box(0.0, 1.0), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    for number in range(45):
+        s = optimizer.ask()
+        value = -10.0 * float(s.x[0] - 0.3) ** 2 + 0.1 * rng.standard_normal()
+        optimizer.tell(s, wrong if number == 20 else value)
+    model, best = optimizer.model(), optimizer.best()
+    assert abs(model.low or model.high or 0.0) < 15.0
+    assert abs(best.x[0] - 0.3) < 0.1
+    assert abs(best.mean) < 1.0
+    assert optimizer.history.y[20] == wrong
+
+
+def test_what_was_learned_can_be_read_and_drawn_from() -> None:
+    optimizer = ht.Optimizer(domain := ht.Box([0, 100], [1, 300]), ht.auto(domain), seed=0)
+    for number in range(20):
+        s = optimizer.ask()
+        optimizer.tell(s, 50.0 + 10.0 * float(s.x[0]) + 0.1 * (number % 3))
+    assert optimizer.model().mean == pytest.approx(55.0, abs=10.0)
+    X = [[0.1, 120.0], [0.9, 250.0]]
+    belief, drawn = optimizer.belief(X=X), optimizer.sample(X=X, size=4_000)
+    error = belief.std / np.sqrt(4_000)
+    assert np.all(np.abs(drawn.mean(axis=0) - belief.mean) < 5.0 * error)
+    assert drawn.std(axis=0) == pytest.approx(belief.std, rel=0.1)
+    assert np.isfinite(optimizer.log_likelihood)
+    with pytest.raises(NoBeliefError, match="model"):
+        optimizer.learned()
+    with pytest.raises(NoBeliefError, match="joint belief"):
+        ht.Optimizer(ht.grid(3), Adaptive(Named("pe_gp_ucb"))).sample(1.0)
+    with pytest.raises(NoBeliefError, match="such as auto"):
+        ht.Optimizer(ht.grid(3), ht.uniform()).model()
+    with pytest.raises(TimeError, match="before the latest seen; got 3"):
+        optimizer.belief(3.0, X)
+
+
+@pytest.mark.parametrize(
+    ("domain", "count"),
+    [
+        (ht.grid(20, 20), 5),
+        (ht.SearchSpace({"m": ht.Categorical(list("abcdefghij"))}).domain, 10),
+        (ht.SearchSpace({"m": ht.Categorical(list("abcdefghij")), "x": ht.Real(0, 1)}).domain, 5),
+        (ht.Box([0, 0, 0], [1, 1, 1]), 7),
+        (ht.grid(1), 1),
+    ],
+    ids=["grid", "category", "category and number", "box", "point"],
+)
+def test_first_points_are_two_a_thing_to_choose_and_one(domain: Domain, count: int) -> None:
+    assert first_points(domain) == count

@@ -1025,7 +1025,7 @@ def test_what_was_learned_is_what_was_true() -> None:
     x = rng.random((n, 2))
     world = DriftingWorld(x, n, 1, epsilon=0.01, length=0.2)
     y = [world.measured(point, i) for i, point in enumerate(x)]
-    found = estimate(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given()).model
+    found = estimate(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given())
     assert found.kernel == "se"
     assert 0.5 < found.length_scale / 0.2 < 2.0
     assert 0.5 < found.variance / 9.0 < 2.0
@@ -1038,12 +1038,12 @@ def test_learning_does_not_feel_the_unit_of_the_values() -> None:
     t, x, y = np.arange(40.0), rng.random((40, 3)), rng.normal(size=40)
     one = estimate(Results(t, x, y), Given())
     other = estimate(Results(60.0 * t, x, 7e-5 * y + 2.0), Given())
-    assert other.model.kernel == one.model.kernel
-    assert other.model.length_scale == one.model.length_scale
-    assert other.model.noise == pytest.approx(7e-5**2 * one.model.noise, rel=1e-6)
-    assert other.model.mean == pytest.approx(2.0 + 7e-5 * one.model.mean, rel=1e-9)
-    assert other.score == pytest.approx(one.score, rel=1e-6)
-    assert (one.model.pace, other.model.pace) == (1.0, 60.0)
+    assert other.kernel == one.kernel
+    assert other.length_scale == one.length_scale
+    assert other.noise == pytest.approx(7e-5**2 * one.noise, rel=1e-6)
+    assert other.mean == pytest.approx(2.0 + 7e-5 * one.mean, rel=1e-9)
+    assert other.rate == pytest.approx(one.rate, rel=1e-6)
+    assert (one.pace, other.pace) == (1.0, 60.0)
 
 
 def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() -> None:

@@ -24,10 +24,13 @@ from heliotrope.errors import (
     TimeError,
     UnknownSuggestionError,
 )
+from heliotrope.estimation import Model
 from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
+from heliotrope.policies.adaptive.policy import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
+from heliotrope.policies.protocol import Drawing
 from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
@@ -256,16 +259,29 @@ class Optimizer:
         t = self._now() if t is None else as_number(t, "t")
         rng = np.random.default_rng(as_whole(seed, "seed", least=0))
         places, count = self._ground.places(X, context), as_whole(size, "size", least=1)
-        return self._gp_agent().sample(t, places, rng, count)
+        return self._drawing().sample(t, places, rng, count)
 
     @property
     def log_likelihood(self) -> float:
         """Log density of what was told and counts: the sum of one-step predictive densities."""
-        return self._gp_agent().log_likelihood
+        return self._drawing().log_likelihood
 
     def learned(self) -> Learned:
         """What a policy with ``learn=...`` has found out about the drift; changes nothing."""
-        return self._gp_agent().learned()
+        if not isinstance(self._agent, GPAgent):
+            advice = "Call model()." if isinstance(self._agent, AdaptiveAgent) else ""
+            raise NoBeliefError("a GP policy with learn=...", repr(self._policy)[:60], advice)
+        return self._agent.learned()
+
+    def model(self) -> Model:
+        """What a policy that learns everything, such as auto, believes of the values at present.
+
+        Its length scale is that of the unit cube; ``epsilon`` is the drift in a unit of time.
+        """
+        if not isinstance(self._agent, AdaptiveAgent):
+            got = repr(self._policy)[:60]
+            raise NoBeliefError("a policy that learns its model, such as auto", got)
+        return self._agent.model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: versioned JSON and plain arrays, no pickle."""
@@ -345,9 +361,9 @@ class Optimizer:
     def _now(self) -> float:
         return 0.0 if np.isinf(self._latest) else self._latest
 
-    def _gp_agent(self) -> GPAgent:
-        if not isinstance(self._agent, GPAgent):
-            raise NoBeliefError("a policy with a model of f", type(self._policy).__name__)
+    def _drawing(self) -> Drawing:
+        if not isinstance(self._agent, Drawing):
+            raise NoBeliefError("a policy with a joint belief of f", type(self._policy).__name__)
         return self._agent
 
     def _checked_time(self, t: float) -> float:

@@ -3,12 +3,11 @@
 from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
 from heliotrope.estimation.outliers import Fences, fences
 from heliotrope.estimation.results import Results, spread_out, telling
-from heliotrope.estimation.search import RATES, Estimate, estimate
+from heliotrope.estimation.search import RATES, estimate
 
 __all__ = [
     "INDEPENDENT",
     "RATES",
-    "Estimate",
     "Fences",
     "Given",
     "KernelName",

@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.arrays import as_number, as_positive
 from heliotrope.errors import InputError, located
+from heliotrope.estimation.outliers import Fences
 from heliotrope.priors import Forgetting, Prior
 
 KernelName: TypeAlias = Literal["matern", "se"]
@@ -57,6 +58,16 @@ class Model:
     low: float | None = None
     high: float | None = None
     rate: float = 0.01
+
+    @property
+    def fences(self) -> Fences:
+        """Between which values are believed."""
+        return Fences(self.low, self.high)
+
+    @property
+    def epsilon(self) -> float:
+        """The likeliest drift in a unit of time."""
+        return self.a_unit(self.rate)
 
     def prior(self, epsilon: float, sign: float = 1.0) -> Prior:
         """The prior over values that are multiplied with a sign."""

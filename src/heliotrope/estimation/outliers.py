@@ -31,6 +31,10 @@ class Fences:
         high = np.inf if self.high is None else self.high
         return np.clip(values, low, high)
 
+    def believed(self, value: float) -> float:
+        """One value, or the fence beyond which it lies."""
+        return float(self.clipped(np.asarray(value)))
+
     def beyond(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie beyond a fence."""
         return np.asarray(self.clipped(values) != values)

@@ -47,31 +47,14 @@ _EXTRA = 2.0  # values of the usual size
 _EXCEEDED = 0.2  # probability that the true variance is higher still
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A model with the drift between two results, and the log of its posterior density.
-
-    The density is up to a constant of the results, and that of the likeliest variance.
-    """
-
-    model: Model
-    rate: float
-    score: float
-
-    @property
-    def epsilon(self) -> float:
-        """The drift in a unit of time."""
-        return self.model.a_unit(self.rate)
-
-
-def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Estimate:
+def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
     """The likeliest model, in which what is given stays; a single rate is given too.
 
     Its variance is one that the true one hardly exceeds. Too low a variance can keep a policy from
     ever looking elsewhere, and from learning better; too high a one costs a few looks.
     """
     likelihood = _Likelihood(results, given)
-    found = max(_estimates(likelihood, given, rates), key=_score)
+    found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
     return found if given.variance is not None else _cautious(likelihood, found)
 
 
@@ -81,6 +64,14 @@ def correlation(kernel: KernelName, distances: Array) -> Array:
         return np.asarray(np.exp(-0.5 * distances**2))
     r = np.sqrt(5.0) * distances
     return np.asarray((1.0 + r + r**2 / 3.0) * np.exp(-r))
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A model, and the log of its posterior density up to a constant of the results."""
+
+    model: Model
+    score: float
 
 
 class _Likelihood:
@@ -108,12 +99,13 @@ class _Likelihood:
         """K o D, (n, n)."""
         return self._in_space(kernel, length) * self._in_time(rate)
 
-    def at(self, kernel: KernelName, length: float, share: float, rate: float) -> Estimate:
+    def at(self, kernel: KernelName, length: float, share: float, rate: float) -> _Estimate:
         """The estimate of these, with the mean and the variance that suit them."""
         mean, variance, score = self._fit(kernel, length, share, rate)
         mean, variance = self._center + self._spread * mean, self._spread**2 * variance
-        model = Model(mean, variance, share * variance, kernel, length, self._pace)
-        return Estimate(self._given.over(model), rate, score)
+        noise = share * variance
+        model = Model(mean, variance, noise, kernel, length, self._pace, rate=rate)
+        return _Estimate(self._given.over(model), score)
 
     def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
         """Log of the posterior density of these, up to a constant."""
@@ -148,7 +140,9 @@ class _Likelihood:
         return None if self._given.noise is None else self._given.noise / share / self._spread**2
 
 
-def _estimates(likelihood: _Likelihood, given: Given, rates: Sequence[float]) -> Iterator[Estimate]:
+def _estimates(
+    likelihood: _Likelihood, given: Given, rates: Sequence[float]
+) -> Iterator[_Estimate]:
     """The likeliest of each kernel."""
     few, results = len(likelihood.results.y) < _FEW, likelihood.results
     coarse = _Likelihood(results.at(spread_out(results.t, results.x, _SOME, _SOME)), given)
@@ -178,7 +172,7 @@ def _climbed(
     kernel: KernelName,
     start: Sequence[float],
     axes: Sequence[Sequence[float]],
-) -> Estimate:
+) -> _Estimate:
     """The likeliest found around a start, over the logarithms of what has several candidates."""
     free = [i for i, axis in enumerate(axes) if len(axis) > 1]
     if not free:
@@ -207,19 +201,15 @@ def _climbed(
     return likelihood.at(kernel, *around(found.x))
 
 
-def _cautious(likelihood: _Likelihood, found: Estimate) -> Estimate:
-    """The estimate with a variance that the true one exceeds with little probability.
+def _cautious(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with a variance that the true one exceeds with little probability.
 
     q / v has a chi-square distribution, of as many degrees of freedom as there are directions in
     which the function is seen through the noise: tr(K o D C^{-1}).
     """
-    model, rate = found.model, found.rate
     share = model.noise / model.variance
-    spectrum = np.linalg.eigvalsh(likelihood.correlations(model.kernel, model.length_scale, rate))
+    C = likelihood.correlations(model.kernel, model.length_scale, model.rate)
+    spectrum = np.linalg.eigvalsh(C)
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
     wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
-    return replace(found, model=replace(model, variance=wider * model.variance))
-
-
-def _score(found: Estimate) -> float:
-    return found.score
+    return replace(model, variance=wider * model.variance)

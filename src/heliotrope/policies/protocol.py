@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from heliotrope.arrays import Array
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.engines import State
@@ -73,6 +75,18 @@ class Selective(Protocol):
 
     def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the choice of highest posterior mean at time t; changes nothing."""
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """An agent with a joint belief of f at several places, to draw from."""
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint draws of f_t, (size, places), by what was told; changes nothing."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of what was told and counts."""
 
 
 @runtime_checkable

@@ -58,8 +58,15 @@ class UnitCube:
 
 
 def first_points(domain: Domain) -> int:
-    """How many points to spread out before a model of the values is worth following."""
-    return 2 * domain.dimension + 1
+    """How many points to spread out before a model of the values is worth following.
+
+    Two for each thing to choose, and one more, but no more than there are points. The columns of a
+    lattice, such as those of a category, are one thing.
+    """
+    if isinstance(domain, Finite):
+        return min(2 * domain.dimension + 1, len(domain))
+    joined = sum(len(lattice.columns) - 1 for lattice in domain.lattices)
+    return 2 * (domain.dimension - joined) + 1
 
 
 def farthest(domain: Domain, choices: Choices, taken: Array, draw: Draw) -> Places:

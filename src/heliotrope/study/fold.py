@@ -15,7 +15,6 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.estimation import (
-    Fences,
     Model,
     Results,
     estimate,
@@ -92,19 +91,15 @@ class Fold:
             return None
         latest = self.setup.sign * history.latest_values(_SHOWN)
         believed = fences(latest)
-        is_known = np.array_equal(believed.beyond(latest), self._fences.beyond(latest))
+        is_known = np.array_equal(believed.beyond(latest), self.model.fences.beyond(latest))
         if is_known and not is_time_to_learn(len(history)):
             return None
         y = believed.clipped(self.setup.sign * history.y)
         results = telling(Results(history.t, history.x, y))
         rates = self.setup.policy.rates(results.pace)
         found = estimate(results, given, rates)
-        model = replace(found.model, low=believed.low, high=believed.high, rate=found.rate)
+        model = replace(found, low=believed.low, high=believed.high)
         return {"v": VERSION, "kind": "learned", "model": model.to_json()}
-
-    @property
-    def _fences(self) -> Fences:
-        return Fences(self.model.low, self.model.high)
 
     # ---- events applied
 

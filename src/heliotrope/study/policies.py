@@ -135,7 +135,7 @@ class PolicyChoice:
 
     def _gp_policy(self, model: Model, weighing: Weighing) -> GPPolicy:
         """The policy as it is named, with what was given in place of what follows from a model."""
-        epsilon = self._number("epsilon", model.a_unit(model.rate))
+        epsilon = self._number("epsilon", model.epsilon)
         with located("epsilon"):
             Forgetting(epsilon)
         if self.learns_drift:

@@ -75,7 +75,7 @@ def drift(fold: Fold) -> Json:
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
     if not policy.learns_drift:
         known = policy.epsilon
-        epsilon = fold.model.a_unit(fold.model.rate) if known is None else known
+        epsilon = fold.model.epsilon if known is None else known
         words = _in_words(fold.setup, [epsilon])
         return {"epsilon": epsilon, "interval": None, "words": words}
     learned = fold.optimizer.learned()

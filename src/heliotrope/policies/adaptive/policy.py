@@ -1,14 +1,15 @@
 """A policy that is made anew, by a recipe, whenever the model of the values is re-estimated.
 
-Model and inner policy live in the unit cube. Results come in any unit: mean, variance, noise,
-kernel, length scale and drift are those that the latest results make likeliest.
+Model and inner policy live in the unit cube, and count time in results. Results come in any unit:
+mean, variance, noise, kernel, length scale and drift are those that the latest make likeliest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
@@ -19,18 +20,18 @@ from heliotrope.codec import register
 from heliotrope.domains import Choices, Domain, Places, choices_of
 from heliotrope.engines import State
 from heliotrope.engines.protocol import part
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
-    Estimate,
     Given,
     Model,
     Results,
     estimate,
+    fences,
     is_time_to_learn,
     spread_out,
     telling,
 )
-from heliotrope.policies.protocol import Agent, Policy, Selective
+from heliotrope.policies.protocol import Agent, Drawing, Policy, Selective
 from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.streams import Draw
 
@@ -87,64 +88,80 @@ class _Evaluation:
     y: float = np.nan
 
 
+@dataclass(frozen=True)
+class _Timeline:
+    """Time counted in results: at ``latest`` there were ``told`` of them, a ``pace`` apart."""
+
+    latest: float = 0.0
+    told: float = 0.0
+    pace: float = 1.0
+
+    def at(self, t: float) -> float:
+        """How many results there would be by time t."""
+        return self.told + (t - self.latest) / self.pace
+
+
 class AdaptiveAgent:
     """An agent of the recipe's policy, and the latest results, of which the next is made."""
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
         self._domain, self._choices = self._cube.domain, choices_of(domain)
-        self._believed = Estimate(Model(), 0.01, 0.0)
-        self._inner = self._made(self._believed, [], {})
+        self._model, self._timeline = Model(), _Timeline()
+        self._inner = self._made(self._model, self._timeline, [], {})
         self._told = 0  # of all results, also those forgotten
         self._latest: list[_Evaluation] = []  # in the order of their times
         self._open: dict[int, _Evaluation] = {}
 
     @property
-    def estimate(self) -> Estimate:
+    def model(self) -> Model:
         """What is believed of the values at present."""
-        return self._believed
+        return self._model
 
     def choose(self, t: float, draw: Draw) -> Places:
         """Return a place apart from the others at first, then what the inner agent chooses."""
         if self._is_first():
             return self._apart(self._choices, draw)
-        return self._cube.leave(self._inner.choose(t, draw), self._choices)
+        return self._cube.leave(self._inner.choose(self._timeline.at(t), draw), self._choices)
 
     def best(self, t: float, draw: Draw) -> Places:
         """Return the place that the inner agent believes best."""
-        return self._cube.leave(self._inner.best(t, draw), self._choices)
+        with _of_the_present(t):
+            return self._cube.leave(self._inner.best(self._timeline.at(t), draw), self._choices)
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the same as :meth:`choose`, where not all of the domain may be chosen."""
         if self._is_first():
             return self._apart(choices, draw)
-        place = self._selective().choose_among(self._cube.choices(choices), t, draw)
+        inside = self._cube.choices(choices)
+        place = self._selective().choose_among(inside, self._timeline.at(t), draw)
         return self._cube.leave(place, choices)
 
     def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
         """Return the choice that the inner agent believes best."""
-        place = self._selective().best_among(self._cube.choices(choices), t, draw)
+        inside = self._cube.choices(choices)
+        with _of_the_present(t):
+            place = self._selective().best_among(inside, self._timeline.at(t), draw)
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
         evaluation = _Evaluation(t, self._cube.enter(place))
-        self._inner.open(key, t, evaluation.place)
+        with _of_the_present(t):
+            self._inner.open(key, self._timeline.at(t), evaluation.place)
         self._open[key] = evaluation
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value, and at certain counts learn the model anew."""
+        """Take a value; at certain counts, or if others become outliers, learn the model anew."""
         asked = self._open[key]
         latest = self._kept(_Evaluation(asked.t, asked.place, _as_value(y)))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        if is_time_to_learn(self._told + 1):
-            latest = self._fewer(latest)
-            believed = estimate(telling(self._results(latest)), Given())
-            self._inner = self._made(believed, latest, still_open)
-            self._believed = believed
+        if is_time_to_learn(self._told + 1) or self._are_others_outliers(latest):
+            self._learn(self._fewer(latest), still_open)
         else:
-            self._inner.tell(key, y)
-        self._latest, self._open, self._told = latest, still_open, self._told + 1
+            self._inner.tell(key, self._model.fences.believed(y))
+            self._latest = latest
+        self._open, self._told = still_open, self._told + 1
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
@@ -153,17 +170,27 @@ class AdaptiveAgent:
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         """Mean and variance of f_t by the inner agent."""
-        return self._inner.predict(t, self._cube.enter(places), count_open=count_open)
+        inside = self._cube.enter(places)
+        with _of_the_present(t):
+            return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint draws of f_t by the inner agent."""
+        inside = self._cube.enter(places)
+        with _of_the_present(t):
+            return self._drawing().sample(self._timeline.at(t), inside, rng, size)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of the results that are kept, by the present model."""
+        return self._drawing().log_likelihood
 
     def state(self) -> State:
         """Everything the agent knows, as arrays."""
-        believed = {
-            "model": self._believed.model.to_json(),
-            "rate": self._believed.rate,
-            "score": self._believed.score,
-        }
+        line = self._timeline
         return {
-            "believed": np.frombuffer(json.dumps(believed).encode(), dtype=np.uint8),
+            "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
+            "timeline": np.array([line.latest, line.told, line.pace]),
             "told": np.array(self._told),
             **_columns("latest", self._latest),
             "open/key": np.array(list(self._open), dtype=np.int64),
@@ -172,16 +199,31 @@ class AdaptiveAgent:
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""
-        believed = json.loads(state["believed"].tobytes())
-        self._believed = Estimate(
-            Model.from_json(believed["model"]), believed["rate"], believed["score"]
-        )
+        self._model = Model.from_json(json.loads(state["model"].tobytes()))
+        self._timeline = _Timeline(*state["timeline"].tolist())
         self._told = int(state["told"])
         self._latest = _evaluations("latest", state)
         keys = state["open/key"].tolist()
         self._open = dict(zip(keys, _evaluations("open", state), strict=True))
-        self._inner = self._policy(self._believed).start(self._domain)
+        self._inner = self._policy(self._model).start(self._domain)
         self._inner.restore(part(state, "inner/"))
+
+    # ---- learning
+
+    def _are_others_outliers(self, latest: Sequence[_Evaluation]) -> bool:
+        """Whether not the same values lie far off all others as by the present model."""
+        y = np.array([one.y for one in latest])
+        return not np.array_equal(fences(y).beyond(y), self._model.fences.beyond(y))
+
+    def _learn(self, latest: list[_Evaluation], waiting: Mapping[int, _Evaluation]) -> None:
+        """Take the model that suits some results best, and an inner agent that was shown them."""
+        results = self._results(latest)
+        bounds = fences(results.y)
+        found = estimate(telling(replace(results, y=bounds.clipped(results.y))), Given())
+        model = replace(found, low=bounds.low, high=bounds.high)
+        timeline = _Timeline(latest[-1].t, self._told + 1.0, model.pace)
+        self._inner = self._made(model, timeline, latest, waiting)
+        self._model, self._timeline, self._latest = model, timeline, latest
 
     def _kept(self, new: _Evaluation) -> list[_Evaluation]:
         """The results with a new one, in the order of their times; fewer, if they are too many."""
@@ -192,32 +234,41 @@ class AdaptiveAgent:
         results = self._results(kept)
         return [kept[i] for i in spread_out(results.t, results.x, _LATEST, _APART)]
 
-    def _results(self, kept: list[_Evaluation]) -> Results:
+    def _results(self, kept: Sequence[_Evaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y)
 
-    def _policy(self, believed: Estimate) -> Policy:
-        return self._recipe.policy(believed.model, believed.epsilon, self._domain)
+    def _policy(self, model: Model) -> Policy:
+        a_result_apart = replace(model, pace=1.0)
+        return self._recipe.policy(a_result_apart, a_result_apart.epsilon, self._domain)
 
     def _made(
         self,
-        believed: Estimate,
+        model: Model,
+        timeline: _Timeline,
         latest: Iterable[_Evaluation],
         waiting: Mapping[int, _Evaluation],
     ) -> Agent:
         """A new inner agent that has seen some results and open evaluations, in time's order."""
-        agent = self._policy(believed).start(self._domain)
+        agent = self._policy(model).start(self._domain)
         events = [*((_TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
-            agent.open(key, one.t, one.place)
+            agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
-                agent.tell(key, one.y)
+                agent.tell(key, model.fences.believed(one.y))
         return agent
+
+    # ---- the inner agent, and first points
 
     def _selective(self) -> Selective:
         if not isinstance(self._inner, Selective):
             raise InputError("a recipe whose policy takes a context", repr(self._recipe)[:60])
+        return self._inner
+
+    def _drawing(self) -> Drawing:
+        if not isinstance(self._inner, Drawing):
+            raise NoBeliefError("a recipe whose policy has a joint belief", repr(self._recipe)[:60])
         return self._inner
 
     def _is_first(self) -> bool:
@@ -234,6 +285,19 @@ class AdaptiveAgent:
         if not places:
             return np.empty((0, self._domain.dimension))
         return self._domain.at(np.concatenate(places))
+
+
+@contextmanager
+def _of_the_present(t: float) -> Iterator[None]:
+    """Say of a time that is refused what it is by the user's clock."""
+    try:
+        yield
+    except TimeError:
+        raise TimeError(
+            "a time that is not before the latest seen",
+            f"{t:g}",
+            "A policy that learns its model has no belief about the past.",
+        ) from None
 
 
 def _as_value(y: float) -> float:
