@@ -170,7 +170,7 @@ def test_a_wrong_form_says_what_is_wrong_and_where(open_page: Open, api: Api) ->
 
 def test_the_kind_of_study_changes_the_example_but_not_what_was_typed(open_page: Open) -> None:
     page = open_page("/")
-    described = page.locator("textarea")
+    described = page.locator("textarea[name=described]")
     page.get_by_label("One of several named options").check()
     assert json.loads(described.input_value()) == ["hall", "roof", "cellar"]
     described.fill('["mine"]')
@@ -200,6 +200,121 @@ def test_a_study_is_deleted_only_when_that_is_confirmed(open_page: Open, api: Ap
     page.get_by_role("button", name="Delete it for ever").click()
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
     assert "short-lived" not in [study["name"] for study in api.get("/studies")["studies"]]
+
+
+# ---- contexts
+
+
+WEATHER = {"outside": {"type": "real", "low": -10, "high": 40}, "day": CHOICE}
+
+
+def in_contexts(api: Api, name: str, described: Mapping[str, Any], results: int = 6) -> str:
+    """Create a study with results in some contexts, and return its page."""
+    page = api.study(name, {**described, "context": WEATHER})
+    for i in range(results):
+        context = {"outside": 5 * i, "day": CHOICE["choices"][i % 2]}
+        ask = api.post(f"/studies/{name}/ask", {"context": context})
+        api.post(f"/studies/{name}/tell", {"id": ask["id"], "value": (i * 7 % 5) / 4.0})
+    return page
+
+
+def test_a_study_with_contexts_is_created_and_asked_by_hand(open_page: Open, api: Api) -> None:
+    page = open_page("/")
+    page.get_by_label("Name", exact=True).fill("in the weather")
+    page.get_by_label("Policy").fill(json.dumps(POLICY))
+    context = page.get_by_label("Context, as JSON")
+    context.fill('{"outside": 5}')
+    page.get_by_role("button", name="Create").click()
+    expect(context).to_have_attribute("aria-invalid", "true")
+    context.fill(json.dumps(WEATHER))
+    page.get_by_role("button", name="Create").click()
+    page.wait_for_url("**/studies/in%20the%20weather")
+    expect(page.locator("#about")).to_contain_text("2 parameters in contexts of outside, day")
+    expect(page.get_by_label("outside", exact=True)).to_have_value("15")  # the middle
+
+    page.get_by_label("outside", exact=True).fill("21.5")
+    page.get_by_label("day").select_option("<b>fast</b>")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#asks li")).to_contain_text("outside 21.5, day <b>fast</b>")
+    (ask,) = api.get("/studies/in the weather")["open"]
+    assert ask["context"] == {"outside": 21.5, "day": "<b>fast</b>"}
+    page.locator("#asks input").fill("1.25")
+    page.get_by_role("button", name="Tell").click()
+    expect(page.locator("#best")).to_contain_text("At outside 21.5, day <b>fast</b>.")
+    assert "at outside 21.5" in drawn(page, "rewards", 3, "customdata")[0][1]
+
+
+def test_the_belief_is_that_of_the_chosen_context(open_page: Open, api: Api) -> None:
+    page = open_page(in_contexts(api, "chosen context", SPACES["band"]))
+    field, slider = page.get_by_label("outside", exact=True), page.locator("#context [type=range]")
+    follow = page.get_by_role("button", name="Follow the asks")
+    expect(field).to_have_value("25")
+    expect(follow).to_be_disabled()
+    words = page.locator("#belief-words")
+    expect(words).to_contain_text("At outside 25, day <b>fast</b>. Line")
+    dots = drawn(page, "belief", 3, "marker.opacity")
+    assert max(dots[:-1]) < dots[-1] <= 1.0  # the last one is of this context
+
+    slider.fill("0.1")
+    expect(field).to_have_value("-5")
+    page.get_by_label("day").select_option("eco")
+    expect(words).to_contain_text("At outside -5, day eco.")
+    expect(page.locator("#best")).to_contain_text("At outside -5, day eco.")
+    there = quote(json.dumps({"outside": -5, "day": "eco"}))
+    believed = api.get(f"/studies/chosen context/belief?context={there}")
+    assert drawn(page, "belief", 2, "y") == believed["mean"]
+    field.fill("99")  # out of range: nothing is looked at
+    expect(words).to_contain_text("At outside -5, day eco.")
+
+    api.post("/studies/chosen context/ask", {"context": {"outside": 40, "day": "eco"}})
+    expect(page.locator("#asks li")).to_contain_text("outside 40, day eco")
+    expect(words).to_contain_text("At outside -5, day eco.")  # what was chosen stays
+    follow.click()
+    expect(words).to_contain_text("At outside 40, day eco.")
+    expect(field).to_have_value("40")
+
+
+def test_the_past_is_seen_in_the_chosen_context(open_page: Open, api: Api) -> None:
+    page = open_page(in_contexts(api, "past context", SPACES["map"]))
+    page.get_by_label("outside", exact=True).fill("10")
+    expect(page.locator("#belief-words")).to_contain_text("At outside 10, day <b>fast</b>.")
+    page.locator("#time").fill("3")
+    wait_for_title(page, "Belief at step 3")
+    there = quote(json.dumps({"outside": 10, "day": "<b>fast</b>"}))
+    believed = api.get(f"/studies/past context/belief?t=3&context={there}")
+    wait_until(page, "document.querySelector('#belief').data[1].x.length === 3")
+    assert drawn(page, "belief", 0, "z") == believed["mean"]
+    page.get_by_label("outside", exact=True).fill("20")
+    expect(page.locator("#belief-words")).to_contain_text("At outside 20, day <b>fast</b>.")
+    wait_for_title(page, "Belief at step 3")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "share", "value"),
+    [
+        ({"type": "integer", "low": 1, "high": 9, "step": 2}, "0.5", "5"),
+        ({"type": "real", "low": 1e-4, "high": 1, "scale": "log"}, "0.5", "0.01"),
+        ({"type": "real", "low": 1e6, "high": 1e6 + 1}, "0.25", "1000000.25"),
+    ],
+    ids=["integer", "log", "narrow"],
+)
+def test_sliders_go_by_the_scale_of_their_parameter(
+    open_page: Open, api: Api, parameter: dict[str, Any], share: str, value: str
+) -> None:
+    name = f"slider {value}"
+    page = open_page(api.study(name, {**SPACES["band"], "context": {"n": parameter}}))
+    page.locator("#context [type=range]").fill(share)
+    expect(page.get_by_label("n", exact=True)).to_have_value(value)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#asks li")).to_have_count(1)
+    assert api.get(f"/studies/{name}")["open"][0]["context"] == {"n": float(value)}
+
+
+def test_a_study_without_contexts_has_no_panel_for_them(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("plain", SPACES["band"], results=2))
+    drawn(page, "moves", 0, "y")
+    expect(page.locator("#context")).to_be_hidden()
+    assert page.locator("[data-in-contexts]:visible").count() == 0
 
 
 # ---- watching

@@ -3,7 +3,7 @@
 import { call, pathOf } from "./api.js";
 import { button, byId, element } from "./dom.js";
 import { guarded } from "./messages.js";
-import { choice, plural } from "./words.js";
+import { choice, listed, plural } from "./words.js";
 
 const SHOWN = 20;
 
@@ -30,6 +30,7 @@ export function askList(name, onChange) {
 
 function askRow(name, ask, clock, onChange) {
   const what = choice(ask);
+  const when = clock.label(ask.t) + (ask.context ? ` · ${listed(ask.context)}` : "");
   const field = element("input", {
     type: "number", step: "any", required: true, placeholder: "value", "aria-label": `Value measured at ${what}`,
   });
@@ -45,5 +46,5 @@ function askRow(name, ask, clock, onChange) {
   const form = element("form", { onsubmit: guarded(tell) }, field,
     element("button", { className: "primary" }, "Tell"), button("Cancel", guarded(cancel)));
   return element("li", { "data-ask": ask.id },
-    element("div", {}, what), element("div", { className: "faint" }, clock.label(ask.t)), form);
+    element("div", {}, what), element("div", { className: "faint" }, when), form);
 }

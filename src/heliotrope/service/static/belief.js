@@ -1,8 +1,9 @@
 // The belief as a figure: a heat map, a band, ranked options, or slices.
 
 import { faded, palette, plain, shortened } from "./charts.js";
+import { nearness } from "./contexts.js";
 import { namedScale, notation, scaleOf, valueAxis } from "./scales.js";
-import { Z95, interval, number } from "./words.js";
+import { Z95, interval, listed, number } from "./words.js";
 
 const RANKED = 30; // options shown, the best first
 const RECENT = 60; // chosen points shown
@@ -16,13 +17,19 @@ export function beliefFigure(belief, study, look) {
   return draw ? draw(belief, study, look) : null;
 }
 
-/** What the figure shows, in a sentence. */
-export function beliefWords({ view, options, slices }, { isDeviation, limit }) {
+/** What the figure shows, in a sentence or two. */
+export function beliefWords(belief, look) {
+  const words = viewWords(belief, look);
+  return belief.context ? `At ${listed(belief.context)}. ${words}` : words;
+}
+
+function viewWords({ view, options, slices, context }, { isDeviation, limit }) {
+  const [off, offs] = context ? [" or is of another context", " or are of other contexts"] : ["", ""];
   if (view === "map") {
     const shown = isDeviation ? "standard deviation of the belief: dark is sure" : "believed value";
-    return `Colour: ${shown}. Dots: what was chosen, fading as it gets stale. Star: the best.`;
+    return `Colour: ${shown}. Dots: what was chosen, fading as it gets stale${off}. Star: the best.`;
   }
-  if (view === "band") return "Line: believed value, with its 95\u00a0% band. Dots: results, fading as they get stale.";
+  if (view === "band") return `Line: believed value, with its 95\u00a0% band. Dots: results, fading as they get stale${offs}.`;
   if (view === "options") {
     const some = options.length > RANKED ? `The best ${RANKED} of ${options.length}. ` : "";
     return `${some}Dot: believed value. Bar: where it lies with a probability of 95\u00a0%.`;
@@ -34,17 +41,21 @@ export function beliefWords({ view, options, slices }, { isDeviation, limit }) {
   return "";
 }
 
-/** Results up to a time, the latest ones, with how much of each is still fresh. */
-function remembered({ results, epsilon }, t) {
+/** Results up to a time, the latest ones, with how much of each still counts, and in words where. */
+function remembered({ results, epsilon, setup }, { t, context }) {
   const past = results.filter((one) => one.t <= t).slice(-RECENT);
   const rho = Math.sqrt(1 - (epsilon ?? 0.01));
-  return past.map((one) => ({ ...one, fresh: 0.12 + 0.88 * rho ** (t - one.t) }));
+  return past.map((one) => ({
+    ...one,
+    fresh: 0.12 + 0.88 * rho ** (t - one.t) * nearness(one.context, context, setup.context),
+    where: one.context ? `<br>at ${plain(shortened(listed(one.context), 60))}` : "",
+  }));
 }
 
 function mapFigure(belief, study, { isDeviation, isNarrow }) {
   const [across, up] = belief.parameters.map((name) => scaleOf(name, study.setup.space[name]));
   const [a, b] = belief.parameters;
-  const chosen = remembered(study, belief.t);
+  const chosen = remembered(study, belief);
   const shown = isDeviation ? "standard deviation" : "believed value";
   const heat = {
     type: "heatmap",
@@ -63,9 +74,9 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
     cliponaxis: false,
     x: chosen.map((one) => across.place(one.params[a])),
     y: chosen.map((one) => up.place(one.params[b])),
-    customdata: chosen.map((one) => [one.t, one.value]),
+    customdata: chosen.map((one) => [one.t, one.value, one.where]),
     marker: { size: 8, color: "#ffffff", opacity: chosen.map((one) => one.fresh), line: { color: "#1b1b1b", width: 1 } },
-    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{customdata[1]:.8~g}<extra></extra>",
+    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{customdata[1]:.8~g}%{customdata[2]}<extra></extra>",
   };
   const star = {
     type: "scatter",
@@ -101,15 +112,15 @@ function bandFigure(belief, study) {
   const colours = palette();
   const name = belief.parameter;
   const scale = scaleOf(name, study.setup.space[name]);
-  const chosen = remembered(study, belief.t);
+  const chosen = remembered(study, belief);
   const dots = {
     type: "scatter",
     mode: "markers",
     x: chosen.map((one) => scale.place(one.params[name])),
     y: chosen.map((one) => one.value),
-    customdata: chosen.map((one) => one.t),
+    customdata: chosen.map((one) => [one.t, one.where]),
     marker: { size: 7, color: colours.ink, opacity: chosen.map((one) => one.fresh) },
-    hovertemplate: "chosen at %{customdata:.6g}<br>value %{y:.8~g}<extra></extra>",
+    hovertemplate: "chosen at %{customdata[0]:.6g}<br>value %{y:.8~g}%{customdata[1]}<extra></extra>",
   };
   const best = scale.place(belief.best.params[name]);
   return {

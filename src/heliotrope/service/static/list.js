@@ -64,10 +64,11 @@ function parsed(field, what) {
 }
 
 function described() {
-  const { name, kind, described, direction, clock, policy } = form.elements;
+  const { name, kind, described, context, direction, clock, policy } = form.elements;
   return {
     name: name.value,
     [kind.value]: parsed(described, PROMPTS[kind.value].split(",")[0]),
+    ...(context.value.trim() && { context: parsed(context, "The context") }),
     direction: direction.value,
     clock: clock.value ? { kind: "wall", unit: clock.value } : { kind: "steps" },
     ...(policy.value.trim() && { policy: parsed(policy, "The policy") }),

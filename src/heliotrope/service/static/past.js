@@ -2,7 +2,7 @@
 
 import { faded, palette, plain, shortened } from "./charts.js";
 import { namedScale, scaleOf, valueAxis, varying } from "./scales.js";
-import { choice, interval } from "./words.js";
+import { choiceInContext, interval } from "./words.js";
 
 const GAP = 0.16; // between rows, as a share of a row with its gap
 
@@ -30,7 +30,7 @@ export function rewardsFigure({ results, best }, clock) {
         name: "results",
         x: results.map((one) => clock.at(one.t)),
         y: results.map((one) => one.value),
-        customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choice(one), 80))]),
+        customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
         marker: { color: colours.blue, size: 7, opacity: 0.75 },
         hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}<extra></extra>",
       },
@@ -87,7 +87,7 @@ function rows(scales, { results, best }, clock) {
         name: "believed best",
         x: best.map((one) => clock.at(one.t)),
         y: best.map((one) => scale.place(scale.of(one))),
-        customdata: best.map((one) => [plain(clock.label(one.t)), plain(shortened(choice(one), 80))]),
+        customdata: best.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
         line: { color: colours.orange, width: 2, shape: scale.isDiscrete ? "hv" : "linear" },
         marker: { size: 4 },
         hovertemplate: "%{customdata[0]}<br>best: %{customdata[1]}<extra></extra>",

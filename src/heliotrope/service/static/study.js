@@ -4,6 +4,7 @@ import { call, get, pathOf, request } from "./api.js";
 import { askList } from "./asks.js";
 import { beliefFigure, beliefWords } from "./belief.js";
 import { draw, drawNothing, savePicture } from "./charts.js";
+import { contextPanel } from "./contexts.js";
 import { button, byId, saveFile } from "./dom.js";
 import { follow } from "./events.js";
 import { guarded, showError, showState } from "./messages.js";
@@ -25,14 +26,27 @@ const api = pathOf(name);
 const study = { summary: null, belief: null, track: { results: [], best: [] }, first: null };
 const look = { isDeviation: false, limit: FEW, isNarrow: narrow.matches };
 let at = null; // the past time that is shown, null for now
+let given = null; // the context that is shown, null for that of the latest ask
 let moving = new AbortController();
 
 // ---- reading
 
+/** What the server says of the study in the context that is shown, and at a time. */
+function lookAt(path, t, signal) {
+  const query = new URLSearchParams({
+    ...(t !== null && { t }),
+    ...(given && { context: JSON.stringify(given) }),
+  });
+  return get(`${path}?${query}`, signal);
+}
+
 async function loadPresent() {
-  const [summary, belief] = await Promise.all([get(api), at === null ? get(`${api}/belief`) : null]);
-  study.summary = summary;
-  if (belief && at === null) study.belief = belief;
+  const meant = given;
+  const [summary, belief] = await Promise.all([
+    lookAt(api, null), at === null ? lookAt(`${api}/belief`, null) : null,
+  ]);
+  if (meant === given || !study.summary) study.summary = summary;
+  if (belief && at === null && (meant === given || !study.belief)) study.belief = belief;
   study.first ??= await firstTime();
 }
 
@@ -48,15 +62,23 @@ async function moveTo(t) {
   moving.abort();
   moving = new AbortController();
   try {
-    study.belief = await get(`${api}/belief${t === null ? "" : `?t=${t}`}`, moving.signal);
+    study.belief = await lookAt(`${api}/belief`, t, moving.signal);
     await showBelief();
   } catch (error) {
     showError(error);
   }
 }
 
+/** Look at another context; null for that of the latest ask. */
+function moveToContext(context) {
+  given = context;
+  moveTo(at);
+  refreshPresent(true);
+}
+
 // ---- showing
 
+const setContext = contextPanel(moveToContext);
 const setSpan = timeSlider(moveTo);
 const showAsks = askList(name, () => refresh(true));
 
@@ -64,6 +86,7 @@ async function showPresent() {
   const { summary, belief, first } = study;
   const clock = clockOf(summary);
   byId("content").hidden = false;
+  setContext(summary.setup.context, given ?? summary.context, given === null);
   showSummary(summary);
   showAsks(summary.open, clock);
   const canReplay = first !== null && belief.view !== "none";
@@ -99,6 +122,9 @@ async function showPast() {
     : drawNothing(byId("rewards"), why));
   const isLong = summary.setup.space && varying(summary.setup.space).length > 2;
   for (const id of ["rewards", "moves"]) byId(id).closest(".card").classList.toggle("wide", isLong);
+  for (const words of document.querySelectorAll("[data-in-contexts]")) {
+    words.hidden = !(summary.setup.context && track.best.length);
+  }
   await (track.best.length
     ? draw(byId("moves"), movesFigure(track, summary.setup, clock, look))
     : drawNothing(byId("moves"), why));
@@ -149,7 +175,8 @@ function showGone() {
 // ---- doing
 
 async function ask() {
-  const made = await call("POST", `${api}/ask`, { uid: study.summary.uid });
+  const { uid, context } = study.summary;
+  const made = await call("POST", `${api}/ask`, { uid, ...(context && { context: given ?? context }) });
   study.summary.open.push(made);
   showAsks(study.summary.open, clockOf(study.summary));
   document.querySelector(`[data-ask="${CSS.escape(made.id)}"] input`)?.focus();

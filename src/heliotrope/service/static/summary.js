@@ -1,7 +1,7 @@
 // A study in words: what it is, its best, its drift.
 
 import { byId, element } from "./dom.js";
-import { interval, number, percent, plural, value, within } from "./words.js";
+import { interval, listed, number, percent, plural, value, within } from "./words.js";
 
 export function showSummary(summary) {
   const { setup, drift, model } = summary;
@@ -16,8 +16,9 @@ function aboutWords({ setup, told, asked }) {
   const what = setup.options
     ? plural(setup.options.length, "option")
     : plural(Object.keys(setup.space).length, "parameter");
+  const given = setup.context ? ` in contexts of ${Object.keys(setup.context).join(", ")}` : "";
   const aim = setup.direction === "minimize" ? "lowest" : "highest";
-  return `${what}, the ${aim} value is best · ${plural(told, "result")} of ${plural(asked, "ask")}`;
+  return `${what}${given}, the ${aim} value is best · ${plural(told, "result")} of ${plural(asked, "ask")}`;
 }
 
 function bestParts({ best, told }) {
@@ -30,7 +31,8 @@ function bestParts({ best, told }) {
   const pairs = Object.entries(shown).flatMap(
     ([key, given]) => [element("dt", {}, key), element("dd", {}, value(given))],
   );
-  const words = sureWords(best).map((text) => element("p", { className: "faint" }, text));
+  const where = best.context ? [`At ${listed(best.context)}.`] : [];
+  const words = [...where, ...sureWords(best)].map((text) => element("p", { className: "faint" }, text));
   return [element("dl", {}, ...pairs), ...words];
 }
 

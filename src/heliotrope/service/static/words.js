@@ -18,11 +18,15 @@ export function within(value, error) {
 
 export const value = (given) => (typeof given === "number" ? number(given) : String(given));
 
+/** "fan 3, heat 21.5" */
+export const listed = (values) =>
+  Object.entries(values).map(([name, given]) => `${name} ${value(given)}`).join(", ");
+
 /** "fan 3, heat 21.5", or the option's name. */
-export function choice(one) {
-  if (one.params === undefined) return one.option;
-  return Object.entries(one.params).map(([name, given]) => `${name} ${value(given)}`).join(", ");
-}
+export const choice = (one) => (one.params === undefined ? one.option : listed(one.params));
+
+/** The same, with the context that it was chosen in. */
+export const choiceInContext = (one) => choice(one) + (one.context ? ` (at ${listed(one.context)})` : "");
 
 export const interval = ({ mean, std }) => [mean - Z95 * std, mean + Z95 * std];
 
