@@ -33,6 +33,14 @@ def boiler(ask: dict[str, Any], t: float) -> float:
     return 2.0 * math.exp(-a * a - b * b)
 
 
+def comfort(ask: dict[str, Any], t: float) -> float:
+    """A fan that has to run the faster the hotter it is outside."""
+    off = (
+        ask["params"]["fan"] - (ask["context"]["outside"] + 10.0) / 50.0 - 0.1 * math.sin(t / 30.0)
+    )
+    return 20.0 + 5.0 * math.exp(-((off / 0.25) ** 2))
+
+
 def warmth(ask: dict[str, Any], t: float) -> float:
     """Seven sensors whose turns come one after the other."""
     return 20.0 + 2.0 * math.sin(SENSORS.index(ask["option"]) + t / 30.0)
@@ -61,6 +69,14 @@ STUDIES: Mapping[str, tuple[dict[str, Any], Measure, int]] = {
         60,
     ),
     "sensors": ({"options": SENSORS}, warmth, 80),
+    "fan": (
+        {
+            "space": {"fan": {"type": "real", "low": 0, "high": 1}},
+            "context": {"outside": {"type": "real", "low": -10, "high": 40}},
+        },
+        comfort,
+        60,
+    ),
 }
 
 
@@ -69,11 +85,18 @@ def fill(client: httpx.Client) -> None:
     noise = np.random.default_rng(0)
     for name, (described, measure, steps) in STUDIES.items():
         post(client, "", name=name, **described)
-        for _ in range(steps):
-            ask = post(client, f"/{name}/ask")
+        for step in range(steps):
+            ask = post(client, f"/{name}/ask", **weather(described, step))
             value = measure(ask, ask["t"]) + 0.1 * noise.standard_normal()
             post(client, f"/{name}/tell", id=ask["id"], value=value)
-        post(client, f"/{name}/ask")
+        post(client, f"/{name}/ask", **weather(described, steps))
+
+
+def weather(described: Mapping[str, Any], step: int) -> dict[str, Any]:
+    """What an ask says of its context, if it has one: warmer and colder days."""
+    if "context" not in described:
+        return {}
+    return {"context": {"outside": round(15.0 + 24.0 * math.sin(0.8 * step), 1)}}
 
 
 def take(browser: Browser, url: str, picture: str, **options: Any) -> None:
@@ -99,6 +122,7 @@ def main() -> None:
         take(browser, f"{at}/boiler", "map", viewport=DESK)
         take(browser, f"{at}/sensors", "options", viewport=DESK, color_scheme="dark")
         take(browser, f"{at}/learning rate", "band", viewport=DESK)
+        take(browser, f"{at}/fan", "context", viewport=DESK, color_scheme="dark")
         take(browser, f"{at}/boiler", "phone", **phone)
         take(browser, url, "list", viewport=DESK)
 

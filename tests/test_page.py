@@ -289,32 +289,20 @@ def test_the_past_is_seen_in_the_chosen_context(open_page: Open, api: Api) -> No
     wait_for_title(page, "Belief at step 3")
 
 
-@pytest.mark.parametrize(
-    ("parameter", "share", "value"),
-    [
-        ({"type": "integer", "low": 1, "high": 9, "step": 2}, "0.5", "5"),
-        ({"type": "real", "low": 1e-4, "high": 1, "scale": "log"}, "0.5", "0.01"),
-        ({"type": "real", "low": 1e6, "high": 1e6 + 1}, "0.25", "1000000.25"),
-    ],
-    ids=["integer", "log", "narrow"],
-)
-def test_sliders_go_by_the_scale_of_their_parameter(
-    open_page: Open, api: Api, parameter: dict[str, Any], share: str, value: str
-) -> None:
-    name = f"slider {value}"
-    page = open_page(api.study(name, {**SPACES["band"], "context": {"n": parameter}}))
-    page.locator("#context [type=range]").fill(share)
-    expect(page.get_by_label("n", exact=True)).to_have_value(value)
+def test_sliders_go_by_the_scale_of_their_parameter(open_page: Open, api: Api) -> None:
+    context = {
+        "whole": {"type": "integer", "low": 1, "high": 9, "step": 2},
+        "log": {"type": "real", "low": 1e-4, "high": 1, "scale": "log"},
+        "narrow": {"type": "real", "low": 1e6, "high": 1e6 + 1},
+    }
+    values = {"whole": 5, "log": 0.01, "narrow": 1000000.25}
+    page = open_page(api.study("sliders", {**SPACES["band"], "context": context}))
+    for name, share in {"whole": "0.5", "log": "0.5", "narrow": "0.25"}.items():
+        page.get_by_label(f"{name}, as a slider").fill(share)
+        expect(page.get_by_label(name, exact=True)).to_have_value(str(values[name]))
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("#asks li")).to_have_count(1)
-    assert api.get(f"/studies/{name}")["open"][0]["context"] == {"n": float(value)}
-
-
-def test_a_study_without_contexts_has_no_panel_for_them(open_page: Open, api: Api) -> None:
-    page = open_page(api.study("plain", SPACES["band"], results=2))
-    drawn(page, "moves", 0, "y")
-    expect(page.locator("#context")).to_be_hidden()
-    assert page.locator("[data-in-contexts]:visible").count() == 0
+    assert api.get("/studies/sliders")["open"][0]["context"] == values
 
 
 # ---- watching
@@ -362,6 +350,7 @@ def test_bands_are_what_the_service_believes(open_page: Open, api: Api, view: st
     page = open_page(api.study(view, SPACES[view], results=6))
     believed = api.get(f"/studies/{view}/belief")
     assert believed["view"] == view
+    expect(page.locator("#context")).to_be_hidden()
     band = believed["slices"][0] if view == "slices" else believed
     assert drawn(page, "belief", 2, "y") == band["mean"]
     assert drawn(page, "belief", 0, "y") == [

@@ -188,7 +188,7 @@ def test_contexts_are_given_and_shown(folder: Path) -> None:
     run("tell", "boiler", asked["id"], "1.5")
     there = run("show", "boiler", "--context", '{"outside": -5}')
     assert there["context"] == there["best"]["context"] == {"outside": -5.0}
-    assert_refused(invoke("ask", "boiler"), "a context (outside); got none in context")
+    assert_refused(invoke("ask", "boiler"), "a context of ['outside']; got none in context")
     assert_refused(invoke("ask", "boiler", "--context", '{"outside": 50}'), "context.outside")
     assert_refused(invoke("show", "boiler", "--context", "{"), "a file of it, for --context")
 

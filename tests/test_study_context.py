@@ -90,6 +90,24 @@ def test_pairs_are_listed_if_they_are_few() -> None:
     assert isinstance((ask.params or {})["n"], int)
 
 
+@pytest.mark.parametrize("name", ["grid on days", "options on days"])
+def test_a_listed_pair_is_what_it_says(name: str) -> None:
+    study = begin(name)
+    space, context, terrain = study.setup.space, study.setup.context, study.setup.terrain
+    assert context is not None
+    assert isinstance(terrain.domain, Finite)
+    for index, point in enumerate(terrain.domain.points):
+        said = terrain.shown(index)
+        given = context.point(said["context"])
+        np.testing.assert_array_equal(point[-len(given) :], given)
+        chosen = point[: -len(given)]
+        if isinstance(space, ht.SearchSpace):
+            np.testing.assert_array_equal(chosen, space.point(said["params"]))
+        else:
+            assert chosen == 1000.0 * space.index(said["option"])
+        assert terrain.shown(np.array(point)) == said
+
+
 @fixed(200)
 @given(
     ends=st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=2, unique=True).map(sorted),
@@ -159,7 +177,7 @@ def play(study: Study, move: tuple[Any, ...]) -> Any:
         return type(error)
 
 
-@fixed(30)
+@fixed(25)
 @given(game=games(), with_snapshots=st.booleans())
 def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
     game: tuple[str, dict[str, Any], list[tuple[Any, ...]]], with_snapshots: bool
@@ -178,11 +196,10 @@ def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
         assert what(again.ask(context=context)) == what(twin.ask(context=context))
 
 
-@pytest.mark.parametrize("name", ["options in the weather", "grid on days"])
-def test_what_was_acknowledged_survives_a_kill(name: str, tmp_path: Path) -> None:
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     with closing(open_store(url)) as store:
-        begin(name, store)
+        begin("options in the weather", store)
     for seed in range(2):
         said = killed(url, seed, after=10 + seed)
         with closing(open_store(url)) as store:
@@ -262,7 +279,7 @@ def test_the_lowest_is_found_as_the_highest_is(name: str) -> None:
 
 
 WRONG: list[tuple[Any, str, str]] = [
-    (None, "context", "a context (outside); got none"),
+    (None, "context", "a context of ['outside']; got none"),
     (21.0, "context", "a mapping"),
     ({}, "context.outside", "a value of 'outside'"),
     (at(41.0), "context.outside", "a number from -10.0 to 40.0; got 41.0"),

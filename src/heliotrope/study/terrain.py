@@ -59,17 +59,17 @@ class Terrain:
 
     # ---- contexts
 
-    def given(self, context: object) -> Context | None:
+    def given(self, context: Any) -> Context | None:
         """A context as it is kept, or say what is wrong with it; None where there are none."""
         if self.context is None:
             if context is not None:
                 raise InputError("no context, the study having none", shown(context), "", "context")
             return None
         if context is None:
-            names = ", ".join(self.context.parameters)
-            raise InputError(f"a context ({names})"[:200], "none", "Say context=...", "context")
+            names = shown(list(self.context.parameters))
+            raise InputError(f"a context of {names}", "none", "Say context=...", "context")
         with relocated("params", "context"):
-            return self._words(self.context.point(context))  # type: ignore[arg-type]
+            return self._words(self.context.point(context))
 
     def point(self, context: Context | None) -> Array | None:
         """The coordinates of a context that was given."""
@@ -103,9 +103,9 @@ class Terrain:
         """A place in words: ``params`` or an ``option``, and its ``context`` if there are any."""
         if not isinstance(self.ground, Contextual):
             return self._chosen(place)
-        assert self.context is not None
         if isinstance(place, int):
-            choice, given = divmod(place, len(self.context.domain))  # type: ignore[arg-type]
+            assert isinstance(self.ground.context, Finite)
+            choice, given = divmod(place, len(self.ground.context))
             return {**self._chosen(choice), "context": self._words(given)}
         width = self.ground.choices.dimension
         return {**self._chosen(place[:width]), "context": self._words(place[width:])}

@@ -33,7 +33,7 @@ def belief(fold: Fold, t: float, context: object = None) -> Show:
     """
     setup, history = fold.setup, fold.optimizer.history
     there = _chosen_context(fold, context)
-    head, point = {"t": t, **_told(there)}, setup.terrain.point(there)
+    head, point = {"t": t, **_about(there)}, setup.terrain.point(there)
     if not setup.policy.has_model:
         return lambda: {**head, "view": "none"}
     if t >= fold.optimizer.latest:
@@ -55,7 +55,7 @@ def summary(fold: Fold, t: float, context: object = None) -> Json:
         "setup": setup.to_json(),
         "created": fold.created,
         "t": t,
-        **_told(there),
+        **_about(there),
         "events": fold.seq,
         "asked": optimizer.asked,
         "told": told,
@@ -130,7 +130,7 @@ def _chosen_context(fold: Fold, context: object) -> Context | None:
     return fold.setup.terrain.given(fold.context if context is None else context)
 
 
-def _told(context: Context | None) -> Json:
+def _about(context: Context | None) -> Json:
     """What an answer says of the context that it is about."""
     return {} if context is None else {"context": context}
 
