@@ -52,6 +52,11 @@ def at(outside: float) -> dict[str, Any]:
     return {"outside": outside}
 
 
+def fan(outside: float) -> float:
+    """Where in its range a temperature lies, and the best share of a fan's speed."""
+    return (outside + 10.0) / 50.0
+
+
 def refused(action: Callable[[], object]) -> HeliotropeError:
     with pytest.raises(HeliotropeError) as caught:
         action()
@@ -233,31 +238,22 @@ def test_a_key_gives_the_context_of_its_first_ask() -> None:
         study.ask(context=at(20.0), key="job 1")
 
 
-def test_results_may_come_late() -> None:
-    """The belief is that of the same results in the order of asking."""
-    late, soon = begin(policy=GIVEN), begin(policy=GIVEN)
-    weather = [0.0, 10.0, 35.0, 20.0, 5.0]
-    asks = [late.ask(context=at(outside)) for outside in weather]
-    for ask in reversed(asks):
-        late.tell(ask.id, ask.t)
-    for outside, ask in zip(weather, asks, strict=True):
-        begun = soon.ask(context=at(outside))
-        assert begun.context == ask.context
-        soon.cancel(begun.id)
-    assert late.belief(context=at(20.0))["t"] == 5.0
-    results = late.track()["results"]
-    assert [one["context"]["outside"] for one in results] == weather[::-1]
-    problem = ht.Contextual(ht.Box([0, 0], [1, 1]), ht.Box(0, 1))
+def test_results_may_come_late_and_the_belief_is_that_of_an_optimizer() -> None:
+    study, weather = begin(policy=GIVEN), [0.0, 10.0, 35.0, 20.0, 5.0]
     prior = ht.Prior(RBF(0.3), ht.Forgetting(0.01), noise=0.01)
+    problem = ht.Contextual(ht.Box([0, 0], [1, 1]), ht.Box(0, 1))
     opt = ht.Optimizer(problem, ht.tv_gp_ucb(prior))
+    asks = [study.ask(context=at(outside)) for outside in weather]
+    for ask in reversed(asks):
+        study.tell(ask.id, ask.t)
+    assert [one["context"] for one in study.track()["results"]] == [*map(at, weather[::-1])]
     for ask, outside in zip(asks, weather, strict=True):
-        point = late.setup.space.point(ask.params)  # type: ignore[union-attr, arg-type]
-        opt.tell(opt.begin([*point, (outside + 10.0) / 50.0], ask.t), ask.t)
+        point = study.setup.space.point(ask.params)  # type: ignore[union-attr, arg-type]
+        opt.tell(opt.begin([*point, fan(outside)], ask.t), ask.t)
+    x, y = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41))
     for outside in (3.0, 20.0):
-        here = late.belief(context=at(outside))
-        x, y = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41))
-        points = np.column_stack([x.ravel(), y.ravel()])
-        there = opt.belief(5.0, points, context=(outside + 10.0) / 50.0)
+        here = study.belief(context=at(outside))
+        there = opt.belief(5.0, np.column_stack([x.ravel(), y.ravel()]), context=fan(outside))
         np.testing.assert_allclose(np.ravel(here["mean"]), there.mean, atol=1e-9)
         np.testing.assert_allclose(np.ravel(here["std"]), there.std, atol=1e-7)
 
@@ -363,11 +359,6 @@ def test_a_setup_survives_json(name: str) -> None:
 
 
 # What is learned
-
-
-def fan(outside: float) -> float:
-    """The best share of a fan's speed."""
-    return (outside + 10.0) / 50.0
 
 
 @pytest.mark.parametrize("space", [{"fan": ht.Real(0, 1)}, {"fan": ht.Integer(0, 10)}], ids=str)

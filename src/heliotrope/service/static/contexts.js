@@ -84,12 +84,12 @@ function share(value, { low, high, scale }) {
 function valueAt(at, { type, low, high, step, scale }) {
   const exact = scale === "log" ? low * (high / low) ** at : low + at * (high - low);
   if (type === "integer") return low + step * Math.round((exact - low) / step);
-  if (scale === "log") return within(Number(exact.toPrecision(3)), low, high);
+  if (scale === "log") return clamped(Number(exact.toPrecision(3)), low, high);
   const digits = Math.max(0, Math.ceil(-Math.log10((high - low) / NOTCHES)));
-  return within(Number(exact.toFixed(Math.min(digits, 100))), low, high);
+  return clamped(Number(exact.toFixed(Math.min(digits, 100))), low, high);
 }
 
-const within = (value, low, high) => Math.min(Math.max(value, low), high);
+const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /** From 1 for the same context down to 0 for one that has nothing to do with it. */
 export function nearness(one, other, space) {
