@@ -27,8 +27,9 @@ from heliotrope.estimation import Model
 from heliotrope.experiments.league import ENTRANTS, League, Match, Standings, entrant
 from heliotrope.experiments.league.entrants import arms
 from heliotrope.experiments.league.matches import play
+from heliotrope.experiments.league.picture import draw
 from heliotrope.experiments.league.ranged import RANGED, Ranged
-from heliotrope.experiments.league.report import verdict
+from heliotrope.experiments.league.report import Report, as_markdown, verdict
 from heliotrope.experiments.league.season import Fixtures
 from heliotrope.policies.adaptive import NAMES
 
@@ -42,6 +43,10 @@ def invoke(*arguments: str) -> Result:
 
 def match(regret: float, failure: str = "", milliseconds: float = 1.0) -> Match:
     return Match(np.full(4, regret), np.full(4, 1e-3 * milliseconds), 4, 2_000.0, failure)
+
+
+def unplayed() -> Match:
+    return Match(np.empty(0), np.empty(0), 4, failure="after 0 steps: oh")
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,33 @@ def test_ranks_and_shares_follow_from_the_matches() -> None:
     good, _, failing, _ = standings.places
     assert (good.rank, good.won, good.finished) == (1.75, 1, 1.0)
     assert (failing.rank, failing.won, failing.finished) == (2.5, 1, 0.75)
+
+
+def test_what_was_not_played_is_in_no_average() -> None:
+    played = {
+        "once": [unplayed(), unplayed(), match(1.0), unplayed(), match(3.0), unplayed()],
+        "never": [unplayed()] * 6,
+        "uniform": [match(r) for r in (100.0, 5.0, 4.0, 5.0, 4.0, 5.0)],
+    }
+    standings = Standings.of(("peaks/steady", "peaks/bursts"), played)
+    once = standings.score("peaks/steady", "once")
+    assert (once.regret, once.stderr, once.normalized) == (2.0, 1.0, 0.5)
+    assert (once.trials, once.finished, once.rank) == (3, 2, 2.5)
+    nothing = standings.score("peaks/bursts", "once")
+    assert np.isnan([nothing.regret, nothing.stderr, nothing.normalized]).all()
+    places = {place.policy: place for place in standings.places}
+    assert places["once"].normalized == 0.5
+    assert places["once"].milliseconds == pytest.approx(1.0)
+    assert np.isnan([places["never"].normalized, places["never"].milliseconds]).all()
+    league = League(standings.problems, (ENTRANTS["uniform"],))
+    assert "\n| once | 0.50 |\n" in as_markdown(Report(league, standings, 1.0, Path()))
+
+
+def test_the_picture_shows_who_did_not_play() -> None:
+    played = {"never": [unplayed()], "good": [match(0.1)], "uniform": [match(1.0)]}
+    shares = draw(Standings.of(("a",), played)).axes[0]
+    colours = {text.get_text(): text.get_color() for text in shares.texts}
+    assert colours == {"x": "black", r"$\mathbf{0.10}$": "white", "1.00": "black"}
 
 
 def test_the_verdict_says_where_the_leader_is_behind() -> None:

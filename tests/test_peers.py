@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import os
+import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +38,17 @@ for line in sys.stdin:
         reply["x"] = [CHOICE for _ in begun["lower"]]
     print(json.dumps(reply), flush=True)
 """
+HANGING = """
+import fcntl, os, pathlib, time
+START
+here = pathlib.Path(__file__).parent
+(here / "pid").write_text(str(os.getpid()))
+lock = (here / "lock").open("w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+input(); print("{}", flush=True)
+time.sleep(20.0)
+(here / "outlived").touch()
+"""
 
 Writer = Callable[[str], Command]
 
@@ -59,6 +74,16 @@ def line(steps: int = 4) -> Episode:
 def asking(x: str) -> str:
     """A program that always asks for one point."""
     return POLITE.replace("CHOICE", x)
+
+
+def spending(seconds: str) -> str:
+    """A program that says how much time it spent, by an expression of the request."""
+    return asking("1.5").replace("(line), {}", f"(line), {{}}; reply['spent'] = {seconds}")
+
+
+def below_a_shell(command: Command) -> Command:
+    """The same, started by a shell that stays there."""
+    return Command(command.name, ("sh", "-c", f"{shlex.join(command.words)}; true"))
 
 
 def test_a_peer_plays_a_box(written: Writer) -> None:
@@ -102,8 +127,14 @@ def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> N
         (POLITE.replace('[CHOICE for _ in begun["lower"]]', "[1.5, 1.5]"), "x"),
         (POLITE.replace('reply["x"] =', 'reply["error"] = "out of ideas" #'), "out of ideas"),
         (POLITE.replace('reply["x"] = ', "#"), "x"),
+        ("import os; os.write(1, b'\\xff!\\n'); input()", "JSON; got '\N{REPLACEMENT CHARACTER}!"),
+        (spending("-1.0"), "spent not to fall below 0; got -1"),
+        (spending("9.0 if 'ask' in request else 5.0"), "spent not to fall below 9; got 5"),
     ],
-    ids=["dead", "list", "text", "outside", "word", "nan", "long", "error", "nothing"],
+    ids=[
+        *("dead", "list", "text", "outside", "word", "nan", "long", "error", "nothing"),
+        *("bytes", "negative", "falling"),
+    ],
 )
 def test_a_peer_that_fails_says_how(text: str, reason: str, written: Writer) -> None:
     played = play(written(text), line(), 0, limit=20.0)
@@ -117,6 +148,37 @@ def test_a_peer_that_hangs_is_given_up(written: Writer, monkeypatch: pytest.Monk
     text = asking("1.5") + "    if len(told) == 1: input()\n"
     played = play(written(text), line(), 0, limit=1.0)
     assert played.failure == "after 1 steps the 1 s were over"
+
+
+def test_what_a_peer_started_ends_with_it(
+    written: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliotrope.experiments.league.commands._BUSY", 1.0)
+    peer = below_a_shell(written(HANGING.replace("START", "")))
+    assert play(peer, line(), 0, limit=1.0).failure == "after 0 steps the 1 s were over"
+    with (tmp_path / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the one below the shell is gone
+    assert not (tmp_path / "outlived").exists()
+
+
+def test_who_leaves_the_group_is_not_waited_for(
+    written: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("_BUSY", 1.0), ("_GONE", 0.1)):
+        monkeypatch.setattr(f"heliotrope.experiments.league.commands.{name}", seconds)
+    peer = below_a_shell(written(HANGING.replace("START", "os.setsid()")))
+    assert play(peer, line(), 0, limit=1.0).failure == "after 0 steps the 1 s were over"
+    assert not (tmp_path / "outlived").exists()
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+def test_a_peer_that_does_not_begin_is_given_up(
+    written: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliotrope.experiments.league.commands._START", 0.5)
+    text = "import time\ntime.sleep(20.0)\n" + asking("1.5")
+    played = play(written(text), line(), 0, limit=100.0)
+    assert "a command that begins; got no reply within 0.5 s" in played.failure
 
 
 @pytest.mark.parametrize("name", NAMES)

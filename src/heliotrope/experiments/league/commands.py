@@ -7,8 +7,9 @@ one line on its standard output, an object:
     {"ask": 3.0}                                               {"x": [0.2, 0.7]}
     {"tell": [{"t": 3.0, "x": [0.2, 0.7], "y": 1.5}]}          {}
 
-or {"error": "what went wrong"}. It is to maximize y. With "spent" in a reply, the seconds of
+or {"error": "what went wrong"}. It is to maximize y. With "spent" in each reply, the seconds of
 processor time that it has used so far, these are counted; otherwise those that one waited for it.
+When the episode is over, the command and all that it has started are killed.
 Over a Finite domain lower and upper are those of its points, what it asks for is moved to the
 nearest point, and it is told that one.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import threading
@@ -35,7 +37,7 @@ from heliotrope.domains import Domain, Finite
 from heliotrope.environments import Place as Where
 from heliotrope.errors import FormatError, HeliotropeError, InputError
 
-_START = 300.0  # seconds for a command to load what it needs
+_START = 60.0  # seconds on a clock for a command to load what it needs
 _BUSY = 5.0  # seconds on a clock that one of processor time may take on a busy machine
 _GONE = 10.0  # seconds for the last of a killed process to be read
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -65,8 +67,10 @@ class Command:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
-                text=True,
+                encoding="utf-8",
+                errors="replace",  # so that what came can be shown
                 env=os.environ | _ONE_THREAD,
+                start_new_session=True,  # so that all it starts can be ended with it
             )
             lines = Lines(process, complaints)
             try:
@@ -86,14 +90,14 @@ class Lines:
         self._reader.start()
 
     def request(self, body: Mapping[str, object], seconds: float) -> dict[str, Any]:
-        """Send a request and return its reply; TimeoutError if that does not come in time."""
+        """Send a request; return its reply, or TimeoutError after these seconds on a clock."""
         assert self._process.stdin is not None
         started = time.monotonic()
         with suppress(BrokenPipeError):  # what it said before it ended tells more
             self._process.stdin.write(json.dumps(body) + "\n")
             self._process.stdin.flush()
         try:
-            line = self._replies.get(timeout=_BUSY * max(seconds, 0.0))
+            line = self._replies.get(timeout=max(seconds, 0.0))
         except Empty:
             raise TimeoutError from None
         if not line:
@@ -101,19 +105,34 @@ class Lines:
                 "a process that goes on", f"one that ended ({self._last_words()})"
             )
         reply = _reply(line)
-        self.spent = as_number(reply.get("spent", self.spent + time.monotonic() - started), "spent")
+        self.spent = self._counted(reply, time.monotonic() - started)
         return reply
 
     def end(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._reader.join(_GONE)
-        self._process.communicate()
+        """End the process and all that it has started."""
+        assert self._process.stdin is not None
+        with suppress(ProcessLookupError, PermissionError):  # none is left; macOS says the latter
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        with suppress(BrokenPipeError):  # what it did not read
+            self._process.stdin.close()
+        self._reader.join(_GONE)  # who left the group may hold the pipe, and is not waited for
+
+    def _counted(self, reply: Mapping[str, Any], waited: float) -> float:
+        """Seconds so far: as the process says, or with those that one waited."""
+        spent = as_number(reply.get("spent", self.spent + waited), "spent")
+        if spent < self.spent:
+            raise FormatError(
+                f"spent not to fall below {self.spent:.6g}",
+                f"{spent:.6g}",
+                "Say it in each reply, or in none.",
+            )
+        return spent
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with suppress(ValueError):  # closed while it was read
-            for line in self._process.stdout:
+        with self._process.stdout as replies:
+            for line in replies:
                 self._replies.put(line)
         self._replies.put("")
 
@@ -131,11 +150,16 @@ class Speaking:
         lower, upper = _bounds(domain)
         self._width = np.where(upper > lower, upper - lower, 1.0)
         bounds = {"lower": lower.tolist(), "upper": upper.tolist(), "seed": seed}
-        lines.request({"begin": bounds}, _START)
+        try:
+            lines.request({"begin": bounds}, _START)
+        except TimeoutError:
+            raise HeliotropeError(
+                "a command that begins", f"no reply within {_START:g} s"
+            ) from None
 
     def ask(self, t: float, seconds: float) -> Where:
         """Choose a place."""
-        reply = self._lines.request({"ask": t}, seconds)
+        reply = self._lines.request({"ask": t}, _BUSY * seconds)
         x = as_vector(reply.get("x", ()), "x", self._domain.dimension)
         if isinstance(self._domain, Finite):
             return _nearest(self._domain.points / self._width, x / self._width)
@@ -148,7 +172,7 @@ class Speaking:
     def tell_many(self, results: Sequence[tuple[float, Where, float]], seconds: float) -> None:
         """Pass on several results at once."""
         told = [{"t": t, "x": self._point(place), "y": y} for t, place, y in results]
-        self._lines.request({"tell": told}, seconds)
+        self._lines.request({"tell": told}, _BUSY * seconds)
 
     def spent(self) -> float:
         """As it says itself."""

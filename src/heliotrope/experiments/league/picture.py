@@ -47,7 +47,7 @@ def _draw_shares(axes: Axes, standings: Standings, names: list[str]) -> None:
     axes.imshow(shares, cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
         text = _cell(standings, names[row], column)
-        colour = "black" if share > _DARK else "white"
+        colour = "white" if share <= _DARK else "black"  # nothing played (NaN) leaves it white
         axes.text(column, row, text, ha="center", va="center", fontsize=5.5, color=colour)
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks(range(len(standings.problems)), standings.problems, rotation=90, fontsize=6.5)

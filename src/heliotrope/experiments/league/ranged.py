@@ -26,10 +26,10 @@ from heliotrope.policies import (
     sw_ucb,
     sw_ucb_window,
 )
+from heliotrope.policies.adaptive.recipes import _SLOWEST
 
 _WIDTH = 3.0  # deviations
 _HORIZON = 1000  # results
-_SLOWEST = 1e-5  # drift between two results
 
 
 @dataclass(frozen=True)

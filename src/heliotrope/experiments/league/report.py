@@ -12,14 +12,13 @@ from dataclasses import astuple, dataclass, fields
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
-from statistics import fmean
 
 from heliotrope.environments.suite import problem
 from heliotrope.experiments.claims import compare
 from heliotrope.experiments.figures import style
 from heliotrope.experiments.league.picture import draw
 from heliotrope.experiments.league.season import League
-from heliotrope.experiments.league.standings import Place, Score, Standings
+from heliotrope.experiments.league.standings import Place, Score, Standings, mean_of
 
 _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn")
 HEADINGS = (
@@ -147,7 +146,7 @@ def _by_family(standings: Standings) -> list[tuple[str, ...]]:
         family = problem(score.problem).family
         shares.setdefault((score.policy, family), []).append(score.normalized)
     return [
-        (name, *(f"{fmean(shares[name, family]):.2f}" for family in families(standings)))
+        (name, *(f"{mean_of(shares[name, family]):.2f}" for family in families(standings)))
         for name in _names(standings)
     ]
 

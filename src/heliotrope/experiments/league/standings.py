@@ -19,8 +19,9 @@ class Score:
     """One contestant on one problem.
 
     ``regret`` is the average of a step, over the trials, with its standard error; ``normalized``
-    that of each trial over what choosing at random had there. Who did not finish every trial is
-    ranked behind all who did; its regret is that of the steps it played.
+    is that over the mean of what choosing at random had in the same trials. Who did not finish
+    every trial is ranked behind all who did; its figures are those of the steps it played, NaN if
+    there are none.
     """
 
     problem: str
@@ -38,7 +39,10 @@ class Score:
 
 @dataclass(frozen=True)
 class Place:
-    """One contestant over all problems: means of its scores, and how many it was best at."""
+    """One contestant over all problems: means of its scores, and how many it was best at.
+
+    Problems of which it played no step count for its rank alone.
+    """
 
     policy: str
     rank: float
@@ -108,16 +112,16 @@ def _score(
     id: str, name: str, matches: Sequence[Match], averages: Array, random: Array, rank: float
 ) -> Score:
     failures = [m.failure for m in matches if m.failure]
-    trials = len(matches)
+    trials, played = len(matches), ~np.isnan(averages)
     return Score(
         problem=id,
         policy=name,
-        regret=float(averages.mean()),
-        stderr=float(averages.std(ddof=1) / np.sqrt(trials)) if trials > 1 else np.nan,
-        normalized=float(averages.mean() / random.mean()),
+        regret=mean_of(averages),
+        stderr=_stderr(averages[played]),
+        normalized=mean_of(averages / mean_of(random[played])),
         rank=rank,
-        milliseconds=_mean_of([1e3 * m.seconds.mean() for m in matches if len(m.seconds)]),
-        kilobytes=_mean_of([1e-3 * m.memory for m in matches if not m.failure]),
+        milliseconds=mean_of([1e3 * m.seconds.mean() for m in matches if len(m.seconds)]),
+        kilobytes=mean_of([1e-3 * m.memory for m in matches if not m.failure]),
         trials=trials,
         finished=trials - len(failures),
         failure=failures[0] if failures else "",
@@ -127,14 +131,20 @@ def _score(
 def _place(name: str, scores: Sequence[Score]) -> Place:
     return Place(
         policy=name,
-        rank=_mean_of([s.rank for s in scores]),
-        normalized=_mean_of([s.normalized for s in scores]),
+        rank=mean_of([s.rank for s in scores]),
+        normalized=mean_of([s.normalized for s in scores]),
         won=sum(s.rank == 1.0 for s in scores),
         finished=sum(s.finished for s in scores) / sum(s.trials for s in scores),
-        milliseconds=_mean_of([s.milliseconds for s in scores]),
-        kilobytes=_mean_of([s.kilobytes for s in scores]),
+        milliseconds=mean_of([s.milliseconds for s in scores]),
+        kilobytes=mean_of([s.kilobytes for s in scores]),
     )
 
 
-def _mean_of(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else np.nan
+def _stderr(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def mean_of(values: Sequence[float] | Array) -> float:
+    """Mean of those that are not NaN, or NaN if all are."""
+    there = [value for value in values if not np.isnan(value)]
+    return float(np.mean(there)) if there else np.nan
