@@ -20,6 +20,7 @@ from heliotrope.estimation import (
     Results,
     estimate,
     is_time_to_learn,
+    of_new_level,
     spread_out,
 )
 from heliotrope.policies import GPPolicy, Policy, uniform
@@ -417,3 +418,32 @@ def test_what_was_learned_can_be_read_and_drawn_from() -> None:
 )
 def test_first_points_are_two_a_thing_to_choose_and_one(domain: Domain, count: int) -> None:
     assert first_points(domain) == count
+
+
+@pytest.mark.parametrize("jump", [5.0, -5.0, -60.0])
+def test_a_jump_of_the_level_of_all_values_is_got_over(jump: float) -> None:
+    """Random choice has a regret of 0.25 a step; whoever is lost has more than half of that."""
+    domain, rng = ht.grid(10, 10), np.random.default_rng(1)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=1)
+    late = []
+    for number in range(130):
+        s = optimizer.ask()
+        regret = float(np.sum((s.x - 1.0 / 3.0) ** 2))
+        optimizer.tell(s, (jump if number >= 50 else 0.0) - regret + 0.05 * rng.standard_normal())
+        late += [regret] if number >= 100 else []
+    assert np.mean(late) < 0.05
+    assert optimizer.model().mean == pytest.approx(jump, abs=1.0)
+
+
+def test_one_value_off_or_a_place_that_is_different_changes_nothing_else() -> None:
+    rng, model = np.random.default_rng(0), Model(length_scale=0.2)
+    x, y = rng.random((30, 2)), rng.random(30)
+    near, far = x[:2], np.array([[5.0, 5.0], [5.0, 5.1]])
+    assert of_new_level(x, np.append(y[:29], 9.0), model) == 0
+    assert of_new_level(np.vstack([x, far]), np.append(y, [9.0, 9.1]), model) == 0
+    assert of_new_level(np.vstack([x, near]), np.append(y, [9.0, 9.1]), model) == 2
+    assert of_new_level(np.vstack([x, near]), np.append(y, [9.0, -7.0]), model) == 0
+    assert of_new_level(np.vstack([x, near]), np.append(y, [1.2, 1.5]), model) == 0
+    assert of_new_level(np.vstack([x[:15], near]), np.append(y[:15], [9.0, 9.1]), model) == 0
+    many = np.vstack([x] * 4 + [near])  # of 122 values, three may be outliers
+    assert of_new_level(many, np.append(np.tile(y, 4), [99.0, 99.0]), model) == 0

@@ -1074,6 +1074,27 @@ def test_a_policy_that_knows_of_a_jump_leaves_the_old_best_sooner() -> None:
     assert late["cp_gp_ucb"] > late["tv_gp_ucb"]
 
 
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_study_gets_over_a_jump_of_the_level_of_all_values(direction: Any) -> None:
+    sign = 1.0 if direction == "maximize" else -1.0
+    store, rng = MemoryStore(), np.random.default_rng(2)
+    space = {"x": ht.Real(0, 1)}
+    study = Study.create("pump", space, direction=direction, store=store)
+    late = []
+    for number in range(100):
+        ask = study.ask()
+        assert ask.params is not None
+        off = abs(ask.params["x"] - 0.3)
+        study.tell(ask.id, sign * (-off + (6.0 if number >= 45 else 0.0)) + 0.02 * rng.normal())
+        late += [off] if number >= 75 else []
+    assert np.mean(late) < 0.1
+    (since,) = {event.body["since"] for event in study.events() if "since" in event.body}
+    assert 44 <= since <= 46
+    assert sign * study.summary()["best"]["mean"] == pytest.approx(6.0, abs=0.3)
+    assert sign * study.belief(30.0)["best"]["mean"] < 1.0
+    assert shown(Study.open("pump", store), 30.0) == shown(study, 30.0)
+
+
 def test_the_model_is_learned_at_certain_counts_alone() -> None:
     study = begin("box")
     rng = np.random.default_rng(4)

@@ -78,9 +78,10 @@ class History:
         """Values, (n,)."""
         return self._numbers[: self._length, 1].copy()
 
-    def latest_values(self, count: int) -> Array:
-        """The values told last, at most ``count``: as :attr:`y` ends, without copying all of it."""
-        return self._numbers[max(self._length - count, 0) : self._length, 1].copy()
+    def latest(self, count: int) -> tuple[Array, Array]:
+        """Points and values told last, at most ``count``, without copying all that there are."""
+        numbers = self._numbers[max(self._length - count, 0) : self._length]
+        return numbers[:, 2:].copy(), numbers[:, 1].copy()
 
     @property
     def x(self) -> Array:

@@ -1,5 +1,6 @@
 """Everything that a user would have to guess, learned from results: one model, re-estimated."""
 
+from heliotrope.estimation.levels import of_new_level
 from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
 from heliotrope.estimation.outliers import Fences, fences
 from heliotrope.estimation.results import Results, spread_out, telling
@@ -16,6 +17,7 @@ __all__ = [
     "estimate",
     "fences",
     "is_time_to_learn",
+    "of_new_level",
     "spread_out",
     "telling",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from heliotrope import archive
+from heliotrope.arrays import as_whole
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -20,6 +21,7 @@ from heliotrope.estimation import (
     estimate,
     fences,
     is_time_to_learn,
+    of_new_level,
     telling,
 )
 from heliotrope.history import Suggestion
@@ -49,6 +51,7 @@ class Fold:
         self.context = setup.terrain.middle()  # that of the latest ask, as soon as there is one
         self._bare = True  # whether the optimizer still waits for its policy
         self._keys = Keys()
+        self.since = 0  # results before that many were of another level, and do not count
 
     # ---- what the next events are
 
@@ -89,17 +92,25 @@ class Fold:
         history, given = self.optimizer.history, self.setup.given
         if given.complete or not self.setup.policy.has_model:
             return None
-        latest = self.setup.sign * history.latest_values(_SHOWN)
+        since = self._level_since()
+        latest = self.setup.sign * history.latest(min(_SHOWN, len(history) - since))[1]
         believed = fences(latest)
         is_known = np.array_equal(believed.beyond(latest), self.model.fences.beyond(latest))
-        if is_known and not is_time_to_learn(len(history)):
+        if is_known and since == self.since and not is_time_to_learn(len(history) - since):
             return None
-        y = believed.clipped(self.setup.sign * history.y)
-        results = telling(Results(history.t, history.x, y))
-        rates = self.setup.policy.rates(results.pace)
-        found = estimate(results, given, rates)
+        y = believed.clipped(self.setup.sign * history.y[since:])
+        results = telling(Results(history.t[since:], history.x[since:], y))
+        found = estimate(results, given, self.setup.policy.rates(results.pace))
         model = replace(found, low=believed.low, high=believed.high)
-        return {"v": VERSION, "kind": "learned", "model": model.to_json()}
+        body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
+        return {**body, "since": since} if since else body
+
+    def _level_since(self) -> int:
+        """The first of the results that are of the level of the latest."""
+        history = self.optimizer.history
+        x, y = history.latest(min(_SHOWN, len(history) - self.since))
+        like_it = of_new_level(x, self.setup.sign * y, self.setup.given.over(self.model))
+        return len(history) - like_it if like_it else self.since
 
     # ---- events applied
 
@@ -139,6 +150,7 @@ class Fold:
             self._keys.close(body["id"])
         elif kind == "learned":
             self.model = Model.from_json(body["model"])
+            self.since = as_whole(body.get("since", 0), "since", least=0)
             if renewing:
                 self._renew()
         else:
@@ -146,7 +158,8 @@ class Fold:
         self.seq += 1
 
     def _renew(self) -> None:
-        self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN)
+        shown = min(_SHOWN, len(self.optimizer.history) - self.since)
+        self.optimizer.reconsider(self.setup.build(self.model), last=shown)
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         if self._id(self.optimizer.asked) != body["id"]:
@@ -213,6 +226,7 @@ class Fold:
             "version": VERSION,
             "seq": self.seq,
             "model": self.model.to_json(),
+            "since": self.since,
             **self._keys.to_json(),
             **({} if self.context is None else {"context": self.context}),
             "optimizer": optimizer,
@@ -225,4 +239,4 @@ class Fold:
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
         self._keys, self._bare = Keys.from_json(header), False
-        self.context = header.get("context")
+        self.context, self.since = header.get("context"), header.get("since", 0)

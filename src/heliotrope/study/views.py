@@ -40,7 +40,10 @@ def belief(fold: Fold, t: float, context: object = None) -> Show:
         shown = Scene(setup, fold.optimizer, t, point).belief()
         return lambda: {**head, **shown}
     blank = _blank(fold)
-    past = [history[i] for i in np.flatnonzero(history.t <= t)[-_RECENT:].tolist()]
+    by_then = np.flatnonzero(history.t <= t)[-_RECENT:]
+    if len(by_then) and by_then[-1] >= fold.since:
+        by_then = by_then[by_then >= fold.since]
+    past = [history[i] for i in by_then.tolist()]
     return lambda: {**head, **Scene(setup, _fed(blank, past), t, point).belief()}
 
 
@@ -85,11 +88,14 @@ def drift(fold: Fold) -> Json:
 
 def track(fold: Fold) -> Show:
     """The latest results with what was chosen, and where the best was believed to be."""
-    setup, shown = fold.setup, fold.optimizer.history[-_SHOWN:]
-    blank = _blank(fold) if setup.policy.has_model else None
+    setup, history = fold.setup, fold.optimizer.history
+    shown = history[-_SHOWN:]
+    cut = max(fold.since - (len(history) - len(shown)), 0)
+    levels = [part for part in (shown[:cut], shown[cut:]) if part and setup.policy.has_model]
+    tracked = [(_blank(fold), part) for part in levels]
 
     def show() -> Json:
-        best = [] if blank is None else list(_stops(setup, blank, shown))
+        best = [stop for blank, part in tracked for stop in _stops(setup, blank, part)]
         return {"results": [_result(setup, one) for one in shown], "best": best}
 
     return show
@@ -113,11 +119,10 @@ def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
 def _stops(setup: Setup, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
     """The best at some times, by what was told up to each and in the context of its latest."""
     in_time = sorted(results, key=lambda one: one.t)
-    for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time)) or 1):
-        if len(part):
-            optimizer = _fed(blank, [in_time[i] for i in part])
-            context = setup.terrain.context_of(in_time[part[-1]].x)
-            yield Scene(setup, optimizer, optimizer.latest, context).best()
+    for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time))):
+        optimizer = _fed(blank, [in_time[i] for i in part])
+        context = setup.terrain.context_of(in_time[part[-1]].x)
+        yield Scene(setup, optimizer, optimizer.latest, context).best()
 
 
 def _result(setup: Setup, one: Observation) -> Json:

@@ -28,6 +28,7 @@ from heliotrope.estimation import (
     estimate,
     fences,
     is_time_to_learn,
+    of_new_level,
     spread_out,
     telling,
 )
@@ -152,16 +153,19 @@ class AdaptiveAgent:
         self._open[key] = evaluation
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value; at certain counts, or if others become outliers, learn the model anew."""
+        """Take a value; at certain counts, for outliers or of a new level learn the model anew."""
         asked = self._open[key]
-        latest = self._kept(_Evaluation(asked.t, asked.place, _as_value(y)))
+        new = _Evaluation(asked.t, asked.place, _as_value(y))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        if is_time_to_learn(self._told + 1) or self._are_others_outliers(latest):
-            self._learn(self._fewer(latest), still_open)
+        latest = self._of_this_level(new)
+        has_changed = len(latest) <= len(self._latest)
+        told = len(latest) if has_changed else self._told + 1
+        if has_changed or is_time_to_learn(told) or self._are_others_outliers(latest):
+            self._learn(self._fewer(latest), still_open, told)
         else:
             self._inner.tell(key, self._model.fences.believed(y))
-            self._latest = latest
-        self._open, self._told = still_open, self._told + 1
+            self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
+        self._open, self._told = still_open, told
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
@@ -215,20 +219,24 @@ class AdaptiveAgent:
         y = np.array([one.y for one in latest])
         return not np.array_equal(fences(y).beyond(y), self._model.fences.beyond(y))
 
-    def _learn(self, latest: list[_Evaluation], waiting: Mapping[int, _Evaluation]) -> None:
+    def _learn(
+        self, latest: list[_Evaluation], waiting: Mapping[int, _Evaluation], told: int
+    ) -> None:
         """Take the model that suits some results best, and an inner agent that was shown them."""
         results = self._results(latest)
         bounds = fences(results.y)
         found = estimate(telling(replace(results, y=bounds.clipped(results.y))), Given())
         model = replace(found, low=bounds.low, high=bounds.high)
-        timeline = _Timeline(latest[-1].t, self._told + 1.0, model.pace)
+        timeline = _Timeline(latest[-1].t, told, model.pace)
         self._inner = self._made(model, timeline, latest, waiting)
         self._model, self._timeline, self._latest = model, timeline, latest
 
-    def _kept(self, new: _Evaluation) -> list[_Evaluation]:
-        """The results with a new one, in the order of their times; fewer, if they are too many."""
-        latest = sorted([*self._latest, new], key=attrgetter("t"))
-        return latest if len(latest) <= _MOST else self._fewer(latest)
+    def _of_this_level(self, new: _Evaluation) -> list[_Evaluation]:
+        """The results with a new one, by time; those like it alone, if the world has changed."""
+        known = [*self._latest, new]
+        results = self._results(known)
+        like_it = of_new_level(results.x, results.y, self._model) or len(known)
+        return sorted(known[-like_it:], key=attrgetter("t"))
 
     def _fewer(self, kept: list[_Evaluation]) -> list[_Evaluation]:
         results = self._results(kept)
