@@ -77,7 +77,19 @@ class Faulty:
     def start(self, domain: Domain) -> FaultyAgent:
         if not isinstance(domain, ht.Finite):
             raise InputError("a Finite domain", "a Box")
+        if self.fault == "shares what the latest agent began":
+            SHARED[:] = NOTHING
         return (BelievingAgent if self.believes else FaultyAgent)(self.fault, len(domain))
+
+
+@register
+@dataclass(frozen=True)
+class Fading(Faulty):
+    """D-UCB, whose sums fade when an evaluation begins."""
+
+    def start(self, domain: Domain) -> FaultyAgent:
+        assert isinstance(domain, ht.Finite)
+        return FadingAgent(self.fault, len(domain))
 
 
 class Unwritten(Faulty):
@@ -85,6 +97,9 @@ class Unwritten(Faulty):
 
 
 NOISE = count()
+LATE = 700  # results
+NOTHING = np.repeat([[1.0], [0.0]], 16, axis=1)  # counts and sums before all results
+SHARED = NOTHING.copy()
 
 
 class FaultyAgent(Beliefless):
@@ -93,9 +108,14 @@ class FaultyAgent(Beliefless):
     def __init__(self, fault: str, points: int) -> None:
         self._fault = fault
         self._counts, self._sums = np.ones(points), np.zeros(points)
+        if fault.startswith("shares what"):
+            self._counts, self._sums = SHARED
+        if fault == "begins where others ended":
+            self._counts, self._sums = SHARED.copy()
         self._open: dict[int, tuple[float, int]] = {}
         self._asked, self._log, self._seen = 0, list[float](), set[Any]()
         self._hint: int | None = None
+        self._calls = 0
 
     def choose(self, t: float, draw: Draw) -> Places:
         if self._fault == "leaves the domain":
@@ -106,6 +126,9 @@ class FaultyAgent(Beliefless):
         place = int(draw().choice(np.flatnonzero(means == means.max())))
         if self._fault == "remembers what it chose":
             self._hint = place
+        self._calls += 1
+        if self._fault == "errs at every 40th call" and self._calls % 40 == 0:
+            place = (place + 1) % len(means)
         return np.array([place])
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
@@ -144,8 +167,12 @@ class FaultyAgent(Beliefless):
                 y = float(np.float64(y) ** 6 / (1.0 + np.float64(y) ** 6))
         if self._fault == "keeps everything":
             self._log.append(y)
+        if self._fault == "keeps everything in the end" and self._counts.sum() > LATE:
+            self._log.append(y)
         self._counts[place] += 1.0
         self._sums[place] += y
+        if self._fault == "begins where others ended":
+            SHARED[:] = self._counts, self._sums
 
     def cancel(self, key: int) -> None:
         _, place = self._open.pop(key)
@@ -193,6 +220,35 @@ class BelievingAgent(FaultyAgent):
         return np.array([self._means().argmax()])
 
 
+class FadingAgent(FaultyAgent):
+    def __init__(self, fault: str, points: int) -> None:
+        super().__init__(fault, points)
+        self._latest = 0.0
+
+    def choose(self, t: float, draw: Draw) -> Places:
+        counts = self._counts * self._fade(t) + 1e-9
+        return np.array([np.argmax(self._means() + np.sqrt(np.log1p(counts.sum()) / counts))])
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        self._counts *= self._fade(t)
+        self._sums *= self._fade(t)
+        self._latest = t
+        super().open(key, t, place)
+
+    def state(self) -> State:
+        return super().state() | {"latest": np.array(self._latest)}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._latest = float(state["latest"])
+
+    def _means(self) -> Array:
+        return self._sums / (self._counts + 1e-9)
+
+    def _fade(self, t: float) -> float:
+        return float(0.98 ** (t - self._latest))
+
+
 BROKEN = {
     "leaves the domain": "stays in the domain",
     "chooses where it may not": "stays in a part of it",
@@ -200,6 +256,8 @@ BROKEN = {
     "is random": "follows the seed",
     "saves half of its state": "save and load",
     "shares its state": "agents are apart",
+    "shares what the latest agent began": "agents are apart",
+    "begins where others ended": "agents are apart",
     "remembers what it chose": "replay",
     "knows one open evaluation": "late results",
     "wants new keys": "duplicate results",
@@ -215,7 +273,15 @@ HIDDEN = {  # faults of which nothing is seen at once
     "saves equal counts": "save and load",
     "saves no large counts": "save and load",
     "overflows quietly": "extreme values",
+    "errs at every 40th call": "asking is pure",
+    "shares what all agents know": "agents are apart",
+    "keeps everything in the end": "bounded memory",
 }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_shared() -> None:
+    SHARED[:] = NOTHING
 
 
 @pytest.mark.parametrize("believes", [False, True])
@@ -239,6 +305,12 @@ def test_a_hidden_fault_is_found_by_one_law_alone(fault: str, believes: bool) ->
         check_policy(Faulty(fault, believes), laws=[HIDDEN[fault]])
     assert caught.value.law == HIDDEN[fault]
     check_policy(Faulty(fault, believes), laws=[law for law in LAWS if law != HIDDEN[fault]])
+
+
+def test_sums_may_fade_when_an_evaluation_begins() -> None:
+    check_policy(Fading(), GRID)
+    with pytest.raises(BrokenLaw, match=r"cancelled asks: some results after"):
+        check_policy(Fading("weighs what was cancelled"), GRID)
 
 
 def test_every_law_can_be_broken() -> None:

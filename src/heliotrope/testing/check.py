@@ -27,7 +27,7 @@ class BrokenLaw(AssertionError):  # noqa: N818 - it is what it says, and an Asse
 def check_policy(
     policy: Policy, domain: Domain | None = None, *, laws: Iterable[str] = tuple(LAWS)
 ) -> None:
-    """Raise :class:`BrokenLaw` if a policy breaks one of the laws; takes seconds.
+    """Raise :class:`BrokenLaw` if a policy breaks one of the laws; shows it thousands of results.
 
     Parameters
     ----------

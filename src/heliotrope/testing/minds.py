@@ -14,7 +14,7 @@ from heliotrope.engines import State
 from heliotrope.errors import NoBeliefError
 from heliotrope.policies import Agent
 from heliotrope.streams import Stream
-from heliotrope.testing.subject import Subject, copied
+from heliotrope.testing.subject import Subject, copied, difference
 
 _FIRST = 10_000  # of the keys of further results, far from those of open evaluations
 _GROWTH = 1.05  # of the noise in a step
@@ -51,41 +51,61 @@ def predicted(agent: Agent, subject: Subject, t: float) -> Array | None:
         return None
 
 
-def assert_same_belief(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
+def mind(agent: Agent, subject: Subject, t: float) -> Array:
+    """What an agent predicts; where it predicts nothing, what it chooses."""
+    belief = predicted(agent, subject, t)
+    return _chosen(agent, t) if belief is None else belief
+
+
+def alike(one: Array, other: Array) -> bool:
+    """Whether two minds are the same but for rounding."""
+    if one.shape != other.shape:
+        return False
+    scale = 1.0 + np.abs(other).max()
+    return np.allclose(one, other, rtol=0.0, atol=_ROUNDING * scale)
+
+
+def assert_same_mind(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
     """Two agents predict alike; where they predict nothing, they choose alike."""
-    first, second = predicted(one, subject, t), predicted(other, subject, t)
-    if first is None or second is None:
-        assert_same_choices(one, other, t, who)
-        return
-    scale = 1.0 + np.abs(second).max()
-    alike = np.allclose(first, second, rtol=0.0, atol=_ROUNDING * scale)
-    assert alike, f"{who} it believes otherwise"
+    same = alike(mind(one, subject, t), mind(other, subject, t))
+    assert same, f"{who} it believes or chooses otherwise"
 
 
-def assert_same_choices(one: Agent, other: Agent, t: float, who: str) -> None:
-    """Two agents choose alike."""
-    assert _chosen(one, t) == _chosen(other, t), f"{who} it chooses otherwise"
+def assert_apart(subject: Subject, steps: int) -> None:
+    """What one agent is told changes neither those that there are nor those to come."""
+    agent, other = subject.agent(), subject.agent()
+    life, state = _life(agent, subject, steps), copied(agent.state())
+    _life(other, subject, steps, start=2.0 * steps)
+    changed = difference(state, agent.state())
+    assert not changed, f"results told to another agent changed its state: {changed}"
+    same = alike(mind(agent, subject, steps + 1.0), life[-1])
+    assert same, "results told to another agent changed what it believes or chooses"
+    same = all(map(alike, _life(subject.agent(), subject, steps), life))
+    assert same, "after results told to another agent a fresh one believes or chooses otherwise"
 
 
 def assert_same_state(first: Agent, second: Agent, who: str) -> None:
     """Two agents have the same state but for rounding."""
     one, other = first.state(), second.state()
     names = sorted(one.keys() | other.keys())
-    differs = ", ".join(name for name in names if not _alike(one.get(name), other.get(name)))
+    differs = ", ".join(name for name in names if not _close(one.get(name), other.get(name)))
     assert not differs, f"{who} its state is another: {differs}"
 
 
 def assert_cancelled_for_ever(subject: Subject, steps: int) -> None:
-    """Results are worth the same whether others were cancelled before, where one has measured."""
-    agent, twin = subject.agent(), subject.agent()
+    """Results are worth the same whether others were cancelled before, where one has measured.
+
+    States are compared right after a result: until then, what fades with time may do so early.
+    """
+    agent, twin, who = subject.agent(), subject.agent(), "some results after cancelled asks"
     for t, place in shown(subject, (agent, twin), steps):
-        assert_same_belief(agent, twin, subject, t, "some results after cancelled asks")
+        assert_same_mind(agent, twin, subject, t, who)
+        if predicted(agent, subject, t) is None:
+            assert_same_state(agent, twin, who)
         for key in range(_CANCELLED):
             agent.open(key, t, place)
         for key in range(_CANCELLED):
             agent.cancel(key)
-    if predicted(agent, subject, t) is None:
-        assert_same_state(agent, twin, "after cancelled asks")
 
 
 def assert_restored(subject: Subject, steps: int) -> None:
@@ -95,9 +115,10 @@ def assert_restored(subject: Subject, steps: int) -> None:
     *_, (latest, _) = shown(subject, (agent,), before)
     restored.restore(copied(agent.state()))
     for t, _ in shown(subject, (agent, restored), steps, latest):
-        assert_same_belief(agent, restored, subject, t, who)
+        assert_same_mind(agent, restored, subject, t, who)
         restored.restore(copied(restored.state()))
-    assert_same_choices(agent, restored, t, who)
+    same = np.array_equal(_chosen(agent, t), _chosen(restored, t))
+    assert same, f"{who} it chooses otherwise"
 
 
 def renamed(state: State, names: Mapping[int, int]) -> State:
@@ -109,7 +130,7 @@ def renamed(state: State, names: Mapping[int, int]) -> State:
     return copies
 
 
-def _alike(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+def _close(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
     if one is None or other is None or one.shape != other.shape:
         return False
     if one.dtype.kind == other.dtype.kind == "f":
@@ -117,6 +138,11 @@ def _alike(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
     return np.array_equal(one, other)
 
 
-def _chosen(agent: Agent, t: float) -> list[Any]:
+def _life(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> list[Array]:
+    """The agent's mind after each of some results."""
+    return [mind(agent, subject, t) for t, _ in shown(subject, (agent,), steps, start)]
+
+
+def _chosen(agent: Agent, t: float) -> Array:
     stream = Stream(9)
-    return [agent.choose(t, stream.at(i)).tolist() for i in range(_DRAWS)]
+    return np.array([agent.choose(t, stream.at(i)) for i in range(_DRAWS)], dtype=float)

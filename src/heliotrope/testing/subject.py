@@ -98,6 +98,15 @@ class Subject:
         return optimizer
 
 
+@dataclass(frozen=True)
+class Span:
+    """Some results, and the state's mean size among them and how far sizes lie apart, in bytes."""
+
+    results: int
+    mean: float
+    swing: int
+
+
 def value(x: Array, t: float, rng: np.random.Generator) -> float:
     """Return a noisy measurement of something that drifts."""
     return float(np.sin(3.0 * x + 0.05 * t).sum() + 0.1 * rng.normal())
@@ -172,16 +181,16 @@ def asked(suggestion: Suggestion) -> tuple[Any, ...]:
     return suggestion.id, suggestion.t, suggestion.index, *suggestion.x.tolist()
 
 
-def peaks(subject: Subject, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield numbers of results, and the largest size of the state since the number before."""
-    agent, t, told = subject.agent(), 0.0, 0
+def sizes(subject: Subject, counts: Sequence[int]) -> Iterator[Span]:
+    """Yield how large the state is between each two of these numbers of results."""
+    agent, t, before = subject.agent(), 0.0, 0
     for count in counts:
-        largest = 0
-        while told < count:
+        seen = list[int]()
+        for told in range(before, count, _FEW):
             t = feed(agent, subject, _FEW, seed=told, start=t + 1.0)
-            told += _FEW
-            largest = max(largest, size(agent))
-        yield told, largest
+            seen.append(size(agent))
+        yield Span(count - before, sum(seen) / len(seen), max(seen) - min(seen))
+        before = count
 
 
 def _bits(array: NDArray[Any] | None) -> tuple[Any, ...]:
