@@ -25,7 +25,7 @@ from heliotrope.estimation import (
 )
 from heliotrope.policies import GPPolicy, Policy, uniform
 from heliotrope.policies.adaptive import NAMES, Adaptive, Named
-from heliotrope.policies.adaptive.policy import AdaptiveAgent
+from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.adaptive.recipes import Tracking, lasting_beta
 from heliotrope.policies.unit import first_points
 from heliotrope.testing import check_policy
@@ -248,7 +248,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.policies.adaptive.policy.is_time_to_learn", lambda _: False)
+    monkeypatch.setattr("heliotrope.policies.adaptive.agent.is_time_to_learn", lambda _: False)
     agent, held = ht.auto(GRID).start(GRID), list[int]()
     for step in range(820):
         agent.open(step, float(step), np.array([step % 7]))

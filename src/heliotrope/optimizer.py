@@ -28,7 +28,7 @@ from heliotrope.estimation import Model
 from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
-from heliotrope.policies.adaptive.policy import AdaptiveAgent
+from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import Drawing
 from heliotrope.streams import Stream

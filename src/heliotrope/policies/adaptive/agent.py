@@ -1,0 +1,263 @@
+"""The latest results, the model that suits them best, and an agent of the policy made by it.
+
+Model and inner policy live in the unit cube, and count time in results. Results come in any unit:
+mean, variance, noise, kernel, length scale and drift are those that the latest make likeliest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from operator import attrgetter
+
+import numpy as np
+
+from heliotrope.arrays import Array
+from heliotrope.domains import Choices, Domain, Places, choices_of
+from heliotrope.engines import State
+from heliotrope.engines.protocol import part
+from heliotrope.errors import InputError, NoBeliefError, TimeError
+from heliotrope.estimation import (
+    Given,
+    Model,
+    Results,
+    estimate,
+    fences,
+    is_time_to_learn,
+    of_new_level,
+    spread_out,
+    telling,
+)
+from heliotrope.policies.adaptive.evaluations import (
+    Evaluation,
+    Timeline,
+    columns_of,
+    evaluations_of,
+)
+from heliotrope.policies.adaptive.protocol import Recipe
+from heliotrope.policies.protocol import Agent, Drawing, Policy, Selective
+from heliotrope.policies.unit import UnitCube, farthest, first_points
+from heliotrope.streams import Draw
+
+_LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
+_MOST = 600  # results, beyond which those are picked
+_LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
+_TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
+
+
+class AdaptiveAgent:
+    """An agent of the recipe's policy, and the latest results, of which the next is made."""
+
+    def __init__(self, recipe: Recipe, domain: Domain) -> None:
+        self._recipe, self._cube = recipe, UnitCube(domain)
+        self._domain, self._choices = self._cube.domain, choices_of(domain)
+        self._model, self._timeline = Model(), Timeline()
+        self._inner = self._made(self._model, self._timeline, [], {})
+        self._told = 0  # of all results, also those forgotten
+        self._latest: list[Evaluation] = []  # in the order of their times
+        self._open: dict[int, Evaluation] = {}
+
+    @property
+    def model(self) -> Model:
+        """What is believed of the values at present."""
+        return self._model
+
+    def choose(self, t: float, draw: Draw) -> Places:
+        """Return a place apart from the others at first, then what the inner agent chooses."""
+        if self._is_first():
+            return self._apart(self._choices, draw)
+        return self._cube.leave(self._inner.choose(self._timeline.at(t), draw), self._choices)
+
+    def best(self, t: float, draw: Draw) -> Places:
+        """Return the place that the inner agent believes best."""
+        with _of_the_present(t):
+            return self._cube.leave(self._inner.best(self._timeline.at(t), draw), self._choices)
+
+    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the same as :meth:`choose`, where not all of the domain may be chosen."""
+        if self._is_first():
+            return self._apart(choices, draw)
+        inside = self._cube.choices(choices)
+        place = self._selective().choose_among(inside, self._timeline.at(t), draw)
+        return self._cube.leave(place, choices)
+
+    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the choice that the inner agent believes best."""
+        inside = self._cube.choices(choices)
+        with _of_the_present(t):
+            place = self._selective().best_among(inside, self._timeline.at(t), draw)
+        return self._cube.leave(place, choices)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        evaluation = Evaluation(t, self._cube.enter(place))
+        with _of_the_present(t):
+            self._inner.open(key, self._timeline.at(t), evaluation.place)
+        self._open[key] = evaluation
+
+    def tell(self, key: int, y: float) -> None:
+        """Take a value; at certain counts, for outliers or of a new level learn the model anew."""
+        asked = self._open[key]
+        new = Evaluation(asked.t, asked.place, _as_value(y))
+        still_open = {other: one for other, one in self._open.items() if other != key}
+        latest = self._of_this_level(new)
+        has_changed = len(latest) <= len(self._latest)
+        told = len(latest) if has_changed else self._told + 1
+        if has_changed or is_time_to_learn(told) or self._are_others_outliers(latest):
+            self._learn(self._fewer(latest), still_open, told)
+        else:
+            self._inner.tell(key, self._model.fences.believed(y))
+            self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
+        self._open, self._told = still_open, told
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._inner.cancel(key)
+        del self._open[key]
+
+    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        """Mean and variance of f_t by the inner agent."""
+        inside = self._cube.enter(places)
+        with _of_the_present(t):
+            return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint draws of f_t by the inner agent."""
+        inside = self._cube.enter(places)
+        with _of_the_present(t):
+            return self._drawing().sample(self._timeline.at(t), inside, rng, size)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of the results that are kept, by the present model."""
+        return self._drawing().log_likelihood
+
+    def state(self) -> State:
+        """Everything the agent knows, as arrays."""
+        line = self._timeline
+        return {
+            "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
+            "timeline": np.array([line.latest, line.told, line.pace]),
+            "told": np.array(self._told),
+            **columns_of("latest", self._latest),
+            "open/key": np.array(list(self._open), dtype=np.int64),
+            **columns_of("open", self._open.values()),
+        } | {f"inner/{name}": array for name, array in self._inner.state().items()}
+
+    def restore(self, state: State) -> None:
+        """Become the agent whose :meth:`state` this was."""
+        self._model = Model.from_json(json.loads(state["model"].tobytes()))
+        self._timeline = Timeline(*state["timeline"].tolist())
+        self._told = int(state["told"])
+        self._latest = evaluations_of("latest", state)
+        keys = state["open/key"].tolist()
+        self._open = dict(zip(keys, evaluations_of("open", state), strict=True))
+        self._inner = self._policy(self._model).start(self._domain)
+        self._inner.restore(part(state, "inner/"))
+
+    # ---- learning
+
+    def _are_others_outliers(self, latest: Sequence[Evaluation]) -> bool:
+        """Whether not the same values lie far off all others as by the present model."""
+        y = np.array([one.y for one in latest])
+        return not np.array_equal(fences(y).beyond(y), self._model.fences.beyond(y))
+
+    def _learn(
+        self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
+    ) -> None:
+        """Take the model that suits some results best, and an inner agent that was shown them."""
+        results = self._results(latest)
+        bounds = fences(results.y)
+        found = estimate(telling(replace(results, y=bounds.clipped(results.y))), Given())
+        model = replace(found, low=bounds.low, high=bounds.high)
+        timeline = Timeline(latest[-1].t, told, model.pace)
+        self._inner = self._made(model, timeline, latest, waiting)
+        self._model, self._timeline, self._latest = model, timeline, latest
+
+    def _of_this_level(self, new: Evaluation) -> list[Evaluation]:
+        """The results with a new one, by time; those like it alone, if the world has changed."""
+        known = [*self._latest, new]
+        results = self._results(known)
+        like_it = of_new_level(results.x, results.y, self._model) or len(known)
+        return sorted(known[-like_it:], key=attrgetter("t"))
+
+    def _fewer(self, kept: list[Evaluation]) -> list[Evaluation]:
+        results = self._results(kept)
+        return [kept[i] for i in spread_out(results.t, results.x, _LATEST, _APART)]
+
+    def _results(self, kept: Sequence[Evaluation]) -> Results:
+        points = self._domain.at(np.concatenate([one.place for one in kept]))
+        t, y = np.array([(one.t, one.y) for one in kept]).T
+        return Results(t, points, y)
+
+    def _policy(self, model: Model) -> Policy:
+        a_result_apart = replace(model, pace=1.0)
+        return self._recipe.policy(a_result_apart, a_result_apart.epsilon, self._domain)
+
+    def _made(
+        self,
+        model: Model,
+        timeline: Timeline,
+        latest: Iterable[Evaluation],
+        waiting: Mapping[int, Evaluation],
+    ) -> Agent:
+        """A new inner agent that has seen some results and open evaluations, in time's order."""
+        agent = self._policy(model).start(self._domain)
+        events = [*((_TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
+        for key, one in sorted(events, key=lambda event: event[1].t):
+            agent.open(key, timeline.at(one.t), one.place)
+            if not np.isnan(one.y):
+                agent.tell(key, model.fences.believed(one.y))
+        return agent
+
+    # ---- the inner agent, and first points
+
+    def _selective(self) -> Selective:
+        if not isinstance(self._inner, Selective):
+            raise InputError("a recipe whose policy takes a context", repr(self._recipe)[:60])
+        return self._inner
+
+    def _drawing(self) -> Drawing:
+        if not isinstance(self._inner, Drawing):
+            raise NoBeliefError("a recipe whose policy has a joint belief", repr(self._recipe)[:60])
+        return self._inner
+
+    def _is_first(self) -> bool:
+        return self._told + len(self._open) < first_points(self._domain)
+
+    def _apart(self, choices: Choices, draw: Draw) -> Places:
+        inside = self._cube.choices(choices)
+        place = farthest(self._domain, inside, self._points(), draw)
+        return self._cube.leave(place, choices)
+
+    def _points(self) -> Array:
+        """All points asked for that are still known, (n, d)."""
+        places = [one.place for one in (*self._latest, *self._open.values())]
+        if not places:
+            return np.empty((0, self._domain.dimension))
+        return self._domain.at(np.concatenate(places))
+
+
+@contextmanager
+def _of_the_present(t: float) -> Iterator[None]:
+    """Say of a time that is refused what it is by the user's clock."""
+    try:
+        yield
+    except TimeError:
+        raise TimeError(
+            "a time that is not before the latest seen",
+            f"{t:g}",
+            "A policy that learns its model has no belief about the past.",
+        ) from None
+
+
+def _as_value(y: float) -> float:
+    if abs(y) > _LARGEST:
+        raise InputError(
+            f"values of a size below {_LARGEST:g}, to learn their variance",
+            f"{y:g}",
+            "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
+        )
+    return y
