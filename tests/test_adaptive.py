@@ -19,6 +19,7 @@ from heliotrope.estimation import (
     Model,
     Results,
     estimate,
+    fences,
     is_time_to_learn,
     of_new_level,
     spread_out,
@@ -435,15 +436,60 @@ def test_a_jump_of_the_level_of_all_values_is_got_over(jump: float) -> None:
     assert optimizer.model().mean == pytest.approx(jump, abs=1.0)
 
 
-def test_one_value_off_or_a_place_that_is_different_changes_nothing_else() -> None:
+def test_a_jump_is_got_over_in_any_order_of_the_results() -> None:
+    domain, rng = ht.grid(30), np.random.default_rng(3)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=3)
+    waiting, late = list[ht.Suggestion](), list[float]()
+    for number in range(120):
+        while len(waiting) < 8:
+            waiting.append(optimizer.ask())
+        s = waiting.pop(int(rng.integers(8)))
+        regret = 2.0 * float(s.x[0] - 0.3) ** 2
+        level = 50.0 if s.t >= 40.0 else 0.0
+        optimizer.tell(s, level - regret + 0.05 * rng.standard_normal())
+        late += [regret] if number >= 80 else []
+    assert np.mean(late) < 0.1  # random choice has 0.25
+
+
+@pytest.mark.parametrize("burst", [2, 4, 10])
+def test_results_in_bursts_are_remembered(burst: int) -> None:
+    domain, rng = ht.grid(50), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    late = []
+    for number in range(80):
+        s = optimizer.ask(t=3600.0 * (number // burst) + 1e-3 * (number % burst))
+        regret = 10.0 * float(s.x[0] - 0.3) ** 2
+        optimizer.tell(s, 0.05 * rng.standard_normal() - regret)
+        late += [regret] if number >= 40 else []
+    assert np.mean(late) < 0.1  # random choice has 1.23
+    now, later = optimizer.belief().std, optimizer.belief(optimizer.belief().t + 3600.0).std
+    assert np.median(later) < 2.0 * np.median(now) + 0.05
+
+
+def test_one_outlier_does_not_make_every_record_one() -> None:
+    rng = np.random.default_rng(0)
+    values = np.append(0.2 * np.arange(40) + 0.1 * rng.standard_normal(40), 1e6)
+    found = fences(values)
+    assert found.suit(values)
+    assert found.suit(np.append(values, 8.5))
+    assert not found.suit(np.append(values, -1e6))
+    assert not found.suit(np.append(values, np.linspace(8.0, 14.0, 9)))
+    assert not fences(values[:-1]).suit(values)
+
+
+def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
     rng, model = np.random.default_rng(0), Model(length_scale=0.2)
     x, y = rng.random((30, 2)), rng.random(30)
-    near, far = x[:2], np.array([[5.0, 5.0], [5.0, 5.1]])
-    assert of_new_level(x, np.append(y[:29], 9.0), model) == 0
-    assert of_new_level(np.vstack([x, far]), np.append(y, [9.0, 9.1]), model) == 0
-    assert of_new_level(np.vstack([x, near]), np.append(y, [9.0, 9.1]), model) == 2
-    assert of_new_level(np.vstack([x, near]), np.append(y, [9.0, -7.0]), model) == 0
-    assert of_new_level(np.vstack([x, near]), np.append(y, [1.2, 1.5]), model) == 0
-    assert of_new_level(np.vstack([x[:15], near]), np.append(y[:15], [9.0, 9.1]), model) == 0
-    many = np.vstack([x] * 4 + [near])  # of 122 values, three may be outliers
-    assert of_new_level(many, np.append(np.tile(y, 4), [99.0, 99.0]), model) == 0
+    there, near, far = x[:4], x[:4] + 0.05, x[:4] + 5.0
+    new = [9.0, 9.1, 8.9, 9.0]
+    assert of_new_level(np.vstack([x, there]), np.append(y, new), model) == 4
+    assert of_new_level(np.vstack([x, there + 0.01]), np.append(y, new), model) == 4
+    assert of_new_level(np.vstack([x, near]), np.append(y, new), model) == 0
+    assert of_new_level(np.vstack([x, far]), np.append(y, new), model) == 0
+    assert of_new_level(np.vstack([x, there[:3]]), np.append(y, new[:3]), model) == 0
+    assert of_new_level(np.vstack([x, there]), np.append(y, [9.0, 9.0, 9.0, -7.0]), model) == 0
+    assert of_new_level(np.vstack([x, there]), np.append(y, [1.2, 1.5, 1.1, 1.2]), model) == 0
+    few = np.vstack([x[:15], there])
+    assert of_new_level(few, np.append(y[:15], new), model) == 0
+    many = np.vstack([x] * 5 + [there])  # of 154 values, four may be outliers
+    assert of_new_level(many, np.append(np.tile(y, 5), [99.0] * 4), model) == 0

@@ -294,7 +294,7 @@ def test_a_wrong_context_is_refused_and_changes_nothing(
     before, log = shown(study), study.events()
     actions: list[Callable[[], object]] = [
         lambda: study.ask(context=context),
-        lambda: study.ask(context=context, key="mine"),
+        lambda: study.ask(context=context, key="another"),
         lambda: study.tell_and_ask(ask.id, 1.0, context=context),
     ]
     if context is not None:
@@ -303,6 +303,7 @@ def test_a_wrong_context_is_refused_and_changes_nothing(
         error = refused(action)
         assert (type(error), error.field) == (InputError, field)
         assert said in str(error)
+    assert study.ask(context=context, key="mine") == ask
     assert study.events() == log
     assert shown(study) == before
 

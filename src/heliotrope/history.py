@@ -78,10 +78,11 @@ class History:
         """Values, (n,)."""
         return self._numbers[: self._length, 1].copy()
 
-    def latest(self, count: int) -> tuple[Array, Array]:
-        """Points and values told last, at most ``count``, without copying all that there are."""
+    def latest(self, count: int) -> tuple[Array, Array, Array]:
+        """Times, points and values told last, at most ``count``, by time."""
         numbers = self._numbers[max(self._length - count, 0) : self._length]
-        return numbers[:, 2:].copy(), numbers[:, 1].copy()
+        by_time = numbers[np.argsort(numbers[:, 0], kind="stable")]
+        return by_time[:, 0], by_time[:, 2:], by_time[:, 1]
 
     @property
     def x(self) -> Array:

@@ -195,15 +195,17 @@ class Optimizer:
         for observation in added:
             self._history._append(observation)
 
-    def reconsider(self, policy: Policy, last: int | None = None) -> None:
+    def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Go on with another policy, which is shown what was told and what is open.
 
-        Of what was told it sees the ``last`` results alone, if that is given.
+        Of what was told it sees the ``last`` results alone, if that is given, and of these the
+        ones of times ``since`` then.
         """
         agent = self._started(policy)
         told = len(self._history)
         shown = told if last is None else min(as_whole(last, "last", least=0), told)
-        self._feed(agent, [*self._history[told - shown :], *self._open.values()])
+        counting = [one for one in self._history[told - shown :] if one.t >= since]
+        self._feed(agent, [*counting, *self._open.values()])
         self._agent, self._policy = agent, policy
 
     def belief(

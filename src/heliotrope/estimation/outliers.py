@@ -16,6 +16,7 @@ from heliotrope.arrays import Array
 _LEAST = 8  # values, below which none is far off
 _SHARE = 0.03  # of the values, that may be outliers on either side; one always may
 _FAR = 10.0  # ranges of the others, beyond them
+_CUT = 0.1  # such ranges, by which a fence may be too narrow
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Fences:
     def believed(self, value: float) -> float:
         """One value, or the fence beyond which it lies."""
         return float(self.clipped(np.asarray(value)))
+
+    def suit(self, values: Array) -> bool:
+        """Whether they hold the outliers of some values, and cut off little of the others."""
+        outliers = fences(values).beyond(values)
+        usual = values[~outliers]
+        cut = np.abs(usual - self.clipped(usual)).max(initial=0.0)
+        width = np.ptp(usual) if len(usual) else 0.0
+        return bool(np.all(self.beyond(values)[outliers]) and cut <= _CUT * width)
 
     def beyond(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie beyond a fence."""

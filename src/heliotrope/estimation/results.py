@@ -11,7 +11,8 @@ from heliotrope.arrays import Array, Indices
 
 _SAME = 1e-12  # spread of values, relative to their size, that is but rounding
 _SMALLEST = 1e-90  # deviation whose square is a number still
-_PACES = (1e-9, 1e9)
+_PACES = (1e-100, 1e100)
+_PAUSES, _GAPS = 3, 10  # pauses that may be, one of so many gaps
 _RECENT, _LATEST, _APART = 2_000, 150, 100
 
 
@@ -25,9 +26,13 @@ class Results:
 
     @property
     def pace(self) -> float:
-        """The usual time between two results."""
-        gaps = np.diff(np.unique(self.t))
-        return float(np.clip(np.median(gaps), *_PACES)) if len(gaps) else 1.0
+        """The mean time between two results, without a few long pauses.
+
+        Not the median: where several come in bursts, most gaps are next to nothing.
+        """
+        gaps = np.sort(np.diff(np.unique(self.t)))
+        usual = gaps[: len(gaps) - min(_PAUSES, len(gaps) // _GAPS)]
+        return float(np.clip(np.mean(usual), *_PACES)) if len(usual) else 1.0
 
     @property
     def spread(self) -> float:

@@ -31,17 +31,17 @@ class Wish:
 
 def check(fold: Fold, wish: Wish, now: Now) -> None:
     """Refuse a wish that cannot be fulfilled."""
-    fold.setup.terrain.given(wish.context)
     if wish.known(fold) is None:
+        fold.setup.terrain.given(wish.context)
         _time_to_ask(fold, wish.t, now)
 
 
 def ask(fold: Fold, emit: Emit, wish: Wish, now: Now) -> Ask:
     """Say what to measure; a key that is known stands for the ask that was made by it."""
-    context = fold.setup.terrain.given(wish.context)
     known = wish.known(fold)
     if known is not None:
         return known
+    context = fold.setup.terrain.given(wish.context)
     if len(fold.optimizer.open) >= _MOST_OPEN:
         raise InputError(
             f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."

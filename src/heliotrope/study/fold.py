@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heliotrope import archive
-from heliotrope.arrays import as_whole
+from heliotrope.arrays import as_number
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -51,7 +51,7 @@ class Fold:
         self.context = setup.terrain.middle()  # that of the latest ask, as soon as there is one
         self._bare = True  # whether the optimizer still waits for its policy
         self._keys = Keys()
-        self.since = 0  # results before that many were of another level, and do not count
+        self.since = -np.inf  # results of earlier times were of another level, and do not count
 
     # ---- what the next events are
 
@@ -92,25 +92,27 @@ class Fold:
         history, given = self.optimizer.history, self.setup.given
         if given.complete or not self.setup.policy.has_model:
             return None
-        since = self._level_since()
-        latest = self.setup.sign * history.latest(min(_SHOWN, len(history) - since))[1]
-        believed = fences(latest)
-        is_known = np.array_equal(believed.beyond(latest), self.model.fences.beyond(latest))
-        if is_known and since == self.since and not is_time_to_learn(len(history) - since):
+        results, since = self._counting()
+        told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
+        is_known = since == self.since and self.model.fences.suit(results.y)
+        if not told or (is_known and not is_time_to_learn(told)):
             return None
-        y = believed.clipped(self.setup.sign * history.y[since:])
-        results = telling(Results(history.t[since:], history.x[since:], y))
+        known, believed = history.t >= since, fences(results.y)
+        y = believed.clipped(self.setup.sign * history.y[known])
+        results = telling(Results(history.t[known], history.x[known], y))
         found = estimate(results, given, self.setup.policy.rates(results.pace))
         model = replace(found, low=believed.low, high=believed.high)
         body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
-        return {**body, "since": since} if since else body
+        return body if np.isinf(since) else {**body, "since": since}
 
-    def _level_since(self) -> int:
-        """The first of the results that are of the level of the latest."""
-        history = self.optimizer.history
-        x, y = history.latest(min(_SHOWN, len(history) - self.since))
-        like_it = of_new_level(x, self.setup.sign * y, self.setup.given.over(self.model))
-        return len(history) - like_it if like_it else self.since
+    def _counting(self) -> tuple[Results, float]:
+        """The latest results of the level of the very latest, by time, and when that began."""
+        t, x, y = self.optimizer.history.latest(_SHOWN)
+        first = int(np.searchsorted(t, self.since))
+        t, x, y = t[first:], x[first:], self.setup.sign * y[first:]
+        like_it = of_new_level(x, y, self.setup.given.over(self.model))
+        since = float(t[-like_it]) if like_it else self.since
+        return Results(t[-like_it:], x[-like_it:], y[-like_it:]), since
 
     # ---- events applied
 
@@ -142,15 +144,13 @@ class Fold:
         if kind == "asked":
             self._apply_asked(body)
         elif kind == "told":
-            value = as_value(body["value"])
-            self.optimizer.tell(self._number(body["id"]), self.setup.sign * value)
-            self._keys.close(body["id"])
+            self._apply_told(body)
         elif kind == "cancelled":
             self.optimizer.cancel(self._number(body["id"]))
             self._keys.close(body["id"])
         elif kind == "learned":
             self.model = Model.from_json(body["model"])
-            self.since = as_whole(body.get("since", 0), "since", least=0)
+            self.since = as_number(body["since"], "since") if "since" in body else -np.inf
             if renewing:
                 self._renew()
         else:
@@ -158,8 +158,14 @@ class Fold:
         self.seq += 1
 
     def _renew(self) -> None:
-        shown = min(_SHOWN, len(self.optimizer.history) - self.since)
-        self.optimizer.reconsider(self.setup.build(self.model), last=shown)
+        self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN, since=self.since)
+
+    def _apply_told(self, body: Mapping[str, Any]) -> None:
+        number, value = self._number(body["id"]), as_value(body["value"])
+        self.optimizer.tell(number, self.setup.sign * value)
+        if self.optimizer.history[-1].t < self.since:
+            self._renew()  # without what came late
+        self._keys.close(body["id"])
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         if self._id(self.optimizer.asked) != body["id"]:
@@ -226,7 +232,7 @@ class Fold:
             "version": VERSION,
             "seq": self.seq,
             "model": self.model.to_json(),
-            "since": self.since,
+            **({} if np.isinf(self.since) else {"since": self.since}),
             **self._keys.to_json(),
             **({} if self.context is None else {"context": self.context}),
             "optimizer": optimizer,
@@ -239,4 +245,4 @@ class Fold:
         self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         self.model, self.seq = Model.from_json(header["model"]), header["seq"]
         self._keys, self._bare = Keys.from_json(header), False
-        self.context, self.since = header.get("context"), header.get("since", 0)
+        self.context, self.since = header.get("context"), header.get("since", -np.inf)

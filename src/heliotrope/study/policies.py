@@ -25,6 +25,7 @@ from heliotrope.policies.memories import (
 )
 from heliotrope.policies.tamed import tamed
 from heliotrope.priors import Forgetting, Wiener
+from heliotrope.spaces.checks import plain
 
 Weighing: TypeAlias = Literal["best", "mixture"]
 """Whether a choice takes the likeliest drift, or weighs all candidates."""
@@ -162,7 +163,7 @@ class PolicyChoice:
             return cls()
         if not isinstance(data, Mapping):
             raise InputError('a policy such as {"kind": "tv_gp_ucb"}', _short(data))
-        parameters = {str(name): value for name, value in data.items() if name != "kind"}
+        parameters = {str(name): plain(value) for name, value in data.items() if name != "kind"}
         return cls(data.get("kind", "tv_gp_ucb"), parameters)
 
     def _number(self, name: str, default: float) -> float:

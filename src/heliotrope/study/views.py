@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,11 +40,10 @@ def belief(fold: Fold, t: float, context: object = None) -> Show:
     if t >= fold.optimizer.latest:
         shown = Scene(setup, fold.optimizer, t, point).belief()
         return lambda: {**head, **shown}
-    blank = _blank(fold)
-    by_then = np.flatnonzero(history.t <= t)[-_RECENT:]
-    if len(by_then) and by_then[-1] >= fold.since:
-        by_then = by_then[by_then >= fold.since]
+    since = fold.since if t >= fold.since else -np.inf
+    by_then = np.flatnonzero((history.t <= t) & (history.t >= since))[-_RECENT:]
     past = [history[i] for i in by_then.tolist()]
+    blank = _blank(fold, past)
     return lambda: {**head, **Scene(setup, _fed(blank, past), t, point).belief()}
 
 
@@ -88,25 +88,29 @@ def drift(fold: Fold) -> Json:
 
 def track(fold: Fold) -> Show:
     """The latest results with what was chosen, and where the best was believed to be."""
-    setup, history = fold.setup, fold.optimizer.history
-    shown = history[-_SHOWN:]
-    cut = max(fold.since - (len(history) - len(shown)), 0)
-    levels = [part for part in (shown[:cut], shown[cut:]) if part and setup.policy.has_model]
-    tracked = [(_blank(fold), part) for part in levels]
+    setup, shown = fold.setup, fold.optimizer.history[-_SHOWN:]
+    levels = [[one for one in shown if (one.t >= fold.since) == new] for new in (False, True)]
+    tracked = [(_blank(fold, some), some) for some in levels if some and setup.policy.has_model]
 
     def show() -> Json:
-        best = [stop for blank, part in tracked for stop in _stops(setup, blank, part)]
+        best = [stop for blank, some in tracked for stop in _stops(setup, blank, some)]
         return {"results": [_result(setup, one) for one in shown], "best": best}
 
     return show
 
 
-def _blank(fold: Fold) -> Optimizer:
-    """An optimizer that was told nothing, of the drift and the model that are known now."""
-    setup = fold.setup
+def _blank(fold: Fold, results: Sequence[Observation]) -> Optimizer:
+    """An optimizer that was told nothing, of the drift and the model that are known now.
+
+    If the results that it is to be told are of another level, its mean is theirs.
+    """
+    setup, model = fold.setup, fold.model
+    if results and results[-1].t < fold.since:
+        mean = setup.sign * float(np.mean([one.y for one in results]))
+        model = replace(model, mean=mean, low=None, high=None)
     epsilon = drift(fold)["epsilon"] if setup.policy.learns_drift else None
     known = setup if epsilon is None else setup.with_drift(epsilon)
-    return Optimizer(setup.terrain.ground, known.build(fold.model))
+    return Optimizer(setup.terrain.ground, known.build(model))
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:

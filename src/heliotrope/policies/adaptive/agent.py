@@ -56,6 +56,7 @@ class AdaptiveAgent:
         self._model, self._timeline = Model(), Timeline()
         self._inner = self._made(self._model, self._timeline, [], {})
         self._told = 0  # of all results, also those forgotten
+        self._since = -np.inf  # results of earlier times were of another level, and do not count
         self._latest: list[Evaluation] = []  # in the order of their times
         self._open: dict[int, Evaluation] = {}
 
@@ -99,18 +100,22 @@ class AdaptiveAgent:
 
     def tell(self, key: int, y: float) -> None:
         """Take a value; at certain counts, for outliers or of a new level learn the model anew."""
-        asked = self._open[key]
-        new = Evaluation(asked.t, asked.place, _as_value(y))
+        asked, value = self._open[key], _as_value(y)
+        if asked.t < self._since:
+            self.cancel(key)
+            return
+        known = self._with(Evaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        latest = self._of_this_level(new)
-        has_changed = len(latest) <= len(self._latest)
-        told = len(latest) if has_changed else self._told + 1
-        if has_changed or is_time_to_learn(told) or self._are_others_outliers(latest):
+        of_new_level = self._of_new_level(known)
+        latest, told = known[-of_new_level:], of_new_level or self._told + 1
+        if of_new_level or is_time_to_learn(told) or not self._suit(latest):
             self._learn(self._fewer(latest), still_open, told)
         else:
-            self._inner.tell(key, self._model.fences.believed(y))
+            self._inner.tell(key, self._model.fences.believed(value))
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
+        if of_new_level:
+            self._since = latest[0].t
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
@@ -141,6 +146,7 @@ class AdaptiveAgent:
             "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
             "timeline": np.array([line.latest, line.told, line.pace]),
             "told": np.array(self._told),
+            "since": np.array(self._since),
             **columns_of("latest", self._latest),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **columns_of("open", self._open.values()),
@@ -150,7 +156,7 @@ class AdaptiveAgent:
         """Become the agent whose :meth:`state` this was."""
         self._model = Model.from_json(json.loads(state["model"].tobytes()))
         self._timeline = Timeline(*state["timeline"].tolist())
-        self._told = int(state["told"])
+        self._told, self._since = int(state["told"]), float(state["since"])
         self._latest = evaluations_of("latest", state)
         keys = state["open/key"].tolist()
         self._open = dict(zip(keys, evaluations_of("open", state), strict=True))
@@ -159,10 +165,17 @@ class AdaptiveAgent:
 
     # ---- learning
 
-    def _are_others_outliers(self, latest: Sequence[Evaluation]) -> bool:
-        """Whether not the same values lie far off all others as by the present model."""
-        y = np.array([one.y for one in latest])
-        return not np.array_equal(fences(y).beyond(y), self._model.fences.beyond(y))
+    def _with(self, new: Evaluation) -> list[Evaluation]:
+        return sorted([*self._latest, new], key=attrgetter("t"))
+
+    def _of_new_level(self, known: Sequence[Evaluation]) -> int:
+        """How many of the latest say that the world has changed."""
+        results = self._results(known)
+        return of_new_level(results.x, results.y, self._model)
+
+    def _suit(self, latest: Sequence[Evaluation]) -> bool:
+        """Whether the present model knows which values are outliers."""
+        return self._model.fences.suit(np.array([one.y for one in latest]))
 
     def _learn(
         self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
@@ -175,13 +188,6 @@ class AdaptiveAgent:
         timeline = Timeline(latest[-1].t, told, model.pace)
         self._inner = self._made(model, timeline, latest, waiting)
         self._model, self._timeline, self._latest = model, timeline, latest
-
-    def _of_this_level(self, new: Evaluation) -> list[Evaluation]:
-        """The results with a new one, by time; those like it alone, if the world has changed."""
-        known = [*self._latest, new]
-        results = self._results(known)
-        like_it = of_new_level(results.x, results.y, self._model) or len(known)
-        return sorted(known[-like_it:], key=attrgetter("t"))
 
     def _fewer(self, kept: list[Evaluation]) -> list[Evaluation]:
         results = self._results(kept)
