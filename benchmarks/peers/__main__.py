@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from collections.abc import Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,9 @@ def main(
         ".venv-peers/bin/python"
     ),
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("out/peers"),
+    names: Annotated[
+        str, typer.Option("--peers", help="Which, with commas between them.")
+    ] = ",".join(PEERS),
     problems: Annotated[
         str | None,
         typer.Option(help="Ids, or their first parts, with commas between them; all if not given."),
@@ -40,7 +44,9 @@ def main(
     ] = None,
 ) -> None:
     """Play the league of ours and the peers, then time their steps one after the other."""
-    peers = tuple(Command(name, (str(python), str(_SERVER), name)) for name in PEERS)
+    peers = tuple(
+        Command(name, (str(python), str(_SERVER), name)) for name in _known(names.split(","))
+    )
     league = League(
         chosen(problems, measured=data is not None),
         (*ENTRANTS.values(), *peers),
@@ -54,6 +60,13 @@ def main(
     write(report)
     print(as_markdown(report))
     _show(list(timings(peers, limit)), out / "timing.csv")
+
+
+def _known(names: Sequence[str]) -> Sequence[str]:
+    unknown = set(names) - set(PEERS)
+    if unknown:
+        raise typer.BadParameter(f"There are {', '.join(PEERS)}, not {', '.join(unknown)}.")
+    return names
 
 
 def _played(league: League, out: Path, jobs: int) -> Standings:
