@@ -18,6 +18,7 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
+    are_known_places,
     estimate,
     fences,
     is_time_to_learn,
@@ -479,17 +480,15 @@ def test_one_outlier_does_not_make_every_record_one() -> None:
 
 def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
     rng, model = np.random.default_rng(0), Model(length_scale=0.2)
-    x, y = rng.random((30, 2)), rng.random(30)
-    there, near, far = x[:4], x[:4] + 0.05, x[:4] + 5.0
-    new = [9.0, 9.1, 8.9, 9.0]
-    assert of_new_level(np.vstack([x, there]), np.append(y, new), model) == 4
-    assert of_new_level(np.vstack([x, there + 0.01]), np.append(y, new), model) == 4
-    assert of_new_level(np.vstack([x, near]), np.append(y, new), model) == 0
-    assert of_new_level(np.vstack([x, far]), np.append(y, new), model) == 0
-    assert of_new_level(np.vstack([x, there[:3]]), np.append(y, new[:3]), model) == 0
-    assert of_new_level(np.vstack([x, there]), np.append(y, [9.0, 9.0, 9.0, -7.0]), model) == 0
-    assert of_new_level(np.vstack([x, there]), np.append(y, [1.2, 1.5, 1.1, 1.2]), model) == 0
-    few = np.vstack([x[:15], there])
-    assert of_new_level(few, np.append(y[:15], new), model) == 0
-    many = np.vstack([x] * 5 + [there])  # of 154 values, four may be outliers
-    assert of_new_level(many, np.append(np.tile(y, 5), [99.0] * 4), model) == 0
+    x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
+    assert of_new_level(np.append(y, new), model) == 4
+    assert of_new_level(np.append(y, new[:3]), model) == 0
+    assert of_new_level(np.append(y[:15], new), model) == 0
+    assert of_new_level(np.append(y, [9.0, 9.0, 9.0, -7.0]), model) == 0
+    assert of_new_level(np.append(y, [1.2, 1.5, 1.1, 1.2]), model) == 0
+    many = np.append(np.tile(y, 5), [99.0] * 4)  # of 154 values, four may be outliers
+    assert of_new_level(many, model) == 0
+    assert are_known_places(np.vstack([x, x[:4]]), 4, model)
+    assert are_known_places(np.vstack([x, x[:4] + 0.01]), 4, model)
+    assert not are_known_places(np.vstack([x, x[:4] + 5.0]), 4, model)
+    assert not are_known_places(np.vstack([x[:1], x[:1] + 0.05]), 1, model)

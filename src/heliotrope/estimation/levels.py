@@ -19,15 +19,14 @@ _ROW = 4
 _NEXT = 0.1  # length scales
 
 
-def of_new_level(x: Array, y: Array, model: Model) -> int:
-    """How many of the last results are of another level than those before; 0, or at least four.
+def of_new_level(y: Array, model: Model) -> int:
+    """How many of the last values are of another level than those before; 0, or at least four.
 
     The model's outliers do not count.
 
     Examples
     --------
-    >>> y = np.append(np.arange(20.0), [60.0, 61.0, 62.0, 61.0])
-    >>> of_new_level(np.zeros((24, 1)), y, Model(length_scale=0.2))
+    >>> of_new_level(np.append(np.arange(20.0), [60.0, 61.0, 62.0, 61.0]), Model())
     4
     """
     usual = y[:-_ROW][~model.fences.beyond(y[:-_ROW])]
@@ -38,6 +37,10 @@ def of_new_level(x: Array, y: Array, model: Model) -> int:
     off = np.sign(above[-1]) * above > (_OFF + 0.5) * (high - low)
     if high == low or not off[-_ROW:].all() or fences(y).beyond(y)[-1]:
         return 0
-    gaps = cdist(x[-_ROW:], x[~off]).min(axis=1)
-    is_known = np.any(gaps < _NEXT * model.length_scale)
-    return len(y) - 1 - int(np.flatnonzero(~off)[-1]) if is_known else 0
+    return len(y) - 1 - int(np.flatnonzero(~off)[-1])
+
+
+def are_known_places(x: Array, last: int, model: Model) -> bool:
+    """Whether one of the ``last`` points (n, d) lies where another was measured, or next to it."""
+    gaps = cdist(x[-last:], x[:-last])
+    return bool(np.any(gaps < _NEXT * model.length_scale))

@@ -18,6 +18,7 @@ from heliotrope.errors import (
 from heliotrope.estimation import (
     Model,
     Results,
+    are_known_places,
     estimate,
     fences,
     is_time_to_learn,
@@ -110,9 +111,11 @@ class Fold:
         t, x, y = self.optimizer.history.latest(_SHOWN)
         first = int(np.searchsorted(t, self.since))
         t, x, y = t[first:], x[first:], self.setup.sign * y[first:]
-        like_it = of_new_level(x, y, self.setup.given.over(self.model))
-        since = float(t[-like_it]) if like_it else self.since
-        return Results(t[-like_it:], x[-like_it:], y[-like_it:]), since
+        model = self.setup.given.over(self.model)
+        last = of_new_level(y, model)
+        if not last or not are_known_places(x, last, model):
+            return Results(t, x, y), self.since
+        return Results(t[-last:], x[-last:], y[-last:]), float(t[-last])
 
     # ---- events applied
 

@@ -23,6 +23,7 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
+    are_known_places,
     estimate,
     fences,
     is_time_to_learn,
@@ -106,15 +107,16 @@ class AdaptiveAgent:
             return
         known = self._with(Evaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        of_new_level = self._of_new_level(known)
-        latest, told = known[-of_new_level:], of_new_level or self._told + 1
-        if of_new_level or is_time_to_learn(told) or not self._suit(latest):
+        values = np.array([one.y for one in known])
+        anew = self._of_new_level(known, values)
+        latest, told = known[-anew:], anew or self._told + 1
+        if anew or is_time_to_learn(told) or not self._model.fences.suit(values):
             self._learn(self._fewer(latest), still_open, told)
         else:
             self._inner.tell(key, self._model.fences.believed(value))
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
-        if of_new_level:
+        if anew:
             self._since = latest[0].t
 
     def cancel(self, key: int) -> None:
@@ -168,14 +170,12 @@ class AdaptiveAgent:
     def _with(self, new: Evaluation) -> list[Evaluation]:
         return sorted([*self._latest, new], key=attrgetter("t"))
 
-    def _of_new_level(self, known: Sequence[Evaluation]) -> int:
+    def _of_new_level(self, known: Sequence[Evaluation], values: Array) -> int:
         """How many of the latest say that the world has changed."""
-        results = self._results(known)
-        return of_new_level(results.x, results.y, self._model)
-
-    def _suit(self, latest: Sequence[Evaluation]) -> bool:
-        """Whether the present model knows which values are outliers."""
-        return self._model.fences.suit(np.array([one.y for one in latest]))
+        last = of_new_level(values, self._model)
+        if last and not are_known_places(self._results(known).x, last, self._model):
+            return 0
+        return last
 
     def _learn(
         self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
