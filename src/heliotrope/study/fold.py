@@ -111,9 +111,8 @@ class Fold:
         t, x, y = self.optimizer.history.latest(_SHOWN)
         first = int(np.searchsorted(t, self.since))
         t, x, y = t[first:], x[first:], self.setup.sign * y[first:]
-        model = self.setup.given.over(self.model)
-        last = of_new_level(y, model)
-        if not last or not are_known_places(x, last, model):
+        last = of_new_level(y, self.model)
+        if not last or not are_known_places(x, last, self.setup.given.over(self.model)):
             return Results(t, x, y), self.since
         return Results(t[-last:], x[-last:], y[-last:]), float(t[-last])
 
