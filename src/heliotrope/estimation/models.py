@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from math import ceil
+from math import ceil, log, sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
 
 _LEAST_NOISE = 1e-4  # share of the variance
 _RATES = tuple(np.geomspace(1e-4, 0.3, 7))  # candidates for the drift between two results
+_SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # what is but a little
 _FASTEST = 1.0 - 1e-15  # drift in a unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # results up to which a quarter more is less than every so many
 
@@ -76,6 +77,18 @@ class Model:
         space = self.variance * shape(self.length_scale, **smoothness)
         noise = max(self.noise, _LEAST_NOISE * self.variance)
         return Prior(space, Forgetting(epsilon), noise, sign * self.mean)
+
+    def is_like(self, other: Model) -> bool:
+        """Whether the two differ so little that a policy by one does as well as by the other."""
+        return (
+            self.kernel == other.kernel
+            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.variance)
+            and abs(log(max(self.rate, _STILL) / max(other.rate, _STILL))) < log(_FASTER)
+            and all(
+                abs(log(getattr(self, name) / getattr(other, name))) < log(_LARGER)
+                for name in ("variance", "noise", "length_scale", "pace")
+            )
+        )
 
     def bounds(self, sign: float) -> tuple[float | None, float | None]:
         """The lowest and the highest value to believe, of values multiplied with a sign."""

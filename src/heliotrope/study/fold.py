@@ -37,6 +37,7 @@ _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
 _SHOWN = 300  # latest results that a policy made anew is shown
+_FIRST = 50  # results, up to which every model that is learned is taken
 
 
 class Fold:
@@ -102,6 +103,8 @@ class Fold:
         y = believed.clipped(self.setup.sign * history.y[known])
         results = telling(Results(history.t[known], history.x[known], y))
         found = estimate(results, given, self.setup.policy.rates(results.pace))
+        if is_known and told > _FIRST and found.is_like(given.over(self.model)):
+            return None
         model = replace(found, low=believed.low, high=believed.high)
         body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
         return body if np.isinf(since) else {**body, "since": since}
