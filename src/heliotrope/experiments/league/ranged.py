@@ -26,7 +26,7 @@ from heliotrope.policies import (
     sw_ucb,
     sw_ucb_window,
 )
-from heliotrope.policies.adaptive.recipes import _SLOWEST
+from heliotrope.policies.adaptive.recipes import SLOWEST
 
 _WIDTH = 3.0  # deviations
 _HORIZON = 1000  # results
@@ -103,7 +103,7 @@ class Ranged:
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy of a model with a drift in a unit of time."""
         half = _WIDTH * sqrt(model.variance + model.noise)
-        rate = max(model.between_results(epsilon), _SLOWEST)
+        rate = max(model.between_results(epsilon), SLOWEST)
         known = _Known(model.mean - half, model.mean + half, rate, model.pace, _points(domain))
         return _RANGED[self.name](known)
 

@@ -35,7 +35,7 @@ Build: TypeAlias = Callable[[Model, float], Policy]
 _BLOCK = 12.0  # the paper's constant for R-GP-UCB's N = 12 eps^(-1/4)
 _HAZARD = 0.01  # of a jump between two results
 _SOON, _SOON_OF_MEMORY = 10.0, 0.1
-_SLOWEST = 1e-5  # drift between two results, in what is computed from its inverse
+SLOWEST = 1e-5  # drift between two results, in what is computed from its inverse
 
 
 def _gp_ucb(model: Model, epsilon: float) -> Policy:
@@ -86,7 +86,7 @@ def _wdbo(model: Model, epsilon: float) -> Policy:
 
 def _block(model: Model, epsilon: float) -> int:
     """How many results count: as many as R-GP-UCB's N."""
-    return int(_BLOCK * max(model.between_results(epsilon), _SLOWEST) ** -0.25) + 1
+    return int(_BLOCK * max(model.between_results(epsilon), SLOWEST) ** -0.25) + 1
 
 
 _NAMED: Mapping[str, Build] = {
@@ -159,7 +159,7 @@ def lasting_beta(rate: float) -> float:
     >>> [round(lasting_beta(rate), 2) for rate in (0.1, 0.01, 0.001, 0.0)]
     [2.95, 2.95, 4.79, 8.48]
     """
-    return LogBeta()(max(_SOON, _SOON_OF_MEMORY / max(rate, _SLOWEST)))
+    return LogBeta()(max(_SOON, _SOON_OF_MEMORY / max(rate, SLOWEST)))
 
 
 def auto(domain: Domain | Contextual) -> Adaptive:
