@@ -18,7 +18,6 @@ from heliotrope.engines import (
     BankEngine,
     Engine,
     Learned,
-    State,
     Surfaced,
     build,
     engine_options,
@@ -28,6 +27,7 @@ from heliotrope.environments import GPDrift
 from heliotrope.errors import HeliotropeError, InputError, KernelError
 from heliotrope.learning import Observations, log_likelihood
 from heliotrope.policies import GPPolicy, Restart
+from heliotrope.states import State
 from scenario import play
 from strategies import assert_same, refusal
 

@@ -14,9 +14,10 @@ import heliotrope as ht
 from heliotrope.arrays import Array
 from heliotrope.codec import register
 from heliotrope.domains import Choices, Domain, Places
-from heliotrope.engines import BoxOptions, DenseOptions, State
+from heliotrope.engines import BoxOptions, DenseOptions
 from heliotrope.errors import InputError
 from heliotrope.policies import Beliefless, Policy
+from heliotrope.states import State
 from heliotrope.streams import Draw
 from heliotrope.testing import LAWS, BrokenLaw, check_policy
 from strategies import PRIOR, refusal, smooth_time, square

@@ -15,22 +15,20 @@ from heliotrope.arrays import Array, as_array, as_number, as_whole
 from heliotrope.contexts import Contextual
 from heliotrope.domains import Domain, one_place
 from heliotrope.engines import Learned
-from heliotrope.engines.protocol import part
 from heliotrope.errors import (
-    ClosedSuggestionError,
     FormatError,
     InputError,
     NoBeliefError,
-    TimeError,
-    UnknownSuggestionError,
 )
 from heliotrope.estimation import Model
 from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
+from heliotrope.ledger import Ledger
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import Drawing
+from heliotrope.states import part, under
 from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
@@ -59,10 +57,7 @@ class Optimizer:
         self._stream = Stream(seed)
         self._agent = self._started(policy)
         self._policy = policy
-        self._history = History(self._domain.dimension)
-        self._open: dict[int, Suggestion] = {}
-        self._asked = 0
-        self._latest = -np.inf  # of all times asked for or told
+        self._ledger = Ledger(self._ground)
 
     @property
     def domain(self) -> Domain:
@@ -82,26 +77,26 @@ class Optimizer:
     @property
     def history(self) -> History:
         """What was told, in the order of telling: a sequence, with whole columns t, x, y, index."""
-        return self._history
+        return self._ledger.history
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions that wait for their results, oldest first."""
-        return tuple(self._open.values())
+        return tuple(self._ledger.open.values())
 
     @property
     def asked(self) -> int:
         """Number of suggestions made; their ids are 0, 1, 2, ..."""
-        return self._asked
+        return self._ledger.asked
 
     @property
     def latest(self) -> float:
         """The latest time asked for or told, 0 before any."""
-        return self._now()
+        return self._ledger.latest
 
     def is_open(self, id: int) -> bool:
         """Whether a suggestion waits for its result."""
-        return id in self._open
+        return id in self._ledger.open
 
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
@@ -118,13 +113,13 @@ class Optimizer:
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """What :meth:`ask` would suggest; changes nothing."""
         choices = self._ground.choices(context)
-        t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
-        draw = self._stream.at(self._asked)
+        t = self._ledger.time(t)
+        draw = self._stream.at(self._ledger.asked)
         if choices is None:
             place = self._agent.choose(t, draw)
         else:
             place = self._selective().choose_among(choices, t, draw)
-        return self._ground.suggestion(self._asked, t, place)
+        return self._ground.suggestion(self._ledger.asked, t, place)
 
     def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index) that was chosen elsewhere, as if asked for.
@@ -132,8 +127,8 @@ class Optimizer:
         In a contextual problem the point is a choice joined to its context.
         Replaying a log of suggestions this way gives the optimizer that made them.
         """
-        t = max(self._latest + 1.0, 1.0) if t is None else self._checked_time(t)
-        suggestion = self._ground.suggestion(self._asked, t, one_place(self._domain, x))
+        t = self._ledger.time(t)
+        suggestion = self._ground.suggestion(self._ledger.asked, t, one_place(self._domain, x))
         self._begin(suggestion)
         return suggestion
 
@@ -141,24 +136,20 @@ class Optimizer:
         index = suggestion.index
         place = suggestion.x[None] if index is None else np.array([index])
         self._agent.open(suggestion.id, suggestion.t, place)
-        self._open[suggestion.id] = suggestion
-        self._asked += 1
-        self._latest = suggestion.t
+        self._ledger.begin(suggestion)
 
     def tell(self, suggestion: Suggestion | int, y: SupportsFloat) -> None:
         """Take the measured value for a suggestion (or its id), late or in any order."""
-        suggestion = self._lookup(suggestion)
+        suggestion = self._ledger.lookup(suggestion)
         value = as_number(y, "y", "Cancel the suggestion if its measurement failed.")
         self._agent.tell(suggestion.id, value)
-        del self._open[suggestion.id]
-        s = suggestion
-        self._history._append(Observation(s.t, s.x, value, s.index, s.id))
+        self._ledger.tell(suggestion, value)
 
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Give up an evaluation that failed: the belief is as if it had not been asked for."""
-        suggestion = self._lookup(suggestion)
+        suggestion = self._ledger.lookup(suggestion)
         self._agent.cancel(suggestion.id)
-        del self._open[suggestion.id]
+        self._ledger.cancel(suggestion)
 
     def tell_many(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
         """Take values measured elsewhere: times (n,), points (n, d), values (n,).
@@ -183,17 +174,14 @@ class Optimizer:
             )
             for i in np.argsort(times, kind="stable")
         ]
-        if added[0].t >= self._latest:
-            agent = self._started(self._policy)
-            agent.restore(self._agent.state())
-            self._feed(agent, added)
+        agent = self._started(self._policy)
+        if self._ledger.is_past(added[0].t):
+            _feed(agent, [*self.history, *added, *self.open])
         else:
-            agent = self._started(self._policy)
-            self._feed(agent, [*self._history, *added, *self._open.values()])
+            agent.restore(self._agent.state())
+            _feed(agent, added)
         self._agent = agent
-        self._latest = max(self._latest, added[-1].t)
-        for observation in added:
-            self._history._append(observation)
+        self._ledger.add(added)
 
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Go on with another policy, which is shown what was told and what is open.
@@ -202,10 +190,10 @@ class Optimizer:
         ones of times ``since`` then.
         """
         agent = self._started(policy)
-        told = len(self._history)
+        told = len(self.history)
         shown = told if last is None else min(as_whole(last, "last", least=0), told)
-        counting = [one for one in self._history[told - shown :] if one.t >= since]
-        self._feed(agent, [*counting, *self._open.values()])
+        counting = [one for one in self.history[told - shown :] if one.t >= since]
+        _feed(agent, [*counting, *self.open])
         self._agent, self._policy = agent, policy
 
     def belief(
@@ -223,7 +211,7 @@ class Optimizer:
         By default t is the latest time. The deviation counts open suggestions as if they had been
         measured, as the next ask will; ``count_open=False`` counts only what was told.
         """
-        t = self._now() if t is None else as_number(t, "t")
+        t = self.latest if t is None else as_number(t, "t")
         places = self._ground.places(X, context)
         mean, variance = self._agent.predict(t, places, count_open=count_open)
         points = self._domain.at(places) if places.ndim == 1 else places
@@ -235,8 +223,8 @@ class Optimizer:
         In a contextual problem, and only there, it is the best choice in a ``context``.
         """
         choices = self._ground.choices(context)
-        t = self._now() if t is None else as_number(t, "t")
-        draw = self._stream.at(self._asked, purpose=1)
+        t = self.latest if t is None else as_number(t, "t")
+        draw = self._stream.at(self._ledger.asked, purpose=1)
         if choices is None:
             place = self._agent.best(t, draw)
         else:
@@ -258,7 +246,7 @@ class Optimizer:
 
         Points are those of :meth:`belief`.
         """
-        t = self._now() if t is None else as_number(t, "t")
+        t = self.latest if t is None else as_number(t, "t")
         rng = np.random.default_rng(as_whole(seed, "seed", least=0))
         places, count = self._ground.places(X, context), as_whole(size, "size", least=1)
         return self._drawing().sample(t, places, rng, count)
@@ -300,23 +288,16 @@ class Optimizer:
 
     def parts(self) -> tuple[codec.Json, codec.Arrays]:
         """Everything as a JSON tree and arrays, not to be changed."""
-        arrays: codec.Arrays = {}
+        entries, arrays = self._ledger.parts()
         header = {
             "format": _FORMAT,
             "version": _VERSION,
             "domain": codec.encode(self._ground.given, arrays),
             "policy": codec.encode(self._policy, arrays),
             "seed": self._stream.seed,
-            "asked": self._asked,
-            "latest": codec.encode(float(self._latest), arrays),
-            "open": [[s.id, s.t] for s in self._open.values()],
+            **entries,
         }
-        arrays["open_places"] = np.array(
-            [s.x if s.index is None else s.index for s in self._open.values()]
-        )
-        arrays |= {f"history/{name}": array for name, array in self._history.state().items()}
-        arrays |= {f"agent/{name}": array for name, array in self._agent.state().items()}
-        return header, arrays
+        return header, arrays | under("agent/", self._agent.state())
 
     @classmethod
     def loads(cls, data: bytes, source: str = "these bytes") -> Optimizer:
@@ -332,7 +313,8 @@ class Optimizer:
         try:
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
-            optimizer._restore(header, arrays)
+            optimizer._ledger.restore(header, arrays)
+            optimizer._agent.restore(part(arrays, "agent/"))
         except FormatError:
             raise
         except Exception as error:  # parts that do not fit can fail in any way
@@ -341,51 +323,10 @@ class Optimizer:
             ) from error
         return optimizer
 
-    def _restore(self, header: codec.Json, arrays: codec.Arrays) -> None:
-        self._asked = as_whole(header["asked"], "asked", least=0)
-        self._latest = float(codec.decode(header["latest"], arrays))
-        for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
-            key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self._open[key] = self._ground.suggestion(key, t, self._ground.saved(place[None]))
-        self._history = History.restored(part(arrays, "history/"))
-        self._agent.restore(part(arrays, "agent/"))
-
-    def _feed(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
-        """Let an agent see evaluations, told and open, in the order of their times."""
-        for event in sorted(events, key=lambda event: event.t):
-            place = event.x[None] if event.index is None else np.array([event.index])
-            if isinstance(event, Suggestion):
-                agent.open(event.id, event.t, place)
-            else:
-                agent.open(_TOLD_AT_ONCE, event.t, place)
-                agent.tell(_TOLD_AT_ONCE, event.y)
-
-    def _now(self) -> float:
-        return 0.0 if np.isinf(self._latest) else self._latest
-
     def _drawing(self) -> Drawing:
         if not isinstance(self._agent, Drawing):
             raise NoBeliefError("a policy with a joint belief of f", type(self._policy).__name__)
         return self._agent
-
-    def _checked_time(self, t: float) -> float:
-        t = as_number(t, "t")
-        if t < self._latest:
-            raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
-        return t
-
-    def _lookup(self, suggestion: Suggestion | int) -> Suggestion:
-        key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise InputError("a Suggestion or its id", repr(suggestion))
-        known = self._open.get(int(key))
-        if known is None and 0 <= key < self._asked:
-            raise ClosedSuggestionError(
-                "an open suggestion", f"suggestion {key}, which was told or cancelled before"
-            )
-        if known is None or not _same(known, suggestion):
-            raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
-        return known
 
     def _started(self, policy: Policy) -> Agent:
         """Return a fresh agent of a policy that fits."""
@@ -401,8 +342,12 @@ class Optimizer:
         return self._agent
 
 
-def _same(known: Suggestion, given: Suggestion | int) -> bool:
-    """Whether a suggestion is the one of that id, and not another optimizer's."""
-    if given is known or not isinstance(given, Suggestion):
-        return True
-    return given.t == known.t and np.array_equal(given.x, known.x)
+def _feed(agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
+    """Let an agent see evaluations, told and open, in the order of their times."""
+    for event in sorted(events, key=lambda event: event.t):
+        place = event.x[None] if event.index is None else np.array([event.index])
+        if isinstance(event, Suggestion):
+            agent.open(event.id, event.t, place)
+        else:
+            agent.open(_TOLD_AT_ONCE, event.t, place)
+            agent.tell(_TOLD_AT_ONCE, event.y)

@@ -25,10 +25,11 @@ from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble
 from heliotrope.engines.learned import Learned, estimate
 from heliotrope.engines.mixture import MixedEngine, Mixture, bounding
-from heliotrope.engines.protocol import Engine, Posterior, State
+from heliotrope.engines.protocol import Engine, Posterior
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.states import State
 
 _EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 

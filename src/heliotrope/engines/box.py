@@ -25,13 +25,13 @@ from heliotrope.engines.clock import Clock
 from heliotrope.engines.pending import Pending
 from heliotrope.engines.protocol import (
     Expansion,
-    State,
     Surface,
     checked_variance,
 )
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.linalg import least_missed, projection
 from heliotrope.priors import Prior
+from heliotrope.states import State
 
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that nobody will notice
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance where the noise is next to none

@@ -12,12 +12,13 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
-from heliotrope.engines.protocol import Expansion, State, Surface, checked_variance
+from heliotrope.engines.protocol import Expansion, Surface, checked_variance
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
+from heliotrope.states import State
 
 _FORGOTTEN = 1e-12  # correlation below which an observation no longer counts by itself
 _LINKS = 3  # but it counts through younger ones: so many such spans away it really is nothing

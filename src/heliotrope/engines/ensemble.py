@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from heliotrope.engines.protocol import Engine, State, part
+from heliotrope.engines.protocol import Engine
+from heliotrope.states import State, part, under
 
 Step: TypeAlias = Callable[[Engine], None]
 
@@ -50,11 +51,10 @@ class Ensemble:
 
     def state(self) -> State:
         """Everything the engines know, as arrays."""
-        return {
-            f"{i}/{name}": array
-            for i, engine in enumerate(self.engines)
-            for name, array in engine.state().items()
-        }
+        whole: State = {}
+        for i, engine in enumerate(self.engines):
+            whole |= under(f"{i}/", engine.state())
+        return whole
 
     def restore(self, state: State) -> None:
         """Become the ensemble whose :meth:`state` this was."""

@@ -22,7 +22,7 @@ from heliotrope.arrays import Array, Indices
 from heliotrope.domains import Finite, Places, are_indices
 from heliotrope.engines.clock import Clock
 from heliotrope.engines.pending import Pending
-from heliotrope.engines.protocol import State, checked_variance
+from heliotrope.engines.protocol import checked_variance
 from heliotrope.errors import InputError
 from heliotrope.linalg import (
     jittered_cholesky,
@@ -32,6 +32,7 @@ from heliotrope.linalg import (
     solve_lower,
 )
 from heliotrope.priors import Prior
+from heliotrope.states import State
 
 _LEAST_ROOM = 448  # rows between compressions, where fewer would cost more than they save
 _DRAWN, _MOST_DRAWN = 1e-4, 512  # share of variance that a draw may leave out; pivots at most

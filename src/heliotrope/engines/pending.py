@@ -21,9 +21,9 @@ from math import log, pi, sqrt
 import numpy as np
 
 from heliotrope.arrays import Array
-from heliotrope.engines.protocol import State
 from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.states import State
 
 _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation

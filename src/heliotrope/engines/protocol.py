@@ -7,18 +7,16 @@ mean alone, as in batch GP-UCB.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
-
-State = dict[str, NDArray[Any]]
+from heliotrope.states import State
 
 _ROOT = 1e-9  # share of the largest variance that a draw may leave out
 _ROUNDING = 1e-6  # a variance this share below zero is no rounding error
@@ -147,11 +145,6 @@ def sample(
     root = low_rank_root(covariance, _ROOT * float(covariance.diagonal().max(initial=0.0)))
     draws: Array = mean + rng.standard_normal((size, root.shape[1])) @ root.T
     return draws
-
-
-def part(state: State, prefix: str) -> State:
-    """The entries of a state whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
 
 
 def checked_variance(variance: float, prior_variance: float, rounding: float = _ROUNDING) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
-from heliotrope.engines.protocol import State
+from heliotrope.states import State
 
 
 class Records:

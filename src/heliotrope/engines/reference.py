@@ -13,10 +13,11 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
-from heliotrope.engines.protocol import Expansion, State, Surface
+from heliotrope.engines.protocol import Expansion, Surface
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.priors import Prior
+from heliotrope.states import State
 
 
 class ReferenceEngine:

@@ -21,12 +21,13 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
-from heliotrope.engines.protocol import Expansion, State, Surface, checked_variance, part
+from heliotrope.engines.protocol import Expansion, Surface, checked_variance
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Prior
+from heliotrope.states import State, part, under
 
 
 @dataclass(frozen=True)
@@ -175,8 +176,8 @@ class RegressionEngine:
         """Everything the engine knows, as arrays."""
         return (
             {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
-            | {f"open/{name}": array for name, array in self._open.state().items()}
-            | {f"store/{name}": array for name, array in self._store.state().items()}
+            | under("open/", self._open.state())
+            | under("store/", self._store.state())
         )
 
     def restore(self, state: State) -> None:

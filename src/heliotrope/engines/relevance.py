@@ -25,13 +25,13 @@ from scipy.stats.qmc import Sobol
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.engines.dense import reach
-from heliotrope.engines.protocol import State
 from heliotrope.engines.records import Records
 from heliotrope.engines.regression import Told
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.errors import InputError
 from heliotrope.linalg import inverse
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
+from heliotrope.states import State
 
 _FEWEST = 2  # evaluations that are always kept, as in the authors' own code
 _MOST_PROBES = 256  # places that the sum over space is taken at

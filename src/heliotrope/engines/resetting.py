@@ -10,10 +10,11 @@ import numpy as np
 from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Places
 from heliotrope.engines.detectors import Detector, Surprise, Watch
-from heliotrope.engines.protocol import Engine, State, Surface, Surfaced, part
+from heliotrope.engines.protocol import Engine, Surface, Surfaced
 from heliotrope.engines.records import Records
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.priors import Prior
+from heliotrope.states import State, part, under
 
 
 class ResettingEngine:
@@ -80,8 +81,8 @@ class ResettingEngine:
                 "scalars": np.array([self._now, self._count, self._before]),
                 "seen": np.array([astuple(surprise) for surprise in self._seen]).reshape(-1, 4),
             }
-            | {f"open/{name}": array for name, array in self._open.state().items()}
-            | {f"engine/{name}": array for name, array in self._engine.state().items()}
+            | under("open/", self._open.state())
+            | under("engine/", self._engine.state())
         )
 
     def restore(self, state: State) -> None:

@@ -20,8 +20,9 @@ from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.engines.ensemble import Ensemble, copied
 from heliotrope.engines.mixture import Cases, MixedEngine, Mixture
-from heliotrope.engines.protocol import Engine, Posterior, State
+from heliotrope.engines.protocol import Engine, Posterior
 from heliotrope.errors import TimeError
+from heliotrope.states import State
 
 
 class RunLengthEngine(MixedEngine):

@@ -15,11 +15,11 @@ import numpy as np
 
 from heliotrope.arrays import Array, Indices
 from heliotrope.domains import Box, Domain, Places, are_indices
-from heliotrope.engines.protocol import State
 from heliotrope.engines.records import Records
 from heliotrope.engines.regression import Told
 from heliotrope.engines.spacetime import SpaceTime
 from heliotrope.priors import Prior, Static
+from heliotrope.states import State
 
 _FADED = 1e-10  # a weight that is nothing, even where the noise is a millionth of the variance
 _FADED_IN_A_BOX = 1e-4  # where few visits repeat: the share of all weight that is dropped

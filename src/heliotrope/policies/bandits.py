@@ -19,10 +19,10 @@ from heliotrope.arrays import Array, Indices, as_number, as_positive, as_whole
 from heliotrope.choosing import argmax
 from heliotrope.codec import register
 from heliotrope.domains import Box, Choices, Domain, Places
-from heliotrope.engines import State
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.rewards import Ranged, number_of_points
+from heliotrope.states import State
 from heliotrope.streams import Draw
 
 _NOTHING = 1e-200  # a count below it is none

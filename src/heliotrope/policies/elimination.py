@@ -24,12 +24,12 @@ from heliotrope.arrays import Array, as_number
 from heliotrope.choosing import UCB, Beta, LogBeta, as_beta
 from heliotrope.codec import register
 from heliotrope.domains import Choices, Domain, Places, choices_of
-from heliotrope.engines import Engine, Learn, State, build
+from heliotrope.engines import Engine, Learn, build
 from heliotrope.engines.ensemble import Ensemble
 from heliotrope.engines.mixture import Mixture
-from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError
 from heliotrope.priors import Prior
+from heliotrope.states import State, part, under
 from heliotrope.streams import Draw
 
 
@@ -182,7 +182,7 @@ class EliminationAgent:
             "accounts": np.array(accounts, dtype=float),
             "keys": np.array(list(self._open), dtype=np.int64),
             "open": np.array(list(self._open.values()), dtype=float).reshape(-1, 3),
-        } | {f"engines/{name}": array for name, array in self._ensemble.state().items()}
+        } | under("engines/", self._ensemble.state())
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""

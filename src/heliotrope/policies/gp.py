@@ -20,12 +20,10 @@ from heliotrope.engines import (
     Learn,
     Learned,
     ReferenceOptions,
-    State,
     Surfaced,
     engine_options,
     sample,
 )
-from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
 from heliotrope.policies.memories import (
     KeepAll,
@@ -34,6 +32,7 @@ from heliotrope.policies.memories import (
 from heliotrope.policies.random import random_choice
 from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.priors import Prior
+from heliotrope.states import State, part, under
 from heliotrope.streams import Draw
 
 First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
@@ -182,7 +181,7 @@ class GPAgent:
             "keys": np.array(sorted(self._keys), dtype=np.int64),
             "told": np.array(self._told),
             "begun": np.array([place[0] for place in self._begun]),
-        } | {f"engine/{name}": array for name, array in self._engine.state().items()}
+        } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""

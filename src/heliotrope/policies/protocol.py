@@ -9,7 +9,7 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Choices, Domain, Places
-from heliotrope.engines import State
+from heliotrope.states import State
 from heliotrope.streams import Draw
 
 

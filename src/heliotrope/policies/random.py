@@ -8,8 +8,8 @@ import numpy as np
 
 from heliotrope.codec import register
 from heliotrope.domains import Box, Choices, Domain, Places, choices_of
-from heliotrope.engines import State
 from heliotrope.policies.beliefless import Beliefless
+from heliotrope.states import State
 from heliotrope.streams import Draw
 
 

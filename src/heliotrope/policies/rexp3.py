@@ -16,11 +16,11 @@ from scipy.special import softmax
 from heliotrope.arrays import LARGEST, Array, as_number, as_positive, as_whole
 from heliotrope.codec import register
 from heliotrope.domains import Domain, Places
-from heliotrope.engines import State
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.memories import KeepAll, Memory, Restart
 from heliotrope.policies.rewards import Ranged, number_of_points
+from heliotrope.states import State
 from heliotrope.streams import Draw
 
 

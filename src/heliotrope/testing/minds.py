@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
-from heliotrope.engines import State
 from heliotrope.errors import NoBeliefError
 from heliotrope.policies import Agent
+from heliotrope.states import State
 from heliotrope.streams import Stream
 from heliotrope.testing.subject import Subject, copied, difference
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Choices, Domain, Places, choices_of
-from heliotrope.engines import State
-from heliotrope.engines.protocol import part
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,
@@ -40,6 +38,7 @@ from heliotrope.policies.adaptive.evaluations import (
 from heliotrope.policies.adaptive.protocol import Recipe
 from heliotrope.policies.protocol import Agent, Drawing, Policy, Selective
 from heliotrope.policies.unit import UnitCube, farthest, first_points
+from heliotrope.states import State, part, under
 from heliotrope.streams import Draw
 
 _LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
@@ -152,7 +151,7 @@ class AdaptiveAgent:
             **columns_of("latest", self._latest),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **columns_of("open", self._open.values()),
-        } | {f"inner/{name}": array for name, array in self._inner.state().items()}
+        } | under("inner/", self._inner.state())
 
     def restore(self, state: State) -> None:
         """Become the agent whose :meth:`state` this was."""
