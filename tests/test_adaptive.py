@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
@@ -18,7 +19,7 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
-    are_known_places,
+    believing,
     estimate,
     fences,
     is_time_to_learn,
@@ -59,6 +60,34 @@ def agent_of(optimizer: ht.Optimizer) -> AdaptiveAgent:
 
 
 # What is learned
+
+
+def drifting(n: int, epsilon: float) -> Results:
+    """Results at five points that share nothing, each drifting by the paper's model."""
+    rng = np.random.default_rng(0)
+    f, points, y = rng.standard_normal(5), rng.integers(5, size=n), np.empty(n)
+    for i, point in enumerate(points):
+        y[i] = f[point] + 0.1 * rng.standard_normal()
+        f = np.sqrt(1.0 - epsilon) * f + np.sqrt(epsilon) * rng.standard_normal(5)
+    return Results(np.arange(1.0, n + 1.0), points[:, None] / 4.0, y)
+
+
+@pytest.mark.parametrize("n", [40, 250, 251, 600, 1_500])
+def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) -> None:
+    results = drifting(n, 0.25)
+    model = believing(fences(results.y), results, Given())
+    assert model.pace == 1.0
+    if n >= 250:
+        assert 0.125 < model.rate < 0.5
+
+
+def test_fast_drift_is_seen_after_many_results() -> None:
+    results, domain = drifting(450, 0.3), ht.Finite(np.linspace(0.0, 1.0, 5)[:, None])
+    optimizer = ht.Optimizer(domain, ht.auto(domain))
+    optimizer.tell_many(60.0 * results.t, results.x, results.y)
+    model = optimizer.model()
+    assert model.pace == 60.0
+    assert 0.15 < model.rate < 0.6
 
 
 def drawn(n: int, space: Any, epsilon: float, noise: float, seed: int) -> Results:
@@ -479,16 +508,25 @@ def test_one_outlier_does_not_make_every_record_one() -> None:
 
 
 def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
-    rng, model = np.random.default_rng(0), Model(length_scale=0.2)
+    rng = np.random.default_rng(0)
     x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
-    assert of_new_level(np.append(y, new), model) == 4
-    assert of_new_level(np.append(y, new[:3]), model) == 0
-    assert of_new_level(np.append(y[:15], new), model) == 0
-    assert of_new_level(np.append(y, [9.0, 9.0, 9.0, -7.0]), model) == 0
-    assert of_new_level(np.append(y, [1.2, 1.5, 1.1, 1.2]), model) == 0
-    many = np.append(np.tile(y, 5), [99.0] * 4)  # of 154 values, four may be outliers
-    assert of_new_level(many, model) == 0
-    assert are_known_places(np.vstack([x, x[:4]]), 4, model)
-    assert are_known_places(np.vstack([x, x[:4] + 0.01]), 4, model)
-    assert not are_known_places(np.vstack([x, x[:4] + 5.0]), 4, model)
-    assert not are_known_places(np.vstack([x[:1], x[:1] + 0.05]), 1, model)
+
+    def last(*values: ArrayLike, apart: float = 0.01) -> int:
+        points = np.vstack([x, x[:4] + apart])
+        return of_new_level(np.concatenate(values), lambda: points, length_scale=0.2)
+
+    assert last(y, new) == last(y, new, apart=0.0) == 4
+    assert last(y, new, apart=5.0) == 0
+    assert last(y, new[:3]) == last(y[:15], new) == 0
+    assert last(y, [9.0, 9.0, 9.0, -7.0]) == last(y, [1.2, 1.5, 1.1, 1.2]) == 0
+    many = np.tile(y, 5)
+    assert last(many, [99.0] * 4) == 0  # of 154 values, four may be outliers
+    assert last(many, [99.0] * 5) == 5
+
+
+@pytest.mark.parametrize("outlier", [50.0, 500.0, -5e3])
+def test_an_old_outlier_does_not_hide_a_jump(outlier: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.append(rng.uniform(-1.0, 1.0, 60), rng.uniform(-61.0, -59.0, 4))
+    y[20] = outlier
+    assert of_new_level(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4

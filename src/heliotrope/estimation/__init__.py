@@ -1,10 +1,10 @@
 """Everything that a user would have to guess, learned from results: one model, re-estimated."""
 
-from heliotrope.estimation.levels import are_known_places, of_new_level
+from heliotrope.estimation.levels import of_new_level
 from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
 from heliotrope.estimation.outliers import Fences, fences
 from heliotrope.estimation.results import Results, spread_out, telling
-from heliotrope.estimation.search import RATES, estimate
+from heliotrope.estimation.search import RATES, believing, estimate
 
 __all__ = [
     "INDEPENDENT",
@@ -14,7 +14,7 @@ __all__ = [
     "KernelName",
     "Model",
     "Results",
-    "are_known_places",
+    "believing",
     "estimate",
     "fences",
     "is_time_to_learn",

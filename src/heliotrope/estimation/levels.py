@@ -1,16 +1,18 @@
 """Results of another level than all before: the world has changed, and they are of the past.
 
 A few far-off values may be faults of the measurement, and a far-off place may be different. So it
-takes four in a row, one of them at a place that was measured before, or next to it.
+takes four in a row, more if they are as far off as outliers are, one of them at a place that was
+measured before, or next to it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from heliotrope.arrays import Array
-from heliotrope.estimation.models import Model
 from heliotrope.estimation.outliers import fences
 
 _KNOWN = 20  # values, of which the range is known well
@@ -19,17 +21,24 @@ _ROW = 4
 _NEXT = 0.1  # length scales
 
 
-def of_new_level(y: Array, model: Model) -> int:
+def of_new_level(y: Array, points: Callable[[], Array], length_scale: float) -> int:
     """How many of the last values are of another level than those before; 0, or at least four.
 
-    The model's outliers do not count.
+    Outliers among those before do not count. The points (n, d) are asked for if need be.
 
     Examples
     --------
-    >>> of_new_level(np.append(np.arange(20.0), [60.0, 61.0, 62.0, 61.0]), Model())
+    >>> y = np.append(np.arange(20.0), [60.0, 61.0, 62.0, 61.0])
+    >>> of_new_level(y, lambda: np.zeros((24, 1)), length_scale=0.2)
     4
     """
-    usual = y[:-_ROW][~model.fences.beyond(y[:-_ROW])]
+    last = _beyond_the_others(y)
+    return last if last and _are_known(points(), last, length_scale) else 0
+
+
+def _beyond_the_others(y: Array) -> int:
+    before = y[:-_ROW]
+    usual = before[~fences(before).beyond(before)]
     if len(usual) < _KNOWN:
         return 0
     low, high = float(usual.min()), float(usual.max())
@@ -40,7 +49,7 @@ def of_new_level(y: Array, model: Model) -> int:
     return len(y) - 1 - int(np.flatnonzero(~off)[-1])
 
 
-def are_known_places(x: Array, last: int, model: Model) -> bool:
+def _are_known(x: Array, last: int, length_scale: float) -> bool:
     """Whether one of the ``last`` points (n, d) lies where another was measured, or next to it."""
     gaps = cdist(x[-last:], x[:-last])
-    return bool(np.any(gaps < _NEXT * model.length_scale))
+    return bool(np.any(gaps < _NEXT * length_scale))

@@ -13,12 +13,12 @@ _SAME = 1e-12  # spread of values, relative to their size, that is but rounding
 _SMALLEST = 1e-90  # deviation whose square is a number still
 _PACES = (1e-100, 1e100)
 _PAUSES, _GAPS = 3, 10  # pauses that may be, one of so many gaps
-_RECENT, _LATEST, _APART = 2_000, 150, 100
+_LATEST, _APART = 150, 100
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Times (n,), points (n, d) in the unit cube and values (n,) of some results."""
+    """Times (n,), points (n, d) in the unit cube and values (n,) of some results, by time."""
 
     t: Array
     x: Array
@@ -26,11 +26,12 @@ class Results:
 
     @property
     def pace(self) -> float:
-        """The mean time between two results, without a few long pauses.
+        """The mean time between two of the latest results, without a few long pauses.
 
-        Not the median: where several come in bursts, most gaps are next to nothing.
+        Of the latest alone, since of those before some may be left out. Not the median: where
+        several come in bursts, most gaps are next to nothing.
         """
-        gaps = np.sort(np.diff(np.unique(self.t)))
+        gaps = np.sort(np.diff(np.unique(np.sort(self.t)[-_LATEST:])))
         usual = gaps[: len(gaps) - min(_PAUSES, len(gaps) // _GAPS)]
         return float(np.clip(np.mean(usual), *_PACES)) if len(usual) else 1.0
 
@@ -52,8 +53,7 @@ def telling(results: Results) -> Results:
 
     The latest alone may all lie around the maximum, and say little of the mean and the variance.
     """
-    recent = results.at(slice(-_RECENT, None))
-    return recent.at(spread_out(recent.t, recent.x, _LATEST, _APART))
+    return results.at(spread_out(results.t, results.x, _LATEST, _APART))
 
 
 def spread_out(t: Array, x: Array, latest: int, apart: int) -> Indices:

@@ -29,7 +29,8 @@ from scipy.stats import chi2
 
 from heliotrope.arrays import Array
 from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
-from heliotrope.estimation.results import Results, spread_out
+from heliotrope.estimation.outliers import Fences
+from heliotrope.estimation.results import Results, spread_out, telling
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # of drift between two results
 _SHARES = (1e-3, 0.01, 0.08, 0.6)  # of noise
@@ -53,9 +54,18 @@ def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> 
     Its variance is one that the true one hardly exceeds. Too low a variance can keep a policy from
     ever looking elsewhere, and from learning better; too high a one costs a few looks.
     """
-    likelihood = _Likelihood(results, given)
+    likelihood = _Likelihood(results, given, results.pace)
     found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
     return found if given.variance is not None else _cautious(likelihood, found)
+
+
+def believing(
+    fences: Fences, results: Results, given: Given, rates: Sequence[float] = RATES
+) -> Model:
+    """The likeliest model of what tells most of many results, outliers moved to fences."""
+    believed = replace(results, y=fences.clipped(results.y))
+    found = estimate(telling(believed), given, rates)
+    return replace(found, low=fences.low, high=fences.high)
 
 
 def correlation(kernel: KernelName, distances: Array) -> Array:
@@ -77,13 +87,13 @@ class _Estimate:
 class _Likelihood:
     """How likely the results are, whatever their mean and, if it is not given, their variance."""
 
-    def __init__(self, results: Results, given: Given) -> None:
+    def __init__(self, results: Results, given: Given, pace: float) -> None:
         self.results, self.diagonal = results, float(np.sqrt(results.x.shape[1]))
-        self._given, self._pace = given, results.pace
+        self._given, self.pace = given, pace
         self._center, self._spread = float(np.mean(results.y)), results.spread
         r = (results.y - self._center) / self._spread
         self._columns = np.column_stack([r, np.ones_like(r)])
-        lags = np.abs(results.t[:, None] - results.t[None, :]) / self._pace
+        lags = np.abs(results.t[:, None] - results.t[None, :]) / pace
         distances = cdist(results.x, results.x)
 
         def in_space(kernel: KernelName, length: float) -> Array:
@@ -104,7 +114,7 @@ class _Likelihood:
         mean, variance, score = self._fit(kernel, length, share, rate)
         mean, variance = self._center + self._spread * mean, self._spread**2 * variance
         noise = share * variance
-        model = Model(mean, variance, noise, kernel, length, self._pace, rate=rate)
+        model = Model(mean, variance, noise, kernel, length, self.pace, rate=rate)
         return _Estimate(self._given.over(model), score)
 
     def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
@@ -145,7 +155,8 @@ def _estimates(
 ) -> Iterator[_Estimate]:
     """The likeliest of each kernel."""
     few, results = len(likelihood.results.y) < _FEW, likelihood.results
-    coarse = _Likelihood(results.at(spread_out(results.t, results.x, _SOME, _SOME)), given)
+    some = results.at(spread_out(results.t, results.x, _SOME, _SOME))
+    coarse = _Likelihood(some, given, likelihood.pace)
     kernels = KERNELS[:1] if few else KERNELS
     axes = [_lengths(likelihood, given), _shares(given), rates]
     if few:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,10 @@ from heliotrope.errors import (
 from heliotrope.estimation import (
     Model,
     Results,
-    are_known_places,
-    estimate,
+    believing,
     fences,
     is_time_to_learn,
     of_new_level,
-    telling,
 )
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
@@ -37,6 +34,7 @@ _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
 _SHOWN = 300  # latest results that a policy made anew is shown
+_RECENT = 2_000  # latest results that a model is learned from
 _FIRST = 50  # results, up to which every model that is learned is taken
 
 
@@ -99,25 +97,27 @@ class Fold:
         is_known = since == self.since and self.model.fences.suit(results.y)
         if not told or (is_known and not is_time_to_learn(told)):
             return None
-        known, believed = history.t >= since, fences(results.y)
-        y = believed.clipped(self.setup.sign * history.y[known])
-        results = telling(Results(history.t[known], history.x[known], y))
-        found = estimate(results, given, self.setup.policy.rates(results.pace))
-        if is_known and told > _FIRST and found.is_like(given.over(self.model)):
+        rates = self.setup.policy.rates(results.pace)
+        model = believing(fences(results.y), self._latest(_RECENT, since), given, rates)
+        if is_known and told > _FIRST and model.is_like(given.over(self.model)):
             return None
-        model = replace(found, low=believed.low, high=believed.high)
         body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
         return body if np.isinf(since) else {**body, "since": since}
 
     def _counting(self) -> tuple[Results, float]:
         """The latest results of the level of the very latest, by time, and when that began."""
-        t, x, y = self.optimizer.history.latest(_SHOWN)
-        first = int(np.searchsorted(t, self.since))
-        t, x, y = t[first:], x[first:], self.setup.sign * y[first:]
-        last = of_new_level(y, self.model)
-        if not last or not are_known_places(x, last, self.setup.given.over(self.model)):
-            return Results(t, x, y), self.since
-        return Results(t[-last:], x[-last:], y[-last:]), float(t[-last])
+        results = self._latest(_SHOWN, self.since)
+        length_scale = self.setup.given.over(self.model).length_scale
+        last = of_new_level(results.y, lambda: results.x, length_scale)
+        if not last:
+            return results, self.since
+        return results.at(slice(-last, None)), float(results.t[-last])
+
+    def _latest(self, count: int, since: float) -> Results:
+        """The latest results of times since then, by time."""
+        t, x, y = self.optimizer.history.latest(count)
+        first = int(np.searchsorted(t, since))
+        return Results(t[first:], x[first:], self.setup.sign * y[first:])
 
     # ---- events applied
 

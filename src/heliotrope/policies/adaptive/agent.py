@@ -21,13 +21,11 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
-    are_known_places,
-    estimate,
+    believing,
     fences,
     is_time_to_learn,
     of_new_level,
     spread_out,
-    telling,
 )
 from heliotrope.policies.adaptive.evaluations import (
     Evaluation,
@@ -107,7 +105,7 @@ class AdaptiveAgent:
         known = self._with(Evaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
         values = np.array([one.y for one in known])
-        anew = self._of_new_level(known, values)
+        anew = of_new_level(values, lambda: self._results(known).x, self._model.length_scale)
         latest, told = known[-anew:], anew or self._told + 1
         if anew or is_time_to_learn(told) or not self._model.fences.suit(values):
             self._learn(self._fewer(latest), still_open, told)
@@ -169,21 +167,12 @@ class AdaptiveAgent:
     def _with(self, new: Evaluation) -> list[Evaluation]:
         return sorted([*self._latest, new], key=attrgetter("t"))
 
-    def _of_new_level(self, known: Sequence[Evaluation], values: Array) -> int:
-        """How many of the latest say that the world has changed."""
-        last = of_new_level(values, self._model)
-        if last and not are_known_places(self._results(known).x, last, self._model):
-            return 0
-        return last
-
     def _learn(
         self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
     ) -> None:
         """Take the model that suits some results best, and an inner agent that was shown them."""
         results = self._results(latest)
-        bounds = fences(results.y)
-        found = estimate(telling(replace(results, y=bounds.clipped(results.y))), Given())
-        model = replace(found, low=bounds.low, high=bounds.high)
+        model = believing(fences(results.y), results, Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
         self._inner = self._made(model, timeline, latest, waiting)
         self._model, self._timeline, self._latest = model, timeline, latest
