@@ -81,6 +81,27 @@ def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) ->
         assert 0.125 < model.rate < 0.5
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 6])
+def test_noise_alone_does_not_rule_out_that_there_is_something(dimension: int) -> None:
+    rng, t = np.random.default_rng(0), np.arange(1.0, 121.0)
+    for _ in range(3):
+        x = rng.random((len(t), dimension))
+        model = estimate(Results(t, x, rng.standard_normal(len(t))), Given())
+        assert model.length_scale < 0.21 * np.sqrt(dimension)
+
+
+def test_a_peak_is_found_among_noise() -> None:
+    box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(112)
+    optimizer = ht.Optimizer(box, ht.auto(box), seed=12)
+    values = list[float]()
+    for _ in range(70):
+        s = optimizer.ask()
+        values.append(10.0 * float(np.exp(-np.sum((s.x - [0.7, 0.35]) ** 2) / 0.0128)))
+        optimizer.tell(s, values[-1] + 0.5 * rng.standard_normal())
+    assert max(values[:27]) < 1.0  # all of the first looks miss it
+    assert np.mean(values[-20:]) > 5.0  # random choice has 0.4
+
+
 def test_fast_drift_is_seen_after_many_results() -> None:
     results, domain = drifting(450, 0.3), ht.Finite(np.linspace(0.0, 1.0, 5)[:, None])
     optimizer = ht.Optimizer(domain, ht.auto(domain))

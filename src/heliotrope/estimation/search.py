@@ -46,17 +46,21 @@ _SOME = 50  # of the latest results, and as many that lie apart, for the grid
 _FEW = 5  # results, below which nothing but mean and variance is learned
 _EXTRA = 2.0  # values of the usual size
 _EXCEEDED = 0.2  # probability that the true variance is higher still
+_NOISY = 0.3  # share of noise, from which on little else is seen
 
 
 def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
     """The likeliest model, in which what is given stays; a single rate is given too.
 
-    Its variance is one that the true one hardly exceeds. Too low a variance can keep a policy from
-    ever looking elsewhere, and from learning better; too high a one costs a few looks.
+    Its variance is one that the true one hardly exceeds. Too low a variance, or too long a length
+    scale, can keep a policy from ever looking elsewhere, and from learning better; the other way
+    round it costs a few looks.
     """
     likelihood = _Likelihood(results, given, results.pace)
     found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
-    return found if given.variance is not None else _cautious(likelihood, found)
+    if given.variance is None:
+        found = _cautious(likelihood, found)
+    return found if given.length_scale is not None else _curious(likelihood, found)
 
 
 def believing(
@@ -132,7 +136,9 @@ class _Likelihood:
     def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
         """Mean and variance of the standardized values, and their log likelihood."""
         C.flat[:: len(C) + 1] += share
-        L, _ = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # many, so the bare ones
+        L, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # many, so the bare ones
+        if failed:
+            return 0.0, 1.0, -np.inf
         r, one = lapack.dtrtrs(L, self._columns, lower=1)[0].T
         precision, degrees = float(one @ one), len(r) - 1 + _EXTRA
         mean = float(one @ r) / precision
@@ -224,3 +230,15 @@ def _cautious(likelihood: _Likelihood, model: Model) -> Model:
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
     wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
     return replace(model, variance=wider * model.variance)
+
+
+def _curious(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with no more than the usual length, while little but noise is seen.
+
+    Noise alone makes long ones likely, by which nothing can lie between the corners of the cube: a
+    policy would look at these for ever.
+    """
+    if model.noise < _NOISY * model.variance:
+        return model
+    usual = float(np.exp(_USUAL[0])) * likelihood.diagonal
+    return replace(model, length_scale=min(model.length_scale, usual))
