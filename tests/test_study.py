@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
+from heliotrope import archive
 from heliotrope.domains import Finite
 from heliotrope.environments import GPDrift
 from heliotrope.errors import (
@@ -380,6 +381,30 @@ def test_snapshots_are_kept_now_and_then_and_may_be_lost() -> None:
     assert shown(Study.open("pump", store)) == expected
     store.keep_snapshot(uid, store.last(uid), b"of a later version, or damaged")
     assert shown(Study.open("pump", store)) == expected
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"model": {"pace": -1.0}},
+        {"model": None},
+        {"seq": "many"},
+        {"keys": 5},
+        {"since": "long ago"},
+        {"optimizer": {}},
+    ],
+)
+def test_a_snapshot_whose_parts_do_not_fit_is_left_aside(damage: dict[str, Any]) -> None:
+    store = MemoryStore()
+    study = begin(store=store)
+    for number in range(70):
+        study.tell(study.ask().id, float(number % 7))
+    uid = store.find("pump").uid
+    seq, data = store.snapshot(uid) or (0, b"")
+    header, arrays = archive.unpack_flat(data, "heliotrope.study", 1, "a snapshot")
+    store.keep_snapshot(uid, store.last(uid), archive.pack_flat({**header, **damage}, arrays))
+    assert seq
+    assert shown(Study.open("pump", store)) == shown(study)
 
 
 class NoSnapshots(MemoryStore):

@@ -8,6 +8,8 @@ import math
 import os
 import secrets
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +78,17 @@ def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json
         raise FormatError(f"a whole {kind}", f"{source}, which cannot be read ({error})") from error
     check(header, kind, version, source)
     return header, arrays
+
+
+@contextmanager
+def fitting_parts(expected: str, source: str) -> Iterator[None]:
+    """Say of parts from which nothing can be made that they do not fit: it can fail in any way."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except Exception as error:
+        raise FormatError(expected, f"{source}, whose parts do not fit ({error!r})") from error
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:

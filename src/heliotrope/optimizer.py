@@ -16,7 +16,6 @@ from heliotrope.contexts import Contextual
 from heliotrope.domains import Domain, one_place
 from heliotrope.engines import Learned
 from heliotrope.errors import (
-    FormatError,
     InputError,
     NoBeliefError,
 )
@@ -310,17 +309,11 @@ class Optimizer:
     ) -> Optimizer:
         """Make the optimizer whose :meth:`parts` these were."""
         archive.check(header, _FORMAT, _VERSION, source)
-        try:
+        with archive.fitting_parts("a saved optimizer", source):
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
             optimizer._ledger.restore(header, arrays)
             optimizer._agent.restore(part(arrays, "agent/"))
-        except FormatError:
-            raise
-        except Exception as error:  # parts that do not fit can fail in any way
-            raise FormatError(
-                "a saved optimizer", f"{source}, whose parts do not fit ({error!r})"
-            ) from error
         return optimizer
 
     def _drawing(self) -> Drawing:

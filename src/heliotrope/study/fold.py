@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heliotrope import archive
-from heliotrope.arrays import as_number
+from heliotrope.arrays import as_number, as_whole
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -247,7 +247,10 @@ class Fold:
     def loads(self, data: bytes) -> None:
         """Go on from a snapshot of this study; FormatError, and nothing is changed."""
         header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
-        self.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
-        self.model, self.seq = Model.from_json(header["model"]), header["seq"]
-        self._keys, self._bare = Keys.from_json(header), False
-        self.context, self.since = header.get("context"), header.get("since", -np.inf)
+        with archive.fitting_parts("a snapshot of a study", "one"):
+            optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
+            model, seq = Model.from_json(header["model"]), as_whole(header["seq"], "seq", least=1)
+            keys, since = Keys.from_json(header), float(header.get("since", -np.inf))
+        self.optimizer, self.model, self.seq = optimizer, model, seq
+        self._keys, self._bare = keys, False
+        self.context, self.since = header.get("context"), since
