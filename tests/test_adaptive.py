@@ -533,16 +533,33 @@ def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> 
     x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
 
     def last(*values: ArrayLike, apart: float = 0.01) -> int:
-        points = np.vstack([x, x[:4] + apart])
+        points = np.vstack([x, x + apart])
         return of_new_level(np.concatenate(values), lambda: points, length_scale=0.2)
 
     assert last(y, new) == last(y, new, apart=0.0) == 4
     assert last(y, new, apart=5.0) == 0
     assert last(y, new[:3]) == last(y[:15], new) == 0
     assert last(y, [9.0, 9.0, 9.0, -7.0]) == last(y, [1.2, 1.5, 1.1, 1.2]) == 0
+    assert last(y, new * 8) == 32
+    assert last(np.zeros(25), [-5.0, -4.0, -6.0, -5.5]) == 4
+    assert last(np.zeros(25), [-5.0, 4.0, -6.0, -5.5]) == 0
     many = np.tile(y, 5)
     assert last(many, [99.0] * 4) == 0  # of 154 values, four may be outliers
     assert last(many, [99.0] * 5) == 5
+
+
+def test_an_outage_is_got_over() -> None:
+    """For a while all values are low, wherever the policy looks; then they are as before."""
+    box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(0)
+    optimizer = ht.Optimizer(box, ht.auto(box), seed=0)
+    late = list[float]()
+    for step in range(140):
+        s = optimizer.ask()
+        regret = float(np.sum((s.x - [0.3, 0.4]) ** 2))
+        is_out = 40 <= step < 70
+        optimizer.tell(s, -5.0 if is_out else 0.05 * rng.standard_normal() - regret)
+        late += [regret] if step >= 100 else []
+    assert np.mean(late) < 0.1  # random choice has 0.22
 
 
 @pytest.mark.parametrize("outlier", [50.0, 500.0, -5e3])

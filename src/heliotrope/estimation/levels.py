@@ -2,7 +2,7 @@
 
 A few far-off values may be faults of the measurement, and a far-off place may be different. So it
 takes four in a row, more if they are as far off as outliers are, one of them at a place that was
-measured before, or next to it.
+measured before, or next to it; that may take some more, since a policy then looks elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from heliotrope.estimation.outliers import fences
 
 _KNOWN = 20  # values, of which the range is known well
 _OFF = 2.0  # such ranges, beyond the values
-_ROW = 4
+_ROW, _LONGEST = 4, 32  # such values, and after how many a level is not new any more
 _NEXT = 0.1  # length scales
 
 
@@ -37,16 +37,22 @@ def of_new_level(y: Array, points: Callable[[], Array], length_scale: float) -> 
 
 
 def _beyond_the_others(y: Array) -> int:
-    before = y[:-_ROW]
-    usual = before[~fences(before).beyond(before)]
-    if len(usual) < _KNOWN:
+    """How many of the last values lie beyond those before, if it is no fault."""
+    if len(y) < _KNOWN + _ROW:
         return 0
+    run = _run_beyond(y, y[: max(len(y) - _LONGEST, _KNOWN)])
+    if run < _ROW or len(y) - run < _KNOWN or fences(y).beyond(y)[-1]:
+        return 0
+    return run if _run_beyond(y, y[:-run]) == run else 0
+
+
+def _run_beyond(y: Array, others: Array) -> int:
+    """How many of the last values lie beyond some others, all on one side."""
+    usual = others[~fences(others).beyond(others)]
     low, high = float(usual.min()), float(usual.max())
     above = y - 0.5 * (low + high)
     off = np.sign(above[-1]) * above > (_OFF + 0.5) * (high - low)
-    if high == low or not off[-_ROW:].all() or fences(y).beyond(y)[-1]:
-        return 0
-    return len(y) - 1 - int(np.flatnonzero(~off)[-1])
+    return int(np.logical_and.accumulate(off[::-1]).sum())
 
 
 def _are_known(x: Array, last: int, length_scale: float) -> bool:
