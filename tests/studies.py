@@ -77,6 +77,14 @@ def some_context(study: Study, rng: random.Random) -> dict[str, Any] | None:
     return study.setup.terrain.given(space.params(point))
 
 
+def some_choice(study: Study, rng: random.Random) -> Any:
+    """Some parameters of a study, or some option."""
+    space = study.setup.space
+    if isinstance(space, Options):
+        return rng.choice(space.names)
+    return space.params([rng.random() for _ in range(space.cube.dimension)])
+
+
 def what(ask: Ask) -> tuple[Any, ...]:
     """An ask without its id's beginning, which is the study's own."""
     return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, get_args
 from unittest import mock
 
@@ -50,6 +51,7 @@ from studies import (
     DriftingWorld,
     policy_for,
     shown,
+    some_choice,
     standard_error,
     what,
 )
@@ -325,6 +327,7 @@ def games(draw: st.DrawFn) -> tuple[str, str, list[tuple[Any, ...]]]:
         st.tuples(st.just("tell"), st.integers(0, 5), values),
         st.tuples(st.just("tell"), st.just(-1), values),
         st.tuples(st.just("cancel"), st.integers(0, 5)),
+        st.tuples(st.just("add"), st.integers(0, 5), values, st.sampled_from([None, "a", "c"])),
     )
     reopened = st.tuples(moves, st.booleans())
     return space, policy, draw(st.lists(reopened, min_size=10, max_size=40))
@@ -339,6 +342,9 @@ def play(study: Study, move: tuple[Any, ...]) -> Any:
             return what(study.ask(None if gap is None else study.summary()["t"] + gap))
         if kind == "key":
             return what(study.ask(key=arguments[0]))
+        if kind == "add":
+            number, value, key = arguments
+            return what(study.add(some_choice(study, Random(number)), value, key=key))
         waiting = study.open_asks()
         if waiting:
             ask = waiting[arguments[0] % len(waiting)]

@@ -34,6 +34,7 @@ from studies import (
     SPACES,
     policy_for,
     shown,
+    some_choice,
     some_context,
     twin_of,
     what,
@@ -159,6 +160,7 @@ def games(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[tuple[Any, ...]]]:
         st.tuples(st.just("tell"), st.integers(-1, 4), values),
         st.tuples(st.just("tell and ask"), st.integers(-1, 4), values),
         st.tuples(st.just("cancel"), st.integers(0, 4), st.none()),
+        st.tuples(st.just("add"), st.integers(0, 4), values),
     )
     played = st.lists(st.tuples(moves, st.booleans()), min_size=8, max_size=25)
     return name, draw(st.sampled_from(policies)), draw(played)
@@ -171,6 +173,9 @@ def play(study: Study, move: tuple[Any, ...]) -> Any:
     try:
         if kind == "ask":
             return what(study.ask(context=context, key=value))
+        if kind == "add":
+            chosen = some_choice(study, random.Random(number))
+            return what(study.add(chosen, value, context=context))
         waiting = study.open_asks()
         if not waiting:
             return None

@@ -94,10 +94,10 @@ class History:
         """Places in a Finite domain, (n,)."""
         return self._labels[: self._length, 0].copy()
 
-    def value_of(self, id: int) -> float | None:
-        """The value told for a suggestion, None if there is none."""
+    def of(self, id: int) -> Observation | None:
+        """What was told for a suggestion, None if there is nothing."""
         at = np.flatnonzero(self._labels[: self._length, 1] == id)
-        return float(self._numbers[at[0], 1]) if len(at) else None
+        return self._at(int(at[0])) if len(at) else None
 
     def __len__(self) -> int:
         return self._length

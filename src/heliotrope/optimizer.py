@@ -126,10 +126,14 @@ class Optimizer:
         In a contextual problem the point is a choice joined to its context.
         Replaying a log of suggestions this way gives the optimizer that made them.
         """
-        t = self._ledger.time(t)
-        suggestion = self._ground.suggestion(self._ledger.asked, t, one_place(self._domain, x))
+        suggestion = self.placed(x, t)
         self._begin(suggestion)
         return suggestion
+
+    def placed(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
+        """What :meth:`begin` would open; changes nothing."""
+        t = self._ledger.time(t)
+        return self._ground.suggestion(self._ledger.asked, t, one_place(self._domain, x))
 
     def _begin(self, suggestion: Suggestion) -> None:
         index = suggestion.index

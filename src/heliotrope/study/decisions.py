@@ -50,6 +50,21 @@ def ask(fold: Fold, emit: Emit, wish: Wish, now: Now) -> Ask:
     return fold.ask_of(fold.optimizer.open[-1])
 
 
+def add(
+    fold: Fold, emit: Emit, params: Mapping[str, Any] | str, value: float, wish: Wish, now: Now
+) -> Ask:
+    """Take a result that nobody was asked for; a key that is known stands for the same result."""
+    place = fold.setup.terrain.placed(params, wish.context)
+    if wish.key is not None:
+        known = fold.ask_of_result(wish.key, place, wish.t, value)
+        if known is not None:
+            return known
+    emit(fold.asked_at(place, _time_to_ask(fold, wish.t, now), wish.key))
+    begun = fold.ask_of(fold.optimizer.open[-1])
+    tell(fold, emit, begun.id, value)
+    return begun
+
+
 def tell(fold: Fold, emit: Emit, id: str, value: float) -> None:
     """Take a result, and learn from it if it is time to."""
     told = fold.told(id, value)

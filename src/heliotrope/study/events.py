@@ -39,6 +39,11 @@ class Ask:
         return {"id": self.id, "t": self.t, **chosen, **given}
 
 
+def id_of(ask: Ask | str) -> str:
+    """The id of an ask, or that which was given instead of it."""
+    return ask.id if isinstance(ask, Ask) else ask
+
+
 @contextmanager
 def fitting(body: Mapping[str, Any]) -> Iterator[None]:
     """Say of an event that cannot be applied that it is none of this study's."""

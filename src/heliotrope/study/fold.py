@@ -22,13 +22,13 @@ from heliotrope.estimation import (
     is_time_to_learn,
     of_new_level,
 )
-from heliotrope.history import Suggestion
+from heliotrope.history import Observation, Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.study.events import VERSION, Ask, Body, as_key, as_value, fitting
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
-from heliotrope.study.terrain import Context
+from heliotrope.study.terrain import Context, Place
 
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
@@ -57,9 +57,15 @@ class Fold:
 
     def asked(self, t: float | None, key: str | None, context: Context | None = None) -> Body:
         """The event of the next ask, in a context that was given."""
-        terrain = self.setup.terrain
-        suggestion = self.optimizer.propose(t, context=terrain.point(context))
-        place = terrain.place(suggestion)
+        point = self.setup.terrain.point(context)
+        return self._asked(self.optimizer.propose(t, context=point), key)
+
+    def asked_at(self, place: Place, t: float | None, key: str | None) -> Body:
+        """The event of an ask at a place that was chosen elsewhere."""
+        return self._asked(self.optimizer.placed(place, t), key)
+
+    def _asked(self, suggestion: Suggestion, key: str | None) -> Body:
+        place = self.setup.terrain.place(suggestion)
         body = {"v": VERSION, "kind": "asked", "id": self._id(suggestion.id), "t": suggestion.t}
         body |= {"place": place, **self._shown(place)}
         return body if key is None else {**body, "key": key}
@@ -199,6 +205,23 @@ class Fold:
             )
         return self.ask_of(next(one for one in self.optimizer.open if one.id == number))
 
+    def ask_of_result(self, key: str, place: Place, t: float | None, value: float) -> Ask | None:
+        """The ask that took this very result by its key; ClosedSuggestionError if another did."""
+        id = self._keys.find(key)
+        if id is None:
+            return None
+        told = self.optimizer.history.of(self._number(id))
+        known = None if told is None else self._ask_of_told(id, told)
+        if known is None or known != Ask(id, known.t if t is None else t, **self._shown(place)):
+            raise ClosedSuggestionError(
+                "a new key, or the result that it was first used for",
+                f"the key of another ask ({id})",
+                "Take a new key for each result.",
+                "key",
+            )
+        self.told(id, value)  # refuses another value
+        return known
+
     @property
     def open(self) -> list[Ask]:
         """Asks that wait for their results, oldest first."""
@@ -209,10 +232,14 @@ class Fold:
         place = self.setup.terrain.place(suggestion)
         return Ask(self._id(suggestion.id), suggestion.t, **self._shown(place))
 
+    def _ask_of_told(self, id: str, told: Observation) -> Ask:
+        place = told.x if told.index is None else told.index
+        return Ask(id, told.t, **self.setup.terrain.shown(place))
+
     def _value(self, number: int) -> float | None:
         """The value told for an ask, None if there is none."""
-        found = self.optimizer.history.value_of(number)
-        return None if found is None else self.setup.sign * found
+        told = self.optimizer.history.of(number)
+        return None if told is None else self.setup.sign * told.y
 
     def _id(self, number: int) -> str:
         return f"{self.uid[:_PREFIX]}-{number}"
@@ -224,7 +251,7 @@ class Fold:
             raise UnknownSuggestionError("the id of an ask of this study", repr(id)[:60], "", "id")
         return number
 
-    def _shown(self, place: int | list[float]) -> dict[str, Any]:
+    def _shown(self, place: Place) -> dict[str, Any]:
         return self.setup.terrain.shown(place if isinstance(place, int) else np.array(place))
 
     # ---- snapshots

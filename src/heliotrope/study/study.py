@@ -12,7 +12,7 @@ from heliotrope.storage import Event, Store, open_store
 from heliotrope.study import decisions, exports, views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.decisions import Wish, as_time
-from heliotrope.study.events import Ask, as_key, as_value, created
+from heliotrope.study.events import Ask, as_key, as_value, created, id_of
 from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.policies import PolicyChoice
@@ -36,7 +36,7 @@ class Study:
     >>> ask = study.ask()
     >>> sorted(ask.params)
     ['mode', 'x']
-    >>> study.tell(ask.id, 21.5)
+    >>> study.tell(ask, 21.5)
     >>> [event.body["kind"] for event in study.events()]
     ['created', 'asked', 'told', 'learned']
     """
@@ -140,13 +140,13 @@ class Study:
         """
         return self._replica.change(self.asking(t, context=context, key=key))
 
-    def tell(self, id: str, value: float) -> None:
-        """Take a result; the same again is accepted, another value for it is refused."""
-        self._replica.change(self.telling(id, value))
+    def tell(self, ask: Ask | str, value: float) -> None:
+        """Take the result of an ask, or of its id; again is accepted, another value is refused."""
+        self._replica.change(self.telling(ask, value))
 
     def tell_and_ask(
         self,
-        id: str,
+        ask: Ask | str,
         value: float,
         t: float | None = None,
         *,
@@ -154,12 +154,29 @@ class Study:
         key: str | None = None,
     ) -> Ask:
         """Tell a result and ask for the next in one go: both are done, or neither."""
-        both = self.telling_and_asking(id, value, t, context=context, key=key)
+        both = self.telling_and_asking(ask, value, t, context=context, key=key)
         return self._replica.change(both)
 
-    def cancel(self, id: str) -> None:
-        """Give up an ask whose measurement failed; again is accepted."""
-        self._replica.change(lambda fold, emit: decisions.cancel(fold, emit, id))
+    def add(
+        self,
+        params: Mapping[str, Any] | str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Ask:
+        """Take the value of what somebody else chose, as if it had been asked for and told at once.
+
+        ``params`` has a value for every parameter, or is the name of an option. A ``key`` of the
+        caller's own makes it safe to repeat: the same result is taken once, another one by the
+        same key is refused, with a ClosedSuggestionError.
+        """
+        return self._replica.change(self.adding(params, value, t, context=context, key=key))
+
+    def cancel(self, ask: Ask | str) -> None:
+        """Give up an ask whose measurement failed, by itself or its id; again is accepted."""
+        self._replica.change(lambda fold, emit: decisions.cancel(fold, emit, id_of(ask)))
 
     def delete(self) -> None:
         """Remove the study with all its events."""
@@ -179,17 +196,30 @@ class Study:
         key: str | None = None,
     ) -> Decision[Ask]:
         """What :meth:`ask` decides."""
-        wish = Wish(t, context, None if key is None else as_key(key))
+        wish = _wish(t, context, key)
         return lambda fold, emit: decisions.ask(fold, emit, wish, self._now)
 
-    def telling(self, id: str, value: float) -> Decision[None]:
+    def telling(self, ask: Ask | str, value: float) -> Decision[None]:
         """What :meth:`tell` decides."""
         number = as_value(value)
-        return lambda fold, emit: decisions.tell(fold, emit, id, number)
+        return lambda fold, emit: decisions.tell(fold, emit, id_of(ask), number)
+
+    def adding(
+        self,
+        params: Mapping[str, Any] | str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Decision[Ask]:
+        """What :meth:`add` decides."""
+        number, wish = as_value(value), _wish(t, context, key)
+        return lambda fold, emit: decisions.add(fold, emit, params, number, wish, self._now)
 
     def telling_and_asking(
         self,
-        id: str,
+        ask: Ask | str,
         value: float,
         t: float | None = None,
         *,
@@ -197,11 +227,11 @@ class Study:
         key: str | None = None,
     ) -> Decision[Ask]:
         """What :meth:`tell_and_ask` decides."""
-        number, wish = as_value(value), Wish(t, context, None if key is None else as_key(key))
+        number, wish = as_value(value), _wish(t, context, key)
 
         def both(fold: Fold, emit: Emit) -> Ask:
             decisions.check(fold, wish, self._now)  # before anything is told
-            decisions.tell(fold, emit, id, number)
+            decisions.tell(fold, emit, id_of(ask), number)
             return decisions.ask(fold, emit, wish, self._now)
 
         return both
@@ -258,6 +288,10 @@ class Study:
         """Itself, if it can be read."""
         self._replica.read(lambda fold: fold.seq)
         return self
+
+
+def _wish(t: float | None, context: Mapping[str, Any] | None, key: str | None) -> Wish:
+    return Wish(t, context, None if key is None else as_key(key))
 
 
 def _as_space(

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log10
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.contexts import Contextual
 from heliotrope.domains import Domain, Finite
-from heliotrope.errors import InputError, relocated
+from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT
 from heliotrope.history import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
@@ -28,6 +28,8 @@ _PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices a
 _DIGITS = 12  # of a context's number; the others are what scaling does to it
 
 Context = dict[str, Value]
+Place: TypeAlias = int | list[float]
+"""Where was measured, as the log has it: an index, or a canonical point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +91,19 @@ class Terrain:
 
     # ---- places
 
-    def place(self, suggestion: Suggestion) -> int | list[float]:
-        """Where a suggestion is measured, as the log has it: an index, or a canonical point."""
+    def placed(self, chosen: Any, context: Any = None) -> Place:
+        """The place of parameters or an option, in a context; or say what is wrong with them."""
+        given = self.given(context)
+        if isinstance(self.domain, Finite):
+            index = self._index(chosen)
+            if self.context is None or given is None:
+                return index
+            return index * len(self._listed_context) + self.context.index(given)
+        point = self.point(given)
+        return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
+
+    def place(self, suggestion: Suggestion) -> Place:
+        """Where a suggestion is measured."""
         if suggestion.index is not None:
             return suggestion.index
         choice = suggestion.choice
@@ -104,8 +117,7 @@ class Terrain:
         if not isinstance(self.ground, Contextual):
             return self._chosen(place)
         if isinstance(place, int):
-            assert isinstance(self.ground.context, Finite)
-            choice, given = divmod(place, len(self.ground.context))
+            choice, given = divmod(place, len(self._listed_context))
             return {**self._chosen(choice), "context": self._words(given)}
         width = self.ground.choices.dimension
         return {**self._chosen(place[:width]), "context": self._words(place[width:])}
@@ -124,6 +136,27 @@ class Terrain:
         if not (isinstance(choices, Finite) and isinstance(context, Finite)):
             return False
         return len(choices) * len(context) <= (_PAIRS_APART if self.apart else _PAIRS)
+
+    @property
+    def _listed_context(self) -> Finite:
+        """The contexts, where all pairs are listed."""
+        assert isinstance(self.ground, Contextual)
+        assert isinstance(self.ground.context, Finite)
+        return self.ground.context
+
+    def _index(self, chosen: Any) -> int:
+        """Which of the listed choices this is."""
+        if isinstance(self.space, SearchSpace):
+            return self.space.index(chosen)
+        with located("option"):
+            return self.space.index(chosen)
+
+    def _point(self, chosen: Any) -> Array:
+        """The coordinates of a choice."""
+        if isinstance(self.space, SearchSpace):
+            return self.space.point(chosen)
+        point: Array = self._choices.at(np.array([self._index(chosen)]))[0]
+        return point
 
     def _chosen(self, place: int | Array) -> dict[str, Any]:
         if isinstance(self.space, SearchSpace):
