@@ -127,7 +127,7 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 def test_it_has_the_methods_of_a_study() -> None:
     of_the_service = {"create", "create_from", "open", "close"}
-    of_a_server = {"change_all", "asking", "telling", "telling_and_asking"}
+    of_a_server = {"change_all", "asking", "telling", "telling_and_asking", "adding"}
     for name, member in inspect.getmembers(ht.Study):
         if name.startswith("_") or name in of_the_service | of_a_server:
             continue
@@ -215,6 +215,31 @@ def test_what_passes_is_tried_again_with_the_same_key(
     assert fourth["key"] != first["key"]
     assert len(first["key"]) == 32
     assert [0.1, 0.2] <= pauses <= [0.2, 0.4]
+
+
+@pytest.mark.parametrize("outcome", [*LOST, *UNSENT], ids=str)
+def test_a_result_is_sent_again_with_the_same_key(outcome: Outcome) -> None:
+    script = Script(outcome, ok(ASK), ok(ASK), ok(ASK))
+    there = study(script)
+    assert there.add({"x": np.float64(0.5)}, 2.0) == Ask("a-0", 1.0, {"x": 0.5})
+    there.add({"x": 0.5}, 2.0)
+    there.add({"x": 0.5}, 2.0, 3.0, key="mine")
+    first, again, other, mine = script.bodies
+    assert first == again
+    assert first["key"] != other["key"]
+    usual = {"params": {"x": 0.5}, "value": 2.0, "uid": SUMMARY["uid"]}
+    assert first == {**usual, "key": first["key"]}
+    assert mine == {**usual, "t": 3.0, "key": "mine"}
+
+
+def test_an_ask_stands_for_its_id() -> None:
+    script = Script(ok(ASK), ok({"told": "a-0", "ask": ASK}), ok({"told": "a-0"}), ok({}))
+    there = study(script)
+    ask = there.ask()
+    there.tell_and_ask(ask, 1.0)
+    there.tell(ask, 1.0)
+    there.cancel(ask)
+    assert [body["id"] for body in script.bodies[1:]] == ["a-0"] * 3
 
 
 def test_pauses_double_up_to_a_limit(pauses: list[float]) -> None:
@@ -348,6 +373,7 @@ CALLS: dict[str, Callable[[RemoteStudy], object]] = {
     "ask": lambda there: there.ask(),
     "tell and ask": lambda there: there.tell_and_ask("a-0", 1.0),
     "tell": lambda there: there.tell("a-0", 1.0),
+    "add": lambda there: there.add({"x": 0.5}, 1.0),
     "cancel": lambda there: there.cancel("a-0"),
     "open asks": lambda there: there.open_asks(),
     "events": lambda there: there.events(),
@@ -366,7 +392,7 @@ def test_nonsense_is_refused(call: Callable[[RemoteStudy], object], answer: obje
         call(study(Script(ok(answer))))
 
 
-@pytest.mark.parametrize("call", ["ask", "tell and ask", "open asks", "events"])
+@pytest.mark.parametrize("call", ["ask", "tell and ask", "add", "open asks", "events"])
 @pytest.mark.parametrize("answer", HOLLOW, ids=repr)
 def test_what_is_missing_is_noticed(call: str, answer: object) -> None:
     with refused(ServiceError):
@@ -492,6 +518,10 @@ def test_names_stay_names(name: Any) -> None:
         lambda there: there.tell_and_ask("a-0", 1.0, float("inf")),
         lambda there: there.ask("now"),
         lambda there: there.ask(key=b"bytes"),
+        lambda there: there.add({"x": 1.5}, 1.0),
+        lambda there: there.add({"x": 0.5}, float("nan")),
+        lambda there: there.add("x", 1.0),
+        lambda there: there.add({"x": 0.5}, 1.0, context={"outside": 20}),
         lambda there: there.belief("now"),
         lambda there: there.events(-1),
         lambda there: there.events(limit=-1),
@@ -535,6 +565,13 @@ SPACES: dict[str, Any] = {
 }
 
 
+PLACES: dict[str, Any] = {
+    "options": "roof",
+    "numbers": {"x": np.float64(12.5), "n": np.int64(3)},
+    "mixed": {"x": 0.25, "mode": "b", "on": np.True_},
+}
+
+
 def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
     """Use a study in every way, and yield all that it says."""
     first, second = there.ask(key="1"), there.ask(2.5, key="2")
@@ -544,7 +581,11 @@ def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
     there.tell(first.id, 1.5)
     third = there.tell_and_ask(second.id, -0.5, key="3")
     fourth = there.tell_and_ask(third.id, 0.25, 7.25, key="4")
-    there.cancel(there.ask(key="5").id)
+    there.cancel(there.ask(key="5"))
+    place = PLACES[there.name]
+    added = there.add(place, 2.0, 9.5, key="6")
+    yield added.to_json()
+    yield there.add(place, 2.0, key="6") == added
     yield [ask.to_json() for ask in there.open_asks()]
     yield from (there.belief(), there.belief(3.0), there.track())
     summary = there.summary()
@@ -569,6 +610,11 @@ def mistakes(there: ht.Study | RemoteStudy, told: Ask, waiting: Ask) -> Iterator
         lambda: there.ask(-1.0),
         lambda: there.tell_and_ask(waiting.id, 1.0, -1.0),
         lambda: there.ask(key="1"),
+        lambda: there.add(PLACES[there.name], 2.5, key="6"),
+        lambda: there.add(PLACES[there.name], 2.0, key="1"),
+        lambda: there.add(PLACES[there.name], 2.0, 3.0),
+        lambda: there.add({"x": 0.5}, 2.0),
+        lambda: there.add("garden", 2.0),
     ]
     for call in calls:
         with pytest.raises(HeliotropeError) as caught:
@@ -595,6 +641,8 @@ def use_in_contexts(there: ht.Study | RemoteStudy) -> Iterator[object]:
     yield there.ask(context={"outside": 25.5, "wet": False}, key="1") == first
     second = there.tell_and_ask(first.id, 1.5, context={"outside": 3.125, "wet": False}, key="2")
     yield second.to_json()
+    place = PLACES[there.name.partition(" ")[0]]
+    yield there.add(place, 1.0, context={"outside": 20.5, "wet": np.True_}, key="3").to_json()
     yield [ask.to_json() for ask in there.open_asks()]
     elsewhere = {"outside": 35, "wet": True}
     yield from (there.belief(), there.belief(context=elsewhere), there.belief(1.0), there.track())
@@ -612,6 +660,7 @@ def use_in_contexts(there: ht.Study | RemoteStudy) -> Iterator[object]:
             lambda context=context: there.tell_and_ask(second.id, 1.0, context=context)
             for context in wrong
         ),
+        *(lambda context=context: there.add(place, 1.0, context=context) for context in wrong),
         *(lambda context=context: there.belief(context=context) for context in wrong[1:]),
         *(lambda context=context: there.summary(context=context) for context in wrong[1:]),
     ]
@@ -715,9 +764,11 @@ def shaky(served: Served, seed: int) -> Iterator[Service]:
 
 
 def work(there: RemoteStudy, steps: int, told: dict[str, float], given_up: set[str]) -> None:
-    """Ask and tell, and give up now and then; note what was done."""
+    """Ask and tell, give up and add now and then; note what was done."""
     ask = there.ask()
     for step in range(steps):
+        if step % 5 == 2:
+            told[there.add("a", step + 0.25).id] = step + 0.25
         if step % 5 == 4:
             there.cancel(ask.id)
             given_up.add(ask.id)
@@ -753,7 +804,7 @@ def test_nothing_is_lost_or_doubled_on_a_shaky_line(served: Served, there: Servi
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(worker, range(4)))
-    assert (len(told), len(given_up)) == (4 * 11, 4 * 2)
+    assert (len(told), len(given_up)) == (4 * 13, 4 * 2)
     assert_log(served.store, "shaky", told, given_up)
 
 
@@ -780,5 +831,5 @@ def test_a_service_may_die_and_come_back(served: Served, monkeypatch: pytest.Mon
         assert not job.done()
         served.start()
         job.result()
-    assert (len(told), len(given_up)) == (41, 8)
+    assert (len(told), len(given_up)) == (49, 8)
     assert_log(served.store, "mortal", told, given_up)

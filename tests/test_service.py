@@ -202,6 +202,18 @@ def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None
         ("/fixed/tell", {"id": "a-1", "value": 1.0}, (404, "unknown_suggestion", "id")),
         ("/fixed/tell", {"id": "a", "value": 1, "ask": {"t": []}}, (422, "input", "ask.t")),
         ("", {"name": "n", **OPTIONS, "seed": 2**70}, (422, "input", "seed")),
+        ("/fixed/add", {"option": "a"}, (422, "input", "value")),
+        ("/fixed/add", {"value": 1.0}, (422, "input", "")),
+        ("/fixed/add", {"option": "a", "params": {}, "value": 1.0}, (422, "input", "")),
+        ("/fixed/add", {"option": "", "value": 1.0}, (422, "input", "option")),
+        ("/fixed/add", {"option": 7, "value": 1.0}, (422, "input", "option")),
+        ("/fixed/add", {"params": {"x": 1}, "value": 1.0}, (422, "input", "option")),
+        ("/fixed/add", {"params": [], "value": 1.0}, (422, "input", "params")),
+        ("/fixed/add", {"option": "a", "value": "1"}, (422, "input", "value")),
+        ("/fixed/add", {"option": "a", "value": 1, "t": "soon"}, (422, "input", "t")),
+        ("/fixed/add", {"option": "a", "value": 1, "context": {}}, (422, "input", "context")),
+        ("/fixed/add", {"option": "a", "value": 1, "uid": "x"}, (404, "unknown_study", "uid")),
+        ("/none/add", {"option": "a", "value": 1}, (404, "unknown_study", "name")),
         ("/fixed/cancel", {"id": "a-1"}, (404, "unknown_suggestion", "id")),
         ("/fixed/cancel", {"id": "a-1", "why": "no"}, (422, "input", "why")),
     ],
@@ -301,6 +313,42 @@ def test_an_ask_in_a_context(client: httpx.Client) -> None:
     assert client.get(f"{path}/export").text.startswith("id,t,params.x,context.outside,value")
 
 
+def test_a_result_that_was_measured_elsewhere(client: httpx.Client, study: str) -> None:
+    before = numbers(client)["heliotrope_tells_total"]
+    added = post(client, f"{study}/add", option=OPTIONS["options"][1], value=1.5, t=3, key="mine")
+    assert (added["option"], added["t"]) == (OPTIONS["options"][1], 3.0)
+    assert numbers(client)["heliotrope_tells_total"] == before + 1.0
+    same = {"option": added["option"], "value": 1.5, "key": "mine"}
+    assert post(client, f"{study}/add", **same) == added
+    path = f"/api/studies{study}/add"
+    other = client.post(path, json={**same, "value": 2.5})
+    assert error_of(other) == (409, "closed_suggestion", "value")
+    other = client.post(path, json={**same, "option": OPTIONS["options"][0]})
+    assert error_of(other) == (409, "closed_suggestion", "key")
+    early = client.post(path, json={**same, "key": "another", "t": 2.0})
+    assert error_of(early) == (422, "time", "t")
+    (result,) = client.get(f"/api/studies{study}/track").json()["results"]
+    assert (result["option"], result["value"]) == (added["option"], 1.5)
+
+
+def test_such_a_result_in_a_space_and_a_context(client: httpx.Client) -> None:
+    weather = {"outside": {"type": "real", "low": -10, "high": 40}}
+    post(client, "", name="elsewhere", **SPACE, context=weather)
+    result = {"params": {"x": 0.25}, "value": 1.0, "context": {"outside": 20}}
+    added = post(client, "/elsewhere/add", **result)
+    assert (added["params"], added["context"]) == ({"x": 0.25}, {"outside": 20.0})
+    for wrong, field in (
+        ({"params": {"x": 1.5}}, "params.x"),
+        ({"params": {}}, "params.x"),
+        ({"params": None, "option": "x"}, "params"),
+        ({"context": None}, "context"),
+        ({"context": {"outside": 50}}, "context.outside"),
+    ):
+        answer = client.post("/api/studies/elsewhere/add", json={**result, **wrong})
+        assert error_of(answer) == (422, "input", field)
+    assert client.get("/api/studies/elsewhere").json()["asked"] == 1
+
+
 def test_the_last_event_is_known_beyond_the_end(client: httpx.Client, study: str) -> None:
     post(client, f"{study}/ask")
     for after in (0, 1, 2, 99):
@@ -339,7 +387,7 @@ def test_the_description_has_every_route(client: httpx.Client) -> None:
     assert {path: set(methods) for path, methods in paths.items()} == {
         "/api/studies": {"get", "post"},
         one: {"get", "delete"},
-        **{f"{one}/{verb}": {"post"} for verb in ("ask", "tell", "cancel")},
+        **{f"{one}/{verb}": {"post"} for verb in ("ask", "tell", "add", "cancel")},
         **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export")},
         "/api/demo": {"post"},
         "/healthz": {"get"},

@@ -89,6 +89,7 @@ def test_without_a_token_nothing_is_told_or_done(locked: httpx.Client, header: s
         ("GET", "/api/nothing"),
         ("POST", STUDIES),
         ("POST", f"{STUDIES}/mine/ask"),
+        ("POST", f"{STUDIES}/mine/add"),
         ("POST", "/api/demo"),
         ("DELETE", f"{STUDIES}/mine"),
     ):
@@ -169,6 +170,7 @@ def test_another_site_changes_nothing(client: httpx.Client, headers: dict[str, s
     for method, path in (
         ("POST", STUDIES),
         ("POST", f"{STUDIES}/mine/ask"),
+        ("POST", f"{STUDIES}/mine/add"),
         ("POST", "/api/demo"),
         ("DELETE", f"{STUDIES}/mine"),
     ):

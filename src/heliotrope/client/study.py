@@ -14,9 +14,10 @@ from heliotrope.arrays import as_number, as_whole
 from heliotrope.client.link import Link
 from heliotrope.client.refusals import understood
 from heliotrope.errors import HeliotropeError, ServiceError
+from heliotrope.spaces.checks import plain
 from heliotrope.storage import Event
 from heliotrope.study import Ask, Setup
-from heliotrope.study.events import as_value
+from heliotrope.study.events import as_value, id_of
 
 _PAGE = 1_000  # events in one answer
 
@@ -67,13 +68,13 @@ class RemoteStudy:
         wish = {**_wish(t, key), **self._given(context), "uid": self._uid}
         return _as_ask(self._post("ask", wish))
 
-    def tell(self, id: str, value: float) -> None:
-        """Take a result; the same again is accepted, another value for it is refused."""
-        self._post("tell", _result(id, value))
+    def tell(self, ask: Ask | str, value: float) -> None:
+        """Take the result of an ask, or of its id; again is accepted, another value is refused."""
+        self._post("tell", _result(ask, value))
 
     def tell_and_ask(
         self,
-        id: str,
+        ask: Ask | str,
         value: float,
         t: float | None = None,
         *,
@@ -83,16 +84,35 @@ class RemoteStudy:
         """Tell a result and ask for the next in one go: both are done, or neither."""
         wish = {**_wish(t, key), **self._given(context)}
         try:
-            answer = self._post("tell", {**_result(id, value), "ask": wish})
+            answer = self._post("tell", {**_result(ask, value), "ask": wish})
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise
         with understood():
             return _as_ask(answer["ask"])
 
-    def cancel(self, id: str) -> None:
-        """Give up an ask whose measurement failed; again is accepted."""
-        self._post("cancel", {"id": id})
+    def add(
+        self,
+        params: Mapping[str, Any] | str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Ask:
+        """Take the value of what somebody else chose, as if it had been asked for and told at once.
+
+        ``params`` has a value for every parameter, or is the name of an option. A ``key`` of the
+        caller's own makes it safe to repeat: the same result is taken once, another one by the
+        same key is refused, with a ClosedSuggestionError.
+        """
+        result = {"value": as_value(value), **self._chosen(params, context)}
+        wish = {**_wish(t, key), **self._given(context), "uid": self._uid}
+        return _as_ask(self._post("add", {**result, **wish}))
+
+    def cancel(self, ask: Ask | str) -> None:
+        """Give up an ask whose measurement failed, by itself or its id; again is accepted."""
+        self._post("cancel", {"id": id_of(ask)})
 
     def delete(self) -> None:
         """Remove the study with all its events."""
@@ -154,6 +174,15 @@ class RemoteStudy:
             return {}
         return {"context": self.setup.terrain.given(context)}
 
+    def _chosen(
+        self, params: Mapping[str, Any] | str, context: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """What an add says of its choice, as JSON has it."""
+        self.setup.terrain.placed(params, context)  # refuses what is none
+        if isinstance(params, str):
+            return {"option": params}
+        return {"params": {name: plain(value) for name, value in params.items()}}
+
     def _looked_at(self, context: Mapping[str, Any] | None) -> dict[str, str]:
         """What a query says of a context, if it says anything."""
         return {} if context is None else {"context": json.dumps(self._given(context)["context"])}
@@ -183,8 +212,8 @@ def _wish(t: float | None, key: str | None) -> dict[str, Any]:
     return wish if t is None else {**wish, "t": as_number(t, "t")}
 
 
-def _result(id: str, value: float) -> dict[str, Any]:
-    return {"id": id, "value": as_value(value)}
+def _result(ask: Ask | str, value: float) -> dict[str, Any]:
+    return {"id": id_of(ask), "value": as_value(value)}
 
 
 def _as_object(answer: object) -> dict[str, Any]:

@@ -134,6 +134,7 @@ def as_input_error(found: Mapping[str, Any]) -> InputError:
 
 
 _EXPECTED = {
+    "dict_type": "an object",
     "greater_than_equal": "a number of at least {ge}",
     "less_than_equal": "a number of at most {le}",
     "model_attributes_type": "an object",

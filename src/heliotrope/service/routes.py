@@ -46,6 +46,7 @@ class Api:
         add = partial(_add, router)
         add("POST", f"{one}/ask", self.ask, schemas.Ask, 404, 409, 413, 415, kind=QuickRoute)
         add("POST", f"{one}/tell", self.tell, schemas.Told, 404, 409, 413, 415, kind=QuickRoute)
+        add("POST", f"{one}/add", self.add, schemas.Ask, 404, 409, 413, 415, kind=QuickRoute)
         add("POST", f"{one}/cancel", self.cancel, schemas.Cancelled, 404, 409, 413, 415)
         add("GET", one, self.summary, schemas.Summary, 404)
         add("GET", f"{one}/belief", self.belief, schemas.Belief, 404)
@@ -104,6 +105,15 @@ class Api:
             answer = {"told": body.id, "ask": ask.to_json()}
         self._metrics.tells.inc()
         return JSONResponse(answer)
+
+    async def add(self, name: Name, body: schemas.Add) -> Response:
+        """Take the value of what somebody else chose; by the same key it is taken once."""
+        chosen, wish = body.chosen(), {"context": body.context, "key": body.key}
+        ask = await self._studies.decide(
+            name, lambda study: study.adding(chosen, body.value, body.t, **wish), body.uid
+        )
+        self._metrics.tells.inc()
+        return JSONResponse(ask.to_json())
 
     def cancel(self, name: Name, body: schemas.Cancel) -> Response:
         """Give up an ask whose measurement failed."""
