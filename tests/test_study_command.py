@@ -193,6 +193,36 @@ def test_contexts_are_given_and_shown(folder: Path) -> None:
     assert_refused(invoke("show", "boiler", "--context", "{"), "a file of it, for --context")
 
 
+def test_results_from_elsewhere_are_added(folder: Path) -> None:
+    run("create", "boiler", "--space", SPACE)
+    place = {"fan": 3, "x": 0.25}
+    added = run("add", "boiler", "-1.5", "--params", json.dumps(place), "--t", "4", "--key", "one")
+    assert (added["params"], added["t"]) == (place, 4.0)
+    (folder / "place.json").write_text(json.dumps(place))
+    again = ["add", "boiler", "-1.5", "--params", "place.json", "--key", "one"]
+    assert run(*again) == added
+    assert run("show", "boiler")["told"] == 1
+    for wrong, said in (
+        (["-2"], "either --params or --option; got neither"),
+        (["-2", "--params", "{}", "--option", "x"], "either --params or --option; got both"),
+        (["-2", "--params", "{"], "JSON, or a file of it, for --params"),
+        (["-2", "--params", '{"fan": 9, "x": 0}'], "a whole number from 1 to 8; got 9 in"),
+        (["-2", "--params", "place.json", "--t", "3"], "a time of at least 4"),
+        (["-2", "--params", "place.json", "--key", "one"], "that was told before"),
+        (["nan", "--params", "place.json"], "finite"),
+    ):
+        assert_refused(invoke("add", "boiler", *wrong), said)
+    assert run("show", "boiler")["asked"] == 1
+
+
+def test_results_of_options_and_in_contexts_are_added() -> None:
+    weather = '{"outside": {"type": "real", "low": -10, "high": 40}}'
+    run("create", "sensors", "--options", "hall,roof", "--context", weather)
+    added = run("add", "sensors", "2", "--option", "roof", "--context", '{"outside": 21.5}')
+    assert (added["option"], added["context"]) == ("roof", {"outside": 21.5})
+    assert_refused(invoke("add", "sensors", "2", "--option", "roof"), "a context of ['outside']")
+
+
 def test_parameters_are_shown() -> None:
     run("create", "boiler", "--space", SPACE)
     asked = run("ask", "boiler")["params"]
@@ -276,7 +306,9 @@ def test_studies_of_a_service(served: Served, folder: Path) -> None:
     first, second = run("ask", "boiler", **there), run("ask", "boiler", *by_file)
     assert run("tell", "boiler", first["id"], "-1.5", **there) == {"told": first["id"]}
     assert run("cancel", "boiler", second["id"], **there) == {"cancelled": second["id"]}
-    assert run("show", "boiler", **there)["told"] == 1
+    added = run("add", "boiler", "3", "--params", '{"fan": 2, "x": 0.5}', **there)
+    assert added["params"] == {"fan": 2, "x": 0.5}
+    assert run("show", "boiler", **there)["told"] == 2
     assert [info["name"] for info in run("list", *by_file)] == ["boiler"]
     assert f"{first['id']},1.0," in invoke("export", "boiler", **there).stdout
     assert_refused(invoke("tell", "boiler", first["id"], "2", **there), "that was told before")
@@ -314,6 +346,8 @@ def test_a_service_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         ["tell", "sensors", "id"],
         ["tell", "sensors", "id", "1", "--colour"],
         ["ask", "sensors", "--t", "now"],
+        ["add", "sensors", "much", "--option", "a"],
+        ["add", "sensors", "1", "--colour"],
         ["ask"],
         ["create", "sensors", "--options", "a,b", "--seed", "-1"],
         ["list", "--token-file", "missing"],

@@ -135,6 +135,29 @@ def tell(
     _print({"told": id})
 
 
+@app.command(context_settings={"ignore_unknown_options": True})  # as for tell
+def add(
+    name: Name,
+    value: Annotated[float, typer.Argument(help="What was measured.")],
+    params: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file of them.")
+    ] = None,
+    option: Annotated[str | None, typer.Option(help="The option, of a study of options.")] = None,
+    t: Annotated[float | None, typer.Option(help="Its time; by default now.")] = None,
+    context: InContext = None,
+    key: Annotated[
+        str | None, typer.Option(help="By the same key the same result is taken once.")
+    ] = None,
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Take the value of what somebody else chose: --params or an --option."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        chosen = _chosen(params, option)
+        made = studies.open(name).add(chosen, value, t, context=_values(context), key=key)
+    _print(made.to_json())
+
+
 @app.command()
 def cancel(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
     """Give up an ask whose measurement failed."""
@@ -211,6 +234,13 @@ def _read(text: str, option: str) -> Any:
 
 def _values(context: str | None) -> Any:
     return None if context is None else _read(context, "--context")
+
+
+def _chosen(params: str | None, option: str | None) -> Any:
+    if (params is None) == (option is None):
+        got = "neither" if option is None else "both"
+        raise InputError("either --params or --option", got)
+    return option if params is None else _read(params, "--params")
 
 
 def _names(text: str) -> Any:
