@@ -223,6 +223,57 @@ def test_results_of_options_and_in_contexts_are_added() -> None:
     assert_refused(invoke("add", "sensors", "2", "--option", "roof"), "a context of ['outside']")
 
 
+TABLE = "t,fan,x,value\n1,3,0.5,1.5\n2,4,0.25,2.5\n2,4,0.25,2.5\n"
+
+
+def imported(*arguments: str, **env: str) -> Any:
+    result = invoke("import", *arguments, **env)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_table_is_brought_in_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.study.keys._REMEMBERED", 1)
+    (folder / "log.csv").write_text(TABLE)
+    run("create", "boiler", "--space", SPACE)
+    assert imported("boiler", "log.csv") == {"added": 3, "known": 0}
+    assert imported("boiler", "log.csv") == {"added": 0, "known": 3}
+    asked = run("ask", "boiler")
+    run("tell", "boiler", asked["id"], "1")
+    (folder / "longer.csv").write_text(f"{TABLE}7,8,1,3.5\n")
+    assert imported("boiler", "longer.csv") == {"added": 1, "known": 3}
+    results = ht.Study.open("boiler").track()["results"]
+    assert [one["value"] for one in results] == [1.5, 2.5, 2.5, 1.0, 3.5]
+    assert [one["t"] for one in results] == [1.0, 2.0, 2.0, 3.0, 7.0]
+
+
+def test_a_table_that_was_cut_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "log.csv").write_text(TABLE)
+    run("create", "boiler", "--space", SPACE)
+    add, left = ht.Study.add, [1]
+
+    def fail(*arguments: Any, **others: Any) -> Any:
+        if not left:
+            raise ht.HeliotropeError("a store", "none")
+        left.pop()
+        return add(*arguments, **others)
+
+    monkeypatch.setattr(ht.Study, "add", fail)
+    result = invoke("import", "boiler", "log.csv")
+    assert (result.exit_code, "expected a store" in result.stderr) == (1, True)
+    monkeypatch.setattr(ht.Study, "add", add)
+    assert imported("boiler", "log.csv") == {"added": 2, "known": 1}
+    assert run("show", "boiler")["told"] == 3
+
+
+def test_a_table_that_does_not_fit_changes_nothing(folder: Path) -> None:
+    run("create", "boiler", "--space", SPACE)
+    (folder / "log.csv").write_text(f"{TABLE}3,9,0.5,1\n")
+    assert_refused(invoke("import", "boiler", "log.csv"), "got 9.0 on line 5 of log.csv")
+    assert_refused(invoke("import", "boiler", "missing.csv"), "missing.csv")
+    assert run("show", "boiler")["asked"] == 0
+
+
 def test_parameters_are_shown() -> None:
     run("create", "boiler", "--space", SPACE)
     asked = run("ask", "boiler")["params"]
@@ -308,13 +359,16 @@ def test_studies_of_a_service(served: Served, folder: Path) -> None:
     assert run("cancel", "boiler", second["id"], **there) == {"cancelled": second["id"]}
     added = run("add", "boiler", "3", "--params", '{"fan": 2, "x": 0.5}', **there)
     assert added["params"] == {"fan": 2, "x": 0.5}
-    assert run("show", "boiler", **there)["told"] == 2
+    (folder / "log.csv").write_text("fan,x,value\n2,0.5,4\n")
+    assert imported("boiler", "log.csv", **there) == {"added": 1, "known": 0}
+    assert imported("boiler", "log.csv", *by_file) == {"added": 0, "known": 1}
+    assert run("show", "boiler", **there)["told"] == 3
     assert [info["name"] for info in run("list", *by_file)] == ["boiler"]
     assert f"{first['id']},1.0," in invoke("export", "boiler", **there).stdout
     assert_refused(invoke("tell", "boiler", first["id"], "2", **there), "that was told before")
     assert run("delete", "boiler", "--yes", **there) == {"deleted": "boiler"}
     assert_refused(invoke("show", "boiler", **there), "'boiler'")
-    assert [path.name for path in folder.iterdir()] == ["token"]
+    assert {path.name for path in folder.iterdir()} == {"token", "log.csv"}
 
 
 def test_a_url_that_goes_too_far_is_noticed(served: Served) -> None:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from heliotrope.cli.console import errors_as_messages
+from heliotrope.cli.console import errors_as_messages, progress
 from heliotrope.cli.places import DEFAULT, studies_at
 from heliotrope.errors import InputError
 
@@ -156,6 +156,27 @@ def add(
         chosen = _chosen(params, option)
         made = studies.open(name).add(chosen, value, t, context=_values(context), key=key)
     _print(made.to_json())
+
+
+@app.command("import")
+def import_results(
+    name: Name,
+    table: Annotated[Path, typer.Argument(dir_okay=False, help="A file of separated values.")],
+    at: At = DEFAULT,
+    token_file: TokenFile = None,
+) -> None:
+    """Add all results of a table that are not in the study: columns as in an export."""
+    with errors_as_messages(), studies_at(at, token_file) as studies:
+        from heliotrope.study.tables import keys, read_results
+
+        study = studies.open(name)
+        results = read_results(table, study.setup)
+        known = {event.body.get("key") for event in study.events()}
+        new = [pair for pair in zip(keys(results), results, strict=True) if pair[0] not in known]
+        with progress(counted=True) as bars:
+            for key, one in bars.track(new, len(new), description="results"):
+                study.add(one.params, one.value, one.t, context=one.context, key=key)
+    _print({"added": len(new), "known": len(results) - len(new)})
 
 
 @app.command()

@@ -1,0 +1,131 @@
+"""Results from elsewhere in a table: a row each, a column for each parameter, the value, the time.
+
+Columns are called as in an export: ``params.NAME`` (or NAME alone) or ``option``, ``context.NAME``
+(or NAME), ``value`` and ``t``, which may be missing; others are left aside, and so are rows without
+a value. What a file may look like stands in :mod:`heliotrope.logs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from heliotrope.errors import FormatError, InputError
+from heliotrope.logs.files import read_sheet
+from heliotrope.logs.sheets import Sheet
+from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
+from heliotrope.study.events import as_value
+from heliotrope.study.setups import Setup
+
+_VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
+_TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What :meth:`heliotrope.Study.add` takes."""
+
+    params: dict[str, Any] | str
+    value: float
+    t: float | None = None
+    context: dict[str, Any] | None = None
+
+
+def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Result]:
+    """Read the results of a file, all of which fit a study; FormatError says where one does not."""
+    sheet = read_sheet(path)
+    values = sheet.numbers(_named(sheet, _VALUE))
+    sheet = sheet.take(np.flatnonzero(~np.isnan(values)).tolist())
+    chosen, given = _choices(sheet, setup), _contexts(sheet, setup)
+    times = _times(sheet)
+    found = []
+    for row, value in enumerate(values[~np.isnan(values)].tolist()):
+        result = Result(chosen[row], value, times[row], given[row])
+        _check(sheet, row, result, setup)
+        found.append(result)
+    return found
+
+
+def keys(results: Sequence[Result]) -> Iterator[str]:
+    """A key for each result, which says all of it and of those before.
+
+    So a table that goes on from another one has the keys of that, and others for what is new.
+    """
+    digest = sha256()
+    for result in results:
+        digest.update(json.dumps(asdict(result), sort_keys=True).encode())
+        yield digest.hexdigest()
+
+
+def _check(sheet: Sheet, row: int, result: Result, setup: Setup) -> None:
+    try:
+        setup.terrain.placed(result.params, result.context)
+        as_value(result.value)
+    except InputError as error:
+        got = f"{error.got} on {sheet.where(row)}"
+        raise FormatError(error.expected, got, error.advice, error.field) from error
+
+
+def _times(sheet: Sheet) -> Sequence[float | None]:
+    """The times of all rows, in the unit of the study's clock; None where there are none."""
+    if _TIME not in sheet.columns:
+        return [None] * len(sheet.rows)
+    times = sheet.numbers(_TIME)
+    gaps, backwards = np.flatnonzero(np.isnan(times)), np.flatnonzero(np.diff(times) < 0.0)
+    if len(gaps):
+        raise sheet.bad_cell("a time in every row", _TIME, int(gaps[0]))
+    if len(backwards):
+        advice = "Sort the rows."
+        raise sheet.bad_cell("times that never fall", _TIME, int(backwards[0]) + 1, advice)
+    numbers: list[float | None] = times.tolist()
+    return numbers
+
+
+def _choices(sheet: Sheet, setup: Setup) -> Sequence[dict[str, Any] | str]:
+    if isinstance(setup.space, SearchSpace):
+        return _records(sheet, "params", setup.space, _OWN)
+    return sheet.columns[_named(sheet, _OPTION)]
+
+
+def _contexts(sheet: Sheet, setup: Setup) -> Sequence[dict[str, Any] | None]:
+    if setup.context is None:
+        return [None] * len(sheet.rows)
+    chosen = setup.space.parameters if isinstance(setup.space, SearchSpace) else [_OPTION]
+    return _records(sheet, "context", setup.context, {*_OWN, *chosen})
+
+
+def _records(
+    sheet: Sheet, outer: str, space: SearchSpace, taken: Collection[str]
+) -> list[dict[str, Any]]:
+    """The values of all parameters, row by row; names that are taken mean another column."""
+    columns = [
+        _cells(sheet, _named(sheet, f"{outer}.{name}", *{name} - {*taken}), parameter)
+        for name, parameter in space.parameters.items()
+    ]
+    return [dict(zip(space.parameters, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _cells(sheet: Sheet, column: str, parameter: Parameter) -> Sequence[Any]:
+    """A column as a parameter has its values; what it has not is left for the space to refuse."""
+    if isinstance(parameter, Boolean):
+        return [_TRUTHS.get(cell.lower(), cell) for cell in sheet.columns[column]]
+    if isinstance(parameter, Categorical):
+        choices = {str(choice): choice for choice in parameter.choices}
+        return [choices.get(cell, cell) for cell in sheet.columns[column]]
+    numbers: list[float] = sheet.numbers(column).tolist()
+    return numbers
+
+
+def _named(sheet: Sheet, *names: str) -> str:
+    """The first of some names that a column has."""
+    for name in names:
+        if name in sheet.columns:
+            return name
+    wanted = " or ".join(map(repr, names))
+    raise sheet.error(f"a column {wanted}", f"{list(sheet.names)} in {sheet.source}"[:200])
