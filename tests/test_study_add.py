@@ -260,6 +260,20 @@ def test_by_default_it_is_of_now() -> None:
     assert "not far ahead" in str(refused(lambda: study.add(MIXED, 1.0, 5e3)))
 
 
+@pytest.mark.parametrize("policy", ["learned", "static", "restarts", "window", "walk", "uniform"])
+def test_it_may_be_of_a_time_before_the_study_began(policy: str) -> None:
+    store, seconds = MemoryStore(), 1_700_000_000.0
+    study = begin(
+        "grid", store, policy=policy_for(policy, SPACES["grid"]), clock="1h", now=lambda: seconds
+    )
+    for t in (-30.0, -20.5, -20.5, -3.0):
+        study.add({"fan": 3, "eco": t > -20.0}, t, t)
+    assert isinstance(refused(lambda: study.add({"fan": 3, "eco": True}, 1.0, -4.0)), TimeError)
+    assert [one["t"] for one in study.track()["results"]] == [-30.0, -20.5, -20.5, -3.0]
+    assert shown(Study.open("pump", store, lambda: seconds), -21.0) == shown(study, -21.0)
+    assert study.summary()["t"] == study.ask().t == 0.0
+
+
 # Bad input changes nothing
 
 

@@ -102,7 +102,7 @@ def _time_to_ask(fold: Fold, t: float | None, now: Now) -> float | None:
         wall = clock.at(seconds, fold.created)
         return None if wall is None else max(wall, latest)  # it may run backwards
     when = as_time(t)
-    if when < latest:
+    if fold.optimizer.asked and when < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{when:g}", "", "t")
     furthest = max(clock.furthest(seconds, fold.created), latest)
     if when > furthest:
