@@ -1,4 +1,4 @@
-"""Processes that ask and tell. Little is imported here: each of them imports it again."""
+"""Processes that ask, tell and add. Little is imported here: each of them imports it again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study import Study
-from studies import some_context
+from studies import some_choice, some_context
 from writers import PROCESSES, start
 
 PROCESSES.set_forkserver_preload(["heliotrope.study", "heliotrope.storage.sqlite", "psycopg"])
@@ -23,7 +23,7 @@ Acknowledged = tuple[Any, ...]
 
 
 def work(url: str, seed: int, steps: int, says: Connection) -> None:
-    """Ask, tell and cancel, saying what was acknowledged."""
+    """Ask, tell, add and cancel, saying what was acknowledged."""
     rng = random.Random(seed)
     with closing(open_store(url)) as store, closing(GroupCommit(store)) as journal:
         study = Study(store, "pump", journal=journal if seed % 2 else None)
@@ -37,6 +37,12 @@ def step(
     study: Study, mine: list[str], rng: random.Random, say: Callable[[Acknowledged], None]
 ) -> None:
     """One of several things that a client does."""
+    if rng.random() < 0.1:
+        context, value = some_context(study, rng), rng.gauss(10.0, 3.0)
+        added = study.add(some_choice(study, rng), value, context=context).id
+        say(("asked", added))
+        say(("told", added, value))
+        return
     if len(mine) < 2 or rng.random() < 0.4:
         mine.append(study.ask(context=some_context(study, rng)).id)
         say(("asked", mine[-1]))
