@@ -499,6 +499,26 @@ def test_a_study_begun_anew_elsewhere_is_noticed(tmp_path: Path) -> None:
         store.close()
 
 
+def test_a_file_that_was_moved_acknowledges_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "studies.db"
+    with serving(create_app(f"sqlite:///{path}")) as client:
+        post(client, "", name="moved", **OPTIONS)
+        ask = post(client, "/moved/ask")
+        path.rename(tmp_path / "elsewhere.db")
+        result = {"id": ask["id"], "value": 1.0}
+        for _ in range(2):
+            told = client.post("/api/studies/moved/tell", json=result)
+            assert error_of(told) == (503, "store", "")
+        assert error_of(client.get("/healthz")) == (503, "store", "")
+        (tmp_path / "elsewhere.db").rename(path)
+        assert client.get("/healthz").status_code == 200
+        assert [event.body["kind"] for event in log_of(f"sqlite:///{path}", "moved")] == [
+            "created",
+            "asked",
+        ]
+        post(client, "/moved/tell", **result)
+
+
 def test_a_stream_has_what_this_and_other_processes_write(tmp_path: Path) -> None:
     url, opened = other_store(tmp_path)
     with serving(create_app(url)) as client:

@@ -764,6 +764,71 @@ def test_commits_are_synced(store: Store) -> None:
             assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
 
 
+def moved(path: Path) -> None:
+    path.rename(path.with_name("moved.db"))
+
+
+def replaced(path: Path) -> None:
+    moved(path)
+    other = path.with_name("other.db")
+    open_store(f"sqlite:///{other}").close()
+    other.rename(path)
+
+
+@in_file
+@pytest.mark.parametrize("move", [moved, replaced])
+def test_a_file_that_was_moved_is_not_written_any_more(
+    store: Store, tmp_path: Path, move: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "store.db"
+    uid = begin(store, told=3)
+    before = store.events(uid)
+    move(path)
+    calls: list[Callable[[], object]] = [
+        lambda: store.append([Append(uid, 4, [{}])]),
+        lambda: store.create("other", CREATED, at=0.0),
+        lambda: store.keep_snapshot(uid, 2, b""),
+        lambda: store.delete(uid),
+        lambda: store.studies(limit=1),
+        lambda: store.last(uid),
+    ]
+    for call in calls:
+        with pytest.raises(StoreError, match=f"opened as {path}; got .*file there. .* Put it back"):
+            call()
+    path.with_name("moved.db").replace(path)
+    assert store.events(uid) == before
+    assert write(store, uid, 4, [{"late": True}]) == 5
+    with closing(open_store(f"sqlite:///{path}")) as again:
+        assert again.events(uid) == store.events(uid)
+        assert (again.count(), again.snapshot(uid)) == (1, None)
+
+
+@in_file
+def test_a_file_that_was_removed_is_not_written_any_more(store: Store, tmp_path: Path) -> None:
+    uid = begin(store)
+    (tmp_path / "store.db").unlink()
+    with ThreadPoolExecutor(3) as pool:  # some of which need connections of their own
+        futures = [pool.submit(write, store, uid, 1, [{}]) for _ in range(9)]
+    assert {type(future.exception()) for future in futures} == {StoreError}
+    with pytest.raises(StoreError, match="got no file there"):
+        store.last(uid)
+
+
+@in_file
+def test_a_connection_to_another_file_is_not_kept(store: Store, tmp_path: Path) -> None:
+    """It would write there, once the first file is back in its place."""
+    uid = begin(store)
+    assert isinstance(store, SqlStore)
+    path = tmp_path / "store.db"
+    with store._database.dialect.engine.connect():  # the only one so far
+        replaced(path)
+        with pytest.raises(StoreError, match="another file"):
+            store.last(uid)
+        path.with_name("moved.db").replace(path)
+        assert write(store, uid, 1, [{}]) == 2
+    assert store.last(uid) == 2
+
+
 def foreign_database(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE t (x)")

@@ -28,6 +28,9 @@ class Dialect(Protocol):
     def lock(self) -> AbstractContextManager[None]:
         """Whatever a transaction that writes has to hold besides."""
 
+    def check_place(self) -> None:
+        """StoreError if what was opened is not in its place any more."""
+
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether an error says that the database is not what was written."""
 
@@ -64,9 +67,15 @@ class Database:
             self.dialect.close()
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        def work_in_place(connection: Connection) -> T:
+            result = work(connection)
+            self.dialect.check_place()  # before it is committed, or believed
+            return result
+
         try:
-            return _twice(engine, work)
+            return _twice(engine, work_in_place)
         except DRIVER_ERRORS as error:
+            self.dialect.check_place()  # that would be why
             text = str(error.orig if isinstance(error, DBAPIError) else error)
             first, *_ = text.strip().splitlines() or [""]
             place = f"to use the store {self.dialect.place}"

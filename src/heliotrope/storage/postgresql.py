@@ -40,6 +40,9 @@ class PostgresDialect:
         """Nothing: a study's row is locked by whoever writes to the study."""
         return nullcontext()
 
+    def check_place(self) -> None:
+        """Nothing: where the files are is the server's business."""
+
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether a page's own checksum failed (class XX of the error codes)."""
         return str(getattr(error.orig, "sqlstate", None)).startswith("XX")

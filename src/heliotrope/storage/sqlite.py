@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
 from heliotrope.storage.database import Database
+from heliotrope.storage.files import OpenedFile
 from heliotrope.storage.locks import WriteLock
 from heliotrope.storage.migrating import bring_up_to_date, is_current, migrate, version
 from heliotrope.storage.schema import studies
@@ -46,11 +47,16 @@ class SqliteDialect:
         self.reading: dict[str, object] = {_BEGIN: "BEGIN"}
         self.writing: dict[str, object] = {_BEGIN: "BEGIN IMMEDIATE"}
         self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        self.engine = _engine(path)
+        self._file = OpenedFile(path)
+        self.engine = _engine(partial(_connect, path, self._file.check))
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep others from writing until the checkpoint is over that may follow a commit."""
         return self._lock.held()
+
+    def check_place(self) -> None:
+        """Refuse to go on with a file that was moved, removed or replaced."""
+        self._file.check()
 
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether SQLite says so, or found a text that is none (such an error has no name)."""
@@ -142,7 +148,7 @@ def _create(path: Path) -> None:
 def _fill(draft: Path) -> None:
     with closing(_connect(draft)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")  # the file remembers it
-    engine = _engine(draft)
+    engine = _engine(partial(_connect, draft))
     try:
         with engine.connect() as connection:
             migrate(connection)
@@ -188,8 +194,7 @@ def _check_directory(connection: Connection, place: str) -> None:
 # Connections
 
 
-def _engine(path: Path) -> Engine:
-    connect: Callable[[], sqlite3.Connection] = partial(_connect, path)
+def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
     engine = create_engine(
         "sqlite://",
         creator=connect,
@@ -202,7 +207,7 @@ def _engine(path: Path) -> Engine:
     return engine
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw",
         uri=True,
@@ -211,6 +216,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
+        check()  # before SQLite reads: it would take the log that lies there for this file's
         for setting in _SETTINGS:
             connection.execute(setting)
     except BaseException:
