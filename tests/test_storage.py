@@ -829,6 +829,33 @@ def test_a_connection_to_another_file_is_not_kept(store: Store, tmp_path: Path) 
     assert store.last(uid) == 2
 
 
+@in_file
+def test_a_file_that_is_open_under_another_name_is_not_called_damaged(
+    store: Store, tmp_path: Path
+) -> None:
+    begin(store)
+    moved(tmp_path / "store.db")
+    with pytest.raises(StoreError, match=r"disk I/O error.*another name.*keep its -wal") as caught:
+        open_store(f"sqlite:///{tmp_path}/moved.db")
+    assert "damaged" not in str(caught.value)
+
+
+@in_file
+def test_a_file_that_another_program_holds(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliotrope.storage.sqlite.PATIENCE", 0.05)
+    with (
+        closing(open_store(url)) as store,
+        closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match=r"is locked». Another program holds it"):
+            begin(store)
+        other.execute("ROLLBACK")
+        begin(store)
+
+
 def foreign_database(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE t (x)")
@@ -1014,6 +1041,19 @@ def test_acknowledged_means_synced_whatever_the_server_is_set_to(url: str) -> No
             assert isinstance(store, SqlStore)
             found = store._database.write(lambda c: c.execute(text(f"SELECT {setting}")).one())
             assert tuple(found) == (got, "30s")
+
+
+@on_server
+def test_a_row_that_another_transaction_holds(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.storage.postgresql._SETTINGS", ["SET lock_timeout = '50ms'"])
+    with closing(open_store(url)) as store:
+        uid = begin(store)
+        assert isinstance(store, SqlStore)
+        with store._database.dialect.engine.connect() as other:
+            other.execute(text("SELECT 1 FROM heliotrope_studies FOR UPDATE"))
+            with pytest.raises(StoreError, match=r"lock timeout». Another transaction holds it"):
+                write(store, uid, 1, [{}])
+        assert write(store, uid, 1, [{}]) == 2
 
 
 def test_a_server_that_refuses(postgres: Server) -> None:

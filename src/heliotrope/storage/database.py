@@ -34,6 +34,9 @@ class Dialect(Protocol):
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether an error says that the database is not what was written."""
 
+    def advice(self, error: DBAPIError) -> str:
+        """What to do about another error, if there is something to say."""
+
     def close(self) -> None:
         """Let go of what is held besides connections."""
 
@@ -90,9 +93,11 @@ class Database:
     def _advice(self, error: Exception) -> str:
         if self.is_damage(error):
             return "The store is damaged: restore a copy."
-        if isinstance(error, DBAPIError) and error.connection_invalidated:
+        if not isinstance(error, DBAPIError):
+            return ""
+        if error.connection_invalidated:
             return "Nobody knows whether a last write arrived: look before writing again."
-        return ""
+        return self.dialect.advice(error)
 
     def _check_usable(self) -> None:
         if not self._open:

@@ -20,6 +20,7 @@ _SETTINGS = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'",
 )
+_LOCKED = "Another transaction holds it: pg_stat_activity says whose. End that, and try again."
 
 
 class PostgresDialect:
@@ -45,7 +46,11 @@ class PostgresDialect:
 
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether a page's own checksum failed (class XX of the error codes)."""
-        return str(getattr(error.orig, "sqlstate", None)).startswith("XX")
+        return _state(error).startswith("XX")
+
+    def advice(self, error: DBAPIError) -> str:
+        """What to do about a lock that was not to be had."""
+        return _LOCKED if _state(error) == "55P03" else ""
 
     def close(self) -> None:
         """Nothing is held."""
@@ -62,6 +67,10 @@ def open_url(url: URL) -> SqlStore:
         database.close()
         raise
     return SqlStore(database)
+
+
+def _state(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None))
 
 
 def _alone_bring_up_to_date(connection: Connection, place: str) -> None:

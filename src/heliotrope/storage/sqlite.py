@@ -34,6 +34,13 @@ _SETTINGS = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA cell_size_check=ON",
 )
+_ADVICE = {
+    "SQLITE_BUSY": "Another program holds it: end that one's transaction, and try again.",
+    "SQLITE_IOERR": (
+        "Is it open under another name, or does the disk fail?"
+        " Stop all that use it, keep its -wal, and look before restoring a copy."
+    ),
+}
 _BEGIN = "begin"  # the option that says how a transaction begins
 _OURS = 0o600  # what a new file allows: reading and writing, to its owner
 _CONNECTIONS = 8  # kept open; more are opened and closed as threads need them
@@ -60,8 +67,12 @@ class SqliteDialect:
 
     def is_damage(self, error: DBAPIError) -> bool:
         """Whether SQLite says so, or found a text that is none (such an error has no name)."""
-        name = getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT")
-        return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT"))
+        return _name(error).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+    def advice(self, error: DBAPIError) -> str:
+        """What to do about a lock that was not to be had, and about a file that fails."""
+        fitting = (advice for start, advice in _ADVICE.items() if _name(error).startswith(start))
+        return next(fitting, "")
 
     def close(self) -> None:
         """Close the lock's file."""
@@ -223,6 +234,10 @@ def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Co
         connection.close()
         raise
     return connection
+
+
+def _name(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT"))
 
 
 def _begin(connection: Connection) -> None:
