@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import heliotrope as ht
+from heliotrope.cli import app as all_commands
 from heliotrope.cli.places import DEFAULT
 from heliotrope.cli.study import app
 from heliotrope.study.study import DEFAULT_STORE
@@ -340,6 +343,44 @@ def test_what_a_study_refuses_is_refused() -> None:
     assert_refused(invoke("ask", "boiler"), "'boiler'")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said", "command"),
+    [
+        (["study", "tell", "sensors", "id", "much"], "number; got 'much'.", "study tell"),
+        (["study", "tell", "sensors", "id"], "Missing argument 'value'.", "study tell"),
+        (["study", "tell", "sensors", "id", "1", "--colour"], "(--colour)", "study tell"),
+        (["study", "ask", "sensors", "--t", "now"], "'--t': ", "study ask"),
+        (["study", "add", "a", "much", "--option", "b"], "got 'much'.", "study add"),
+        (["study", "add", "a", "1", "--colour"], "(--colour)", "study add"),
+        (["study", "ask", "sensors", "--tim", "5"], "No such option: --tim", "study ask"),
+        (["study", "create", "a", "--seed", "-1"], "got '-1'.", "study create"),
+        (["study", "list", "--token-file", "missing"], "'missing' does not exist.", "study list"),
+        (["study", "aks", "sensors"], "No such command 'aks'", "study"),
+        (["serve", "--port", "65536"], "less than or equal to 65535; got '65536'.", "serve"),
+        (["--nothing"], "No such option: --nothing.", ""),
+    ],
+)
+def test_wrong_usage_is_said_in_one_line(arguments: list[str], said: str, command: str) -> None:
+    result = CliRunner().invoke(all_commands, arguments, prog_name="heliotrope")
+    assert_refused(result, said, code=2)
+    assert result.stderr.startswith("heliotrope: ")
+    assert result.stderr.endswith(f"Try {f'heliotrope {command}'.strip()} --help.\n")
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_arguments_are_met_with_help() -> None:
+    for arguments in ([], ["study"]):
+        result = CliRunner().invoke(all_commands, arguments)
+        assert "Usage: " in result.output
+        assert "heliotrope: " not in result.output
+
+
+def test_the_package_is_the_command() -> None:
+    command = [sys.executable, "-m", "heliotrope", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"heliotrope {ht.__version__}\n"
+
+
 TOKEN = "a-token-that-nobody-may-see"
 
 
@@ -391,21 +432,3 @@ def test_a_service_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused(result, "an answer from http://127.0.0.1:1/api/")
     assert TOKEN not in result.output
     assert_refused(invoke("list", "--at", f"http://me:{TOKEN}@there"), "the URL of a service")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["tell", "sensors", "id", "much"],
-        ["tell", "sensors", "id"],
-        ["tell", "sensors", "id", "1", "--colour"],
-        ["ask", "sensors", "--t", "now"],
-        ["add", "sensors", "much", "--option", "a"],
-        ["add", "sensors", "1", "--colour"],
-        ["ask"],
-        ["create", "sensors", "--options", "a,b", "--seed", "-1"],
-        ["list", "--token-file", "missing"],
-    ],
-)
-def test_bad_usage_is_explained(arguments: list[str]) -> None:
-    assert_refused(invoke(*arguments), "Usage", code=2)

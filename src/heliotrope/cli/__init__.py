@@ -8,6 +8,7 @@ import typer
 
 from heliotrope import __version__
 from heliotrope.cli.bounds import bounds
+from heliotrope.cli.console import Commands
 from heliotrope.cli.demo import demo
 from heliotrope.cli.league import league
 from heliotrope.cli.replay import replay
@@ -15,7 +16,9 @@ from heliotrope.cli.reproduce import reproduce
 from heliotrope.cli.serve import serve
 from heliotrope.cli.study import app as study
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
 for command in (demo, reproduce, replay, league, bounds, serve):
     app.command()(command)
 app.add_typer(study, name="study")

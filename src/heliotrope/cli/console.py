@@ -1,15 +1,60 @@
-"""What the commands share: errors as messages, progress bars."""
+"""What the commands share: errors and wrong usage as messages, progress bars."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typer.core import TyperGroup
 
 from heliotrope.errors import HeliotropeError
+
+_LONGEST = 60  # characters of a wrong value that are shown
+
+UsageError = cast(type[Exception], typer.BadParameter.__base__)
+"""Of values, options and commands alike; typer does not export it."""
+
+
+class Commands(TyperGroup):
+    """Commands that tell wrong usage, of themselves and of all below, in one line."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments that stand before the command."""
+        with _usage_as_message():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command's own arguments, and do what it does."""
+        with _usage_as_message():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _usage_as_message() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        message = _in_one_line(error)
+        if not message:  # the help was printed, for want of arguments
+            raise
+    else:
+        return
+    typer.echo(f"heliotrope: {message}", err=True)
+    raise typer.Exit(2)
+
+
+def _in_one_line(error: Any) -> str:
+    """What was wrong, what came, and where more is said."""
+    message = " ".join(error.format_message().split())
+    if not message or error.ctx is None:
+        return message
+    found: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic knows what came
+    came = f"; got {str(found[0]['input'])[:_LONGEST]!r}" if found else ""
+    return f"{message.removesuffix('.')}{came}. Try {error.ctx.command_path} --help."
 
 
 @contextmanager

@@ -1,0 +1,5 @@
+"""``python -m heliotrope``."""
+
+from heliotrope.cli import app
+
+app()
