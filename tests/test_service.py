@@ -241,6 +241,10 @@ def test_errors_say_what_is_wrong_and_change_nothing(
         ("/api/studies/fixed/events?after=-1", (422, "input", "after")),
         ("/api/studies/fixed/events?after=99999999999999999999", (422, "input", "after")),
         ("/api/studies/fixed/export?kind=pickle", (422, "input", "kind")),
+        ("/api/studies/fixed?contxt={}", (422, "input", "contxt")),
+        ("/api/studies/fixed/belief?t=1&t=2", (422, "input", "t")),
+        ("/api/studies/fixed/track?t=1", (422, "input", "t")),
+        ("/healthz?t", (422, "input", "t")),
         ("/api/nothing", (404, "not_found", "")),
         ("/api/demo", (405, "method_not_allowed", "")),
     ],
@@ -250,6 +254,13 @@ def test_odd_queries_are_refused(
 ) -> None:
     client.post("/api/studies", json={"name": "fixed", **OPTIONS})
     assert error_of(client.get(path)) == expected
+
+
+@pytest.mark.parametrize("verb", ["ask", "tell", "cancel"])
+def test_a_query_beside_a_body_is_refused(client: httpx.Client, study: str, verb: str) -> None:
+    answer = client.post(f"/api/studies{study}/{verb}?key=mine", json={})
+    assert error_of(answer) == (422, "input", "key")
+    assert "expected no query; got 'key' in key." in answer.text
 
 
 @pytest.mark.parametrize(
@@ -370,6 +381,8 @@ def test_before_a_study_began_the_model_alone_is_believed(client: httpx.Client, 
         (b'{"key": ""}', "expected a text of at least 1 character(s); got '' in key."),
         (b'{"key": 7}', "expected a text; got 7 in key."),
         (b"[]", "expected an object; got [] in body."),
+        (b"null", "expected an object; got null in body."),
+        (b"", "expected an object; got nothing in body."),
         (b'{"t" 1}', "got something else at character 5 (expecting ':' delimiter)."),
     ],
 )

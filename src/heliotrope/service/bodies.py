@@ -1,4 +1,7 @@
-"""The JSON of requests, read strictly: what two readers could understand differently is refused."""
+"""Queries and the JSON of requests, read strictly.
+
+What two readers could understand differently is refused, and so is what nobody reads.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,22 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
+from heliotrope.errors import InputError
 from heliotrope.service.refusals import Refusal
+from heliotrope.spaces.checks import shown
 
 _SURROGATE = rb"\ud"  # begins half a character, which is no text without its other half
 
 
 class StrictRoute(APIRoute):
-    """A route whose body is read by :func:`loads`."""
+    """A route whose query has known keys, and whose body is read by :func:`loads`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, given such a request."""
         handler = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:
+            _check_query(self, request)
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return strictly
@@ -42,7 +48,10 @@ class QuickRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _StrictRequest(scope, receive)
-        body = self._checked(await request.json() if await request.body() else None)
+        _check_query(self, request)
+        if not await request.body():
+            raise InputError("an object", "nothing", field="body")
+        body = self._checked(await request.json())
         response = await self.endpoint(scope["path_params"]["name"], body)
         await response(scope, receive, send)
 
@@ -52,6 +61,19 @@ class QuickRoute(APIRoute):
         if errors:
             raise RequestValidationError(errors)
         return body
+
+
+def _check_query(route: APIRoute, request: Request) -> None:
+    """Refuse a key that the route does not know, and one that comes twice."""
+    known = [field.alias for field in route.dependant.query_params]
+    seen: set[str] = set()
+    for key, _ in request.query_params.multi_items():
+        if key not in known:
+            expected = f"no keys but {', '.join(known)} in the query" if known else "no query"
+            raise InputError(expected, shown(key), field=key)
+        if key in seen:
+            raise InputError("keys that differ in the query", "one twice", field=key)
+        seen.add(key)
 
 
 class _StrictRequest(Request):

@@ -130,7 +130,8 @@ def as_input_error(found: Mapping[str, Any]) -> InputError:
         return InputError("no such key", shown(field), "", field)
     usual = found["msg"].removeprefix("Input should be ")
     expected = _EXPECTED.get(found["type"], "{usual}").format(usual=usual, **found.get("ctx", {}))
-    return InputError(expected, shown(found["input"]), "", field)
+    given = found["input"]
+    return InputError(expected, "null" if given is None else shown(given), "", field)
 
 
 _EXPECTED = {
