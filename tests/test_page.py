@@ -381,7 +381,7 @@ def test_the_best_says_how_sure_it_is_once_there_is_enough_to_say(
     for number in range(6):
         api.step("unsure", 1e6 + 0.1 * number)
         if number == 1:
-            expect(best).to_contain_text("Too few results yet to say how sure this is.")
+            expect(best).to_contain_text("The results do not say yet how sure this is.")
     expect(best).to_contain_text(re.compile(r"Sure to (over |under )?\d+\s% that no other option"))
     expect(best).to_contain_text(re.compile(r"believed value100000\d\.\d"))
 

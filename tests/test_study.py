@@ -722,6 +722,16 @@ def test_a_drift_that_is_not_known_yet_is_said_to_be_anything() -> None:
     assert words == "Half of what is learned is stale after 1.9 min to 4.8 d."
 
 
+def test_times_of_ones_own_are_not_called_steps() -> None:
+    study = begin()
+    for t in (1_700_000_000.0, 1_700_000_060.0, 1_700_000_120.0):
+        study.tell(study.ask(t).id, 1.0)
+    words = study.summary()["drift"]["words"]
+    assert words.startswith("Half of what is learned is stale after ")
+    assert words.endswith(" units of t.")
+    assert words.count("units") == 1
+
+
 def test_of_what_stands_still_no_drift_is_seen() -> None:
     study = begin()
     values = {"hall": 1.0, "roof": 2.0, "cellar": 5.0, "yard": 3.0, "loft": 4.0}
@@ -785,6 +795,18 @@ def test_of_few_results_nothing_is_sure(space: str) -> None:
         best = study.summary()["best"]
         assert (best["probability"] is None) == (best["margin"] is None) == (number < 4)
     assert 0.0 <= best["probability"] <= 1.0
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_of_equal_results_nothing_is_sure(space: str) -> None:
+    study = begin(space)
+    for _ in range(12):
+        study.tell(study.ask().id, 3.0)
+    best = study.summary()["best"]
+    assert best["mean"] == pytest.approx(3.0)
+    assert best["probability"] is best["margin"] is None
+    study.tell(study.ask().id, 3.5)
+    assert study.summary()["best"]["probability"] is not None
 
 
 def test_how_sure_the_best_is_follows_from_the_posterior() -> None:

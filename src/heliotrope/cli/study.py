@@ -310,7 +310,7 @@ def _facts(summary: dict[str, Any]) -> Table:
 
 def _how_sure(best: dict[str, Any]) -> str:
     if best["probability"] is None:
-        return "too few results to say"
+        return "the results do not say yet"
     rival = f"better by {best['margin']:.2g}" if best["margin"] else "better"
     return f"{best['probability']:.0%} that nothing is {rival}"
 

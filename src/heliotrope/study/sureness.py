@@ -32,10 +32,11 @@ def sureness(
     """The ``probability`` that nothing is better than the best by more than a ``margin``.
 
     The margin is 0 among options; in a space, where neighbours are nearly as good, it is a tenth
-    of the values' deviation. With few results nobody knows how far values vary, and so how sure
-    anything is: then both are None.
+    of the values' deviation. With few results, or ones that are all equal, nobody knows how far
+    values vary, and so how sure anything is: then both are None.
     """
-    if len(optimizer.history) < _FEW and setup.given.variance is None:
+    y = optimizer.history.y
+    if setup.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
         return {"probability": None, "margin": None}
     margin = 0.0 if isinstance(setup.space, Options) else _SHARE * float(np.sqrt(variance))
     rivals = _rivals(optimizer, best.t, context)

@@ -79,10 +79,10 @@ def drift(fold: Fold) -> Json:
     if not policy.learns_drift:
         known = policy.epsilon
         epsilon = fold.model.epsilon if known is None else known
-        words = _in_words(fold.setup, [epsilon])
+        words = _in_words(fold, [epsilon])
         return {"epsilon": epsilon, "interval": None, "words": words}
     learned = fold.optimizer.learned()
-    words = _of_learned(fold.setup, learned)
+    words = _of_learned(fold, learned)
     return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}
 
 
@@ -144,33 +144,36 @@ def _about(context: Context | None) -> Json:
     return {} if context is None else {"context": context}
 
 
-def _of_learned(setup: Setup, learned: Learned) -> str:
+def _of_learned(fold: Fold, learned: Learned) -> str:
     """The interval in words; one that begins at the lowest candidate has no lower end."""
     low, high = learned.interval
     if low == learned.epsilons.min() and high < learned.epsilons.max():
-        least = _half_life(setup, high)
+        least = _half_life(fold, high)
         return (
             "No drift seen: if there is any, half of what is learned stays good "
             f"for at least {least}."
         )
-    return _in_words(setup, [low, high])
+    return _in_words(fold, [low, high])
 
 
-def _in_words(setup: Setup, epsilons: Sequence[float]) -> str:
+def _in_words(fold: Fold, epsilons: Sequence[float]) -> str:
     """How soon things get stale, by one drift rate or by the ends of its interval."""
     if max(epsilons) <= 0.0:
         return "Nothing gets stale: the function stands still."
     if min(epsilons) >= 1.0:
         return "Nothing that is learned stays good."
-    shortest, longest = (_half_life(setup, end(epsilons)) for end in (max, min))
+    shortest, longest = (_half_life(fold, end(epsilons)) for end in (max, min))
     if shortest == longest:
         return f"Half of what is learned is stale after {longest}."
-    number, unit = shortest.split(" ")
+    number, _, unit = shortest.partition(" ")
     least = number if longest.endswith(f" {unit}") else shortest
     return f"Half of what is learned is stale after {least} to {longest}."
 
 
-def _half_life(setup: Setup, epsilon: float) -> str:
+def _half_life(fold: Fold, epsilon: float) -> str:
     units = float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12)))
-    clock = setup.clock
-    return duration(units * clock.seconds) if isinstance(clock, Wall) else f"{short(units)} steps"
+    clock = fold.setup.clock
+    if isinstance(clock, Wall):
+        return duration(units * clock.seconds)
+    is_counted = fold.optimizer.latest == fold.optimizer.asked
+    return f"{short(units)} {'steps' if is_counted else 'units of t'}"

@@ -38,7 +38,7 @@ function bestParts({ best, told }) {
 
 /** How sure the best is; with few results nobody knows how far values vary. */
 function sureWords({ probability, margin, ...best }) {
-  if (probability === null) return ["Too few results yet to say how sure this is."];
+  if (probability === null) return ["The results do not say yet how sure this is."];
   const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
   const [low, high] = interval(best).map((edge) => within(edge, best.std));
   return [`Sure to ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
