@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -562,6 +563,33 @@ def test_a_stream_goes_on_where_it_was_cut(client: httpx.Client, study: str) -> 
         with client.stream("GET", path, params=params, headers=headers) as stream:
             found = [event["seq"] for event in islice(messages(stream.iter_lines()), 2)]
         assert found == [4, 5]
+
+
+def test_what_a_service_leaves_undone_as_it_stops_may_be_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, answered = Event(), Event()
+
+    def hang(_: Study, decisions: Sequence[object]) -> list[Exception]:
+        begun.set()
+        assert answered.wait(60)
+        return [RuntimeError()] * len(decisions)
+
+    def ask(url: str) -> httpx.Response:
+        try:
+            return httpx.post(url, json={}, timeout=60.0)
+        finally:
+            answered.set()
+
+    monkeypatch.setattr(Study, "change_all", hang)
+    with ThreadPoolExecutor(1) as pool:
+        with serving(create_app("memory:")) as client:
+            post(client, "", name="slow", **OPTIONS)
+            answer = pool.submit(ask, f"{client.base_url}/api/studies/slow/ask")
+            assert begun.wait(60)
+        assert error_of(answer.result()) == (503, "stopping", "")
+        assert int(answer.result().headers["retry-after"]) > 0
+        assert answer.result().headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize("kind", [StoreError, DamagedError, FormatError])

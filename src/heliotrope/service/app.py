@@ -19,6 +19,7 @@ from heliotrope.service.metrics import Measured, Metrics
 from heliotrope.service.refusals import add_handlers
 from heliotrope.service.routes import Api
 from heliotrope.service.settings import Limits, Settings, handed_on
+from heliotrope.service.stopping import Stopping
 from heliotrope.service.studies import Journal, Studies
 from heliotrope.service.watching import Watch
 from heliotrope.storage import open_store
@@ -101,6 +102,7 @@ def app_of(settings: Settings) -> FastAPI:
         """Say how the service does, in Prometheus' own form."""
         return Response(metrics.text(), media_type=_METRICS)
 
+    app.add_middleware(Stopping)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Measured, metrics=metrics)
     return app
