@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
-from heliotrope.arrays import as_number, as_vector, as_whole
-from heliotrope.domains import Lattice
+from heliotrope.arrays import Array, as_number, as_vector, as_whole
+from heliotrope.domains import Lattice, among
 from heliotrope.errors import InputError
 from strategies import fixed, refusal
 
@@ -144,6 +144,23 @@ def test_points_are_moved_to_the_nearest_rows() -> None:
     np.testing.assert_array_equal(box.snap(box.snap(points)), expected)
     assert box.continuous.tolist() == [True, False, False, False]
     assert points[0, 1] == 0.2  # a copy
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        1.7e9 + np.arange(20.0)[:, None],
+        101325.0 + 1e-3 * np.arange(20.0)[:, None],
+        np.stack([1e9 * (np.arange(20) % 2), 1e-3 * np.arange(20)], axis=1),
+    ],
+    ids=["seconds of this century", "pascals", "a wide and a narrow column"],
+)
+def test_rows_are_nearest_to_themselves(rows: Array) -> None:
+    box = ht.Contextual(ht.Finite(rows), ht.Box([0], [1])).joined
+    assert isinstance(box, ht.Box)
+    points = np.hstack([rows, np.full((len(rows), 1), 0.5)])
+    np.testing.assert_array_equal(box.snap(points), points)
+    assert all(among(box, point[None]) for point in points)
 
 
 @pytest.mark.parametrize("first", [None, "random"])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
 
 from heliotrope.arrays import Array, Indices, as_array, as_indices, as_points, as_vector, as_whole
 from heliotrope.codec import register
@@ -128,8 +129,8 @@ class Lattice:
     def snap(self, points: Array) -> None:
         """Move the coordinates of points (n, d) to the nearest row."""
         here = points[:, self.columns]
-        nearer = here @ self.rows.T - 0.5 * np.einsum("kw,kw->k", self.rows, self.rows)
-        points[:, self.columns] = self.rows[nearer.argmax(axis=1)]
+        away = cdist(here, self.rows, "sqeuclidean")  # a product of the two would cancel far from 0
+        points[:, self.columns] = self.rows[away.argmin(axis=1)]
 
 
 @register
