@@ -760,6 +760,15 @@ def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
     assert study.summary()["drift"]["epsilon"] <= 1.0
 
 
+def test_weights_fade_by_the_day_between_results_of_a_second() -> None:
+    watch = Watch()
+    study = begin(clock="1d", now=watch, policy={"kind": "wgp_ucb"})
+    for number in range(6):
+        watch.seconds += 1.0
+        study.tell(study.ask().id, float(number % 3))
+    assert study.summary()["told"] == 6
+
+
 # What is believed
 
 

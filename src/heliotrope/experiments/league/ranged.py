@@ -26,7 +26,7 @@ from heliotrope.policies import (
     sw_ucb,
     sw_ucb_window,
 )
-from heliotrope.policies.adaptive.recipes import SLOWEST
+from heliotrope.policies.adaptive.recipes import SLOWEST, left_after_a_unit
 
 _WIDTH = 3.0  # deviations
 _HORIZON = 1000  # results
@@ -64,7 +64,7 @@ def _exp3(known: _Known) -> Policy:
 
 def _d_ucb(known: _Known) -> Policy:
     discount = d_ucb_discount(_HORIZON, known.changes)
-    return d_ucb(known.low, known.high, discount ** (1.0 / known.pace))
+    return d_ucb(known.low, known.high, left_after_a_unit(discount, known.pace))
 
 
 def _sw_ucb(known: _Known) -> Policy:

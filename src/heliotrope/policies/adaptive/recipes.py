@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from sys import float_info
 from typing import TypeAlias
 
 from heliotrope.choosing import LogBeta, MeasuredUCB
@@ -56,7 +57,7 @@ def _sw_gp_ucb(model: Model, epsilon: float) -> Policy:
 
 def _wgp_ucb(model: Model, epsilon: float) -> Policy:
     weight = 1.0 - 1.0 / _block(model, epsilon)
-    return wgp_ucb(model.prior(epsilon), weight ** (1.0 / model.pace))
+    return wgp_ucb(model.prior(epsilon), left_after_a_unit(weight, model.pace))
 
 
 def _et_gp_ucb(model: Model, epsilon: float) -> Policy:
@@ -87,6 +88,17 @@ def _wdbo(model: Model, epsilon: float) -> Policy:
 def _block(model: Model, epsilon: float) -> int:
     """How many results count: as many as R-GP-UCB's N."""
     return int(_BLOCK * max(model.between_results(epsilon), SLOWEST) ** -0.25) + 1
+
+
+def left_after_a_unit(weight: float, pace: float) -> float:
+    """What is left of a weight after a unit of time, of that after one result; never nothing.
+
+    Examples
+    --------
+    >>> left_after_a_unit(0.5, pace=0.5), left_after_a_unit(0.5, pace=1e-9) > 0.0
+    (0.25, True)
+    """
+    return max(float(weight ** (1.0 / pace)), float_info.min)
 
 
 _NAMED: Mapping[str, Build] = {
