@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
 from heliotrope.arrays import Array
-from heliotrope.domains import Domain
+from heliotrope.domains import Domain, Lattice
 from heliotrope.environments import (
     Environment,
     Episode,
@@ -432,6 +432,17 @@ def test_the_best_in_a_box_is_found() -> None:
 def test_the_best_of_a_kink_is_found() -> None:
     world = Function(ht.Box(-2.0, 5.0), lambda x, t: -abs(x[0] - t))
     assert [world.episode(3, 0).best(t) for t in (1, 2, 3)] == pytest.approx([0.0] * 3, abs=1e-5)
+
+
+def test_the_best_is_one_that_may_be_chosen() -> None:
+    """Of 5,000 whole numbers beside a continuous coordinate, of many more than are tried."""
+    whole = Lattice((0,), np.arange(5_000.0)[:, None])
+    alone = Function(ht.Box(0.0, 4_999.0, [whole]), lambda x, t: -abs(x[0] - 1233.25 - t))
+    assert alone.episode(1, 0).best(1) == -0.25
+    beside = ht.Box([0.0, -1.0], [4_999.0, 1.0], [whole])
+    world = Function(beside, lambda x, t: -abs(x[0] - 1233.25 - t) - (x[1] - 0.3) ** 2)
+    assert world.episode(1, 0).best(1) == pytest.approx(-0.25, abs=1e-9)
+    assert world.episode(1, 0).regret(1, np.array([1234.0, 0.3])) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_the_best_of_a_time_is_searched_for_once() -> None:

@@ -33,8 +33,9 @@ class Function:
 
     Over a Finite domain the best of a time is the largest value of all points. In a Box it is
     ``best(t)``; where that is not given it is searched for, by L-BFGS-B from the best few of 512
-    Sobol points. Such a search can miss a narrow peak: a regret below zero says that a policy
-    found what the search did not. ``noise`` is the variance of the measurement noise.
+    Sobol points, and on lattices by going through their rows. Such a search can miss a narrow
+    peak: a regret below zero says that a policy found what the search did not. ``noise`` is the
+    variance of the measurement noise.
 
     f must always give the same value for the same point and time: what was computed for one
     episode is kept for the next.
@@ -126,14 +127,36 @@ class BoxEpisode(TimedEpisode):
 
 
 def highest(f: Callable[[Array], float], box: Box) -> float:
-    """Search for the largest value of a function in a box."""
+    """Search for the largest value of a function in a box, on its lattices."""
     unit = Sobol(box.dimension, scramble=False).random(_CANDIDATES)
-    values = np.array([f(x) for x in box.scaled(unit)])
+    tried = box.snap(box.scaled(unit))
+    values = np.array([f(x) for x in tried])
     scale = float(np.ptp(values)) or 1.0
+    starts = np.argsort(-values, kind="stable")[:_STARTS]
+    ends = [_climbed(f, box, unit[i], _on_best_rows(f, box, tried[i]), scale) for i in starts]
+    return float(max(values.max(), *(f(x) for x in ends)))
 
-    def depth(point: Array) -> float:
-        return -f(box.scaled(point)) / scale
 
-    starts = unit[np.argsort(-values, kind="stable")[:_STARTS]]
-    ends = [minimize(depth, x, bounds=[(0.0, 1.0)] * len(x), method="L-BFGS-B").x for x in starts]
-    return float(max(values.max(), *(f(box.scaled(x)) for x in ends)))
+def _on_best_rows(f: Callable[[Array], float], box: Box, x: Array) -> Array:
+    """A point moved to the best row of each lattice, one after the other."""
+    for lattice in box.lattices:
+        moved = np.tile(x, (len(lattice.rows), 1))
+        moved[:, lattice.columns] = lattice.rows
+        x = moved[np.argmax([f(point) for point in moved])]
+    return x
+
+
+def _climbed(f: Callable[[Array], float], box: Box, unit: Array, x: Array, scale: float) -> Array:
+    """The point at the end of a climb along the coordinates that are on no lattice."""
+    free = box.continuous
+    if not free.any():
+        return x
+
+    def at(coordinates: Array) -> Array:
+        place = unit.copy()
+        place[free] = coordinates
+        return np.where(free, box.scaled(place), x)
+
+    start, bounds = unit[free], [(0.0, 1.0)] * int(free.sum())
+    climb = minimize(lambda u: -f(at(u)) / scale, start, bounds=bounds, method="L-BFGS-B")
+    return at(climb.x)
