@@ -492,3 +492,27 @@ def test_another_policy_goes_on_from_what_was_told() -> None:
     assert len(optimizer.history) == 11
     with pytest.raises(HeliotropeError):
         optimizer.reconsider("tv_gp_ucb")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["as it was", "saved and loaded"])
+def test_what_was_left_out_stays_out(loaded: bool) -> None:
+    """Also where results from before the latest time make all that counts be gone through."""
+    policy = ht.tv_gp_ucb(ht.Prior(RBF(0.3), ht.Forgetting(0.05)))
+    optimizer, expected = (ht.Optimizer(ht.grid(5, 5), policy, seed=0) for _ in range(2))
+    for step in range(10):
+        optimizer.tell(s := optimizer.ask(), np.sin(step))
+        if step >= 6:
+            expected.tell_many([s.t], s.x[None], [np.sin(step)])
+    optimizer.reconsider(policy, last=6, since=7.0)
+    for t in (11.0, 2.5, 1.5):  # told later: it counts, of whatever time it is
+        if loaded:
+            optimizer = ht.Optimizer.loads(optimizer.dumps())
+        optimizer.tell_many([t], [12], [0.5])
+        expected.tell_many([t], [12], [0.5])
+        np.testing.assert_allclose(optimizer.belief(12.0).mean, expected.belief(12.0).mean)
+        np.testing.assert_allclose(optimizer.belief(12.0).std, expected.belief(12.0).std)
+    optimizer.reconsider(policy)
+    assert len(optimizer.history) == 13
+    everything = ht.Optimizer(ht.grid(5, 5), policy, seed=0)
+    everything.tell_many(optimizer.history.t, optimizer.history.x, optimizer.history.y)
+    np.testing.assert_allclose(optimizer.belief(12.0).mean, everything.belief(12.0).mean)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -19,6 +20,23 @@ from heliotrope.history import History, Observation, Suggestion
 from heliotrope.states import part, under
 
 
+@dataclass(frozen=True)
+class Counting:
+    """Which results count: all but what was left out of the first ``told``.
+
+    Of those count the ones from number ``first`` on whose times are ``since`` then.
+    """
+
+    first: int = 0
+    told: int = 0
+    since: float = -np.inf
+
+    def among(self, history: History) -> list[Observation]:
+        """The results that count, in the order of telling."""
+        seen = [one for one in history[self.first : self.told] if one.t >= self.since]
+        return seen + history[self.told :]
+
+
 class Ledger:
     """Suggestions by number, times that never run backwards, and the history of results."""
 
@@ -26,6 +44,7 @@ class Ledger:
         self._ground = ground
         self.history = History(ground.domain.dimension)
         self.open: dict[int, Suggestion] = {}
+        self.counting = Counting()
         self.asked = 0
         self._latest = -np.inf  # of all times asked for or told
 
@@ -94,6 +113,8 @@ class Ledger:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t] for s in waiting],
         }
+        if self.counting != Counting():
+            header["counting"] = codec.encode(astuple(self.counting), arrays)
         return header, arrays | under("history/", self.history.state())
 
     def restore(self, header: codec.Json, arrays: codec.Arrays) -> None:
@@ -104,6 +125,10 @@ class Ledger:
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
             self.open[key] = self._ground.suggestion(key, t, self._ground.saved(place[None]))
         self.history = History.restored(part(arrays, "history/"))
+        if "counting" in header:  # nothing was left out before files had it
+            first, told, since = codec.decode(header["counting"], arrays)
+            first, told = (as_whole(count, "a count", least=0) for count in (first, told))
+            self.counting = Counting(first, told, float(since))
 
 
 def _same(known: Suggestion, given: Suggestion | int) -> bool:

@@ -22,7 +22,7 @@ from heliotrope.errors import (
 from heliotrope.estimation import Model
 from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
-from heliotrope.ledger import Ledger
+from heliotrope.ledger import Counting, Ledger
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
@@ -159,7 +159,7 @@ class Optimizer:
 
         In a Finite domain of more than one coordinate, points may be given as indices (n,).
         Use it to start from past data. Times before the latest one are inserted where they
-        belong, by going through the whole history once more.
+        belong, by going through all that counts once more.
         """
         times, values = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1)
         places = self._domain.places(x)
@@ -179,7 +179,7 @@ class Optimizer:
         ]
         agent = self._started(self._policy)
         if self._ledger.is_past(added[0].t):
-            _feed(agent, [*self.history, *added, *self.open])
+            _feed(agent, [*self._ledger.counting.among(self.history), *added, *self.open])
         else:
             agent.restore(self._agent.state())
             _feed(agent, added)
@@ -195,9 +195,9 @@ class Optimizer:
         agent = self._started(policy)
         told = len(self.history)
         shown = told if last is None else min(as_whole(last, "last", least=0), told)
-        counting = [one for one in self.history[told - shown :] if one.t >= since]
-        _feed(agent, [*counting, *self.open])
-        self._agent, self._policy = agent, policy
+        counting = Counting(told - shown, told, float(since))
+        _feed(agent, [*counting.among(self.history), *self.open])
+        self._agent, self._policy, self._ledger.counting = agent, policy, counting
 
     def belief(
         self,
