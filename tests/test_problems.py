@@ -230,6 +230,13 @@ def test_the_measured_tables_are_those_that_their_notes_tell_of() -> None:
     }
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, "1"])
+@pytest.mark.parametrize("id", ["peaks/steady", "sliced/powell", "periodic/200"])
+def test_a_seed_that_is_none_is_refused(id: str, seed: int) -> None:
+    with pytest.raises(InputError, match="seed"):
+        problem(id).world().episode(5, seed)
+
+
 def test_a_world_is_made_once() -> None:
     assert problem("peaks/steady").world() is problem("peaks/steady").world()
     assert isinstance(problem("peaks/steady").world().domain, Box)

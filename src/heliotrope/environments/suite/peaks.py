@@ -67,8 +67,8 @@ class MovingPeaks:
     def episode(self, horizon: int, seed: int) -> BoxEpisode:
         """Draw one world of that many steps."""
         steps = as_horizon(horizon)
-        course = self._course(steps, np.random.default_rng([seed, _PURPOSE]))
-        noise = gaussian_noise(self.noise, steps, seed)
+        rng = np.random.default_rng([as_whole(seed, "seed", least=0), _PURPOSE])
+        course, noise = self._course(steps, rng), gaussian_noise(self.noise, steps, seed)
         return BoxEpisode(self._domain, course.value, course.best, noise)
 
     def _course(self, steps: int, rng: np.random.Generator) -> _Course:
