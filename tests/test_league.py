@@ -196,6 +196,27 @@ def test_ranks_and_shares_follow_from_the_matches() -> None:
     assert (failing.rank, failing.won, failing.finished) == (2.5, 1, 0.75)
 
 
+def test_a_tie_for_first_is_won_by_both_and_by_nobody_who_failed() -> None:
+    played = {
+        "one": [match(1.0), match(0.1, "oh")],
+        "same": [match(1.0), match(0.1, "oh")],
+        "uniform": [match(2.0), match(0.1, "oh")],
+    }
+    places = {place.policy: place for place in Standings.of(("a", "b"), played).places}
+    assert {name: place.won for name, place in places.items()} == {
+        "one": 1,
+        "same": 1,
+        "uniform": 0,
+    }
+
+
+def test_there_is_no_share_of_no_regret() -> None:
+    played = {"good": [match(0.0), match(1.0)], "uniform": [match(0.0), match(2.0)]}
+    standings = Standings.of(("flat", "steep"), played)
+    assert all(np.isnan(standings.score("flat", name).normalized) for name in played)
+    assert [place.normalized for place in standings.places] == [0.5, 1.0]
+
+
 def test_what_was_not_played_is_in_no_average() -> None:
     played = {
         "once": [unplayed(), unplayed(), match(1.0), unplayed(), match(3.0), unplayed()],

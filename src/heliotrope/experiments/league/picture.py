@@ -59,4 +59,4 @@ def _cell(standings: Standings, name: str, column: int) -> str:
     if score.finished < score.trials:
         return "x"
     text = f"{score.normalized:.2f}"
-    return rf"$\mathbf{{{text}}}$" if score.rank == 1.0 else text
+    return rf"$\mathbf{{{text}}}$" if standings.won(score) else text

@@ -21,7 +21,7 @@ class Score:
     ``regret`` is the average of a step, over the trials, with its standard error; ``normalized``
     is that over the mean of what choosing at random had in the same trials. Who did not finish
     every trial is ranked behind all who did; its figures are those of the steps it played, NaN if
-    there are none.
+    there are none. Where random had no regret, there is no share of it either.
     """
 
     problem: str
@@ -39,7 +39,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Place:
-    """One contestant over all problems: means of its scores, and how many it was best at.
+    """One contestant over all problems: means of its scores, and at how many nobody was better.
 
     Problems of which it played no step count for its rank alone.
     """
@@ -83,16 +83,32 @@ class Standings:
         by_name: dict[str, list[Score]] = {}
         for score in self.scores:
             by_name.setdefault(score.policy, []).append(score)
-        return sorted((_place(name, some) for name, some in by_name.items()), key=_by_rank)
+        return sorted((self._place(name, some) for name, some in by_name.items()), key=_by_rank)
 
     def score(self, problem: str, policy: str) -> Score:
         """One score."""
         return next(s for s in self.scores if (s.problem, s.policy) == (problem, policy))
 
+    def won(self, score: Score) -> bool:
+        """Whether it finished and nobody was better on the problem; several can be equal."""
+        others = (s.rank for s in self.scores if s.problem == score.problem)
+        return not score.failure and score.rank == min(others)
+
     def has_played(self, policy: str) -> bool:
         """Whether it got as far as one step in any match."""
         own = [s for s in self.scores if s.policy == policy]
         return not all(np.isnan(s.milliseconds) for s in own)
+
+    def _place(self, name: str, scores: Sequence[Score]) -> Place:
+        return Place(
+            policy=name,
+            rank=mean_of([s.rank for s in scores]),
+            normalized=mean_of([s.normalized for s in scores]),
+            won=sum(self.won(s) for s in scores),
+            finished=sum(s.finished for s in scores) / sum(s.trials for s in scores),
+            milliseconds=mean_of([s.milliseconds for s in scores]),
+            kilobytes=mean_of([s.kilobytes for s in scores]),
+        )
 
 
 def _by_rank(place: Place) -> float:
@@ -118,7 +134,7 @@ def _score(
         policy=name,
         regret=mean_of(averages),
         stderr=_stderr(averages[played]),
-        normalized=mean_of(averages / mean_of(random[played])),
+        normalized=_share(averages, mean_of(random[played])),
         rank=rank,
         milliseconds=mean_of([1e3 * m.seconds.mean() for m in matches if len(m.seconds)]),
         kilobytes=mean_of([1e-3 * m.memory for m in matches if not m.failure]),
@@ -128,16 +144,8 @@ def _score(
     )
 
 
-def _place(name: str, scores: Sequence[Score]) -> Place:
-    return Place(
-        policy=name,
-        rank=mean_of([s.rank for s in scores]),
-        normalized=mean_of([s.normalized for s in scores]),
-        won=sum(s.rank == 1.0 for s in scores),
-        finished=sum(s.finished for s in scores) / sum(s.trials for s in scores),
-        milliseconds=mean_of([s.milliseconds for s in scores]),
-        kilobytes=mean_of([s.kilobytes for s in scores]),
-    )
+def _share(averages: Array, random: float) -> float:
+    return mean_of(averages / random) if random != 0.0 else np.nan
 
 
 def _stderr(values: Array) -> float:
