@@ -41,6 +41,7 @@ from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_sto
 from heliotrope.study import Ask, Setup, Study, replica
 from heliotrope.study.fold import Fold
 from heliotrope.study.keys import Keys
+from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.replica import Emit
 from heliotrope.study.setups import Direction
 from strategies import bad_numbers, fixed
@@ -758,6 +759,23 @@ def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
     a_step = 1.0 - (1.0 - np.array(model.rates())) ** model.pace
     assert a_step.min() == pytest.approx(1e-4, rel=1e-2)
     assert study.summary()["drift"]["epsilon"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "pace", "expected"),
+    [
+        (1e-12, 1e-6, 1e-18),
+        (1e-17, 1e6, 1e-11),
+        (0.75, 0.5, 0.5),
+        (0.0, 3.0, 0.0),
+        (1.0, 1e-9, 1.0),
+    ],
+)
+def test_a_given_drift_between_results_keeps_its_digits(
+    epsilon: float, pace: float, expected: float
+) -> None:
+    choice = PolicyChoice("tv_gp_ucb", {"epsilon": epsilon})
+    assert choice.rates(pace) == pytest.approx((expected,), rel=1e-9, abs=0.0)
 
 
 def test_weights_fade_by_the_day_between_results_of_a_second() -> None:

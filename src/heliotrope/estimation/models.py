@@ -107,7 +107,9 @@ class Model:
 
     def between_results(self, epsilon: float) -> float:
         """The drift between two results, of that in a unit of time."""
-        return -float(np.expm1(np.log1p(-min(epsilon, _FASTEST)) * self.pace))
+        if epsilon >= 1.0:
+            return 1.0
+        return -float(np.expm1(np.log1p(-epsilon) * self.pace))
 
     def to_json(self) -> dict[str, Any]:
         """The parameters by name."""

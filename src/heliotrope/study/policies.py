@@ -120,7 +120,7 @@ class PolicyChoice:
         """Candidates for the drift between two results."""
         if self.epsilon is None:
             return RATES
-        return (1.0 - (1.0 - self.epsilon) ** pace,)
+        return (Model(pace=pace).between_results(self.epsilon),)
 
     def policy(self, model: Model, sign: float, weighing: Weighing) -> Policy:
         """The policy over values that are multiplied with a sign."""
