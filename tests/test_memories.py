@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -681,3 +682,36 @@ def test_time_cannot_go_back(name: str) -> None:
             call()
     for key, array in engine.state().items():
         np.testing.assert_array_equal(array, before[key])
+
+
+class Refusing:
+    """A detector that cannot judge negative surprises, though it has noted them by then."""
+
+    span = 5
+
+    def __init__(self) -> None:
+        self.noted: list[float] = []
+
+    def watch(self) -> Refusing:
+        return Refusing()
+
+    def changed(self, surprise: Surprise) -> bool:
+        self.noted.append(surprise.residual)
+        if surprise.residual < 0.0:
+            raise InputError("a positive surprise", repr(surprise.residual))
+        return len(self.noted) > 3
+
+
+def test_a_detector_that_refuses_leaves_everything_as_it_was() -> None:
+    prior = ht.Prior(RBF(0.3), noise=0.01)
+    policy = replace(ht.gp_ucb(prior), memory=ResetOnChange(Refusing()))
+    optimizer, expected = (ht.Optimizer(ht.grid(5), policy, seed=0) for _ in range(2))
+    for y in (1.0, 3.0, 9.0, 30.0, 50.0):
+        s, same = optimizer.ask(), expected.ask()
+        for _ in range(2):
+            with pytest.raises(InputError):
+                optimizer.tell(s, -100.0)
+        optimizer.tell(s, y)
+        expected.tell(same, y)
+        np.testing.assert_array_equal(optimizer.belief().mean, expected.belief().mean)
+        np.testing.assert_array_equal(optimizer.belief().std, expected.belief().std)

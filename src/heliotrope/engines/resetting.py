@@ -48,9 +48,10 @@ class ResettingEngine:
         """Condition on a value, and begin anew with it if it tells of a change."""
         _, place = self._open.get(key)
         surprise = self._surprise(place, y)
+        changed = self._judged(surprise)  # first, as a detector may refuse
         self._engine.tell(key, y)
         self._count += 1
-        if self._watch.changed(surprise):
+        if changed:
             self._reset(key, y)
         else:
             self._see(surprise)
@@ -99,6 +100,14 @@ class ResettingEngine:
         mean, variance = self._engine.predict(self._now, place, count_open=False)
         deviation = float(np.sqrt(variance[0]))
         return Surprise(y - float(mean[0]), deviation, self._noise, self._count + 1)
+
+    def _judged(self, surprise: Surprise) -> bool:
+        """Whether it tells of a change; a watch that fails has not seen it."""
+        try:
+            return self._watch.changed(surprise)
+        except Exception:
+            self._watch = self._watching(self._seen)
+            raise
 
     def _see(self, surprise: Surprise) -> None:
         """Keep what the watch depends on, and no more than a file can hold."""
