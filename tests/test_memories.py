@@ -684,6 +684,21 @@ def test_time_cannot_go_back(name: str) -> None:
         np.testing.assert_array_equal(array, before[key])
 
 
+@DOMAINS
+@pytest.mark.parametrize(("rate", "grows"), [(0.5, False), (1.0, True)])
+def test_weights_that_never_fade_say_that_they_grow(
+    domain: Domain, rate: float, grows: bool
+) -> None:
+    policy = replace(ht.tv_gp_ucb(DRIFT), memory=Weights(rate))
+    assert policy.grows == grows
+    agent, sizes = policy.start(domain), []
+    for step in range(80):
+        agent.open(step, float(step), places_of(domain)[:1])
+        agent.tell(step, 0.5)
+        sizes.append(sum(array.nbytes for array in agent.state().values()))
+    assert (sizes[-1] > sizes[39]) == grows
+
+
 class Refusing:
     """A detector that cannot judge negative surprises, though it has noted them by then."""
 

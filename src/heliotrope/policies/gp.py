@@ -80,7 +80,7 @@ class GPPolicy:
     def grows(self) -> bool:
         """Whether the state grows with every result: with what was learned, or all of the data."""
         keeps_all = isinstance(self.engine, (DenseOptions, ReferenceOptions))
-        return self.learn is not None or keeps_all
+        return self.learn is not None or keeps_all or getattr(self.memory, "grows", False)
 
     def start(self, domain: Domain) -> GPAgent:
         """Return a fresh agent over a domain."""

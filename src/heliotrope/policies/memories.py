@@ -136,7 +136,7 @@ class Weights(_OneEpoch):
     Its noise variance is sigma^2 over the weight for the mean, and over the weight's square for
     the width. Over a Finite domain under a Static prior the values of a point are merged, so a
     step costs no more than the number of points asks for. In a Box values of a weight below 1e-4
-    go, which are that share of all: log(1e-4) / log(rate) of them are kept.
+    go, which are that share of all: log(1e-4) / log(rate) of them are kept, with a rate of 1 all.
     """
 
     rate: float
@@ -145,6 +145,11 @@ class Weights(_OneEpoch):
         object.__setattr__(self, "rate", as_number(self.rate, "rate"))
         if not 0.0 < self.rate <= 1.0:
             raise InputError("a rate above 0 and at most 1", repr(self.rate))
+
+    @property
+    def grows(self) -> bool:
+        """Whether what is kept grows with every result, unless a Finite domain lets it merge."""
+        return self.rate == 1.0
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         """Return the regression on fading values."""
