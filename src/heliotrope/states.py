@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 State = dict[str, NDArray[Any]]
@@ -15,7 +16,6 @@ def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
 
     Examples
     --------
-    >>> import numpy as np
     >>> list(under("engine/", {"mean": np.zeros(2)}))
     ['engine/mean']
     """
@@ -25,3 +25,8 @@ def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
 def part(state: State, prefix: str) -> State:
     """The entries of a state whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
+
+
+def copied(state: State) -> State:
+    """The same in arrays of its own, which nobody holds on to."""
+    return {name: np.array(array) for name, array in state.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from heliotrope.engines.protocol import Engine
-from heliotrope.states import State, part, under
+from heliotrope.states import State, copied, part, under
 
 Step: TypeAlias = Callable[[Engine], None]
 
@@ -81,8 +81,3 @@ class _Member:
         self.engine.restore(copied(self._copy))
         for step in self._steps:
             step(self.engine)
-
-
-def copied(state: State) -> State:
-    """A state that no engine holds on to."""
-    return {name: array.copy() for name, array in state.items()}

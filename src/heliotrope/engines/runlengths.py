@@ -18,11 +18,11 @@ import numpy as np
 
 from heliotrope.arrays import Array
 from heliotrope.domains import Places
-from heliotrope.engines.ensemble import Ensemble, copied
+from heliotrope.engines.ensemble import Ensemble
 from heliotrope.engines.mixture import Cases, MixedEngine, Mixture
 from heliotrope.engines.protocol import Engine, Posterior
 from heliotrope.errors import TimeError
-from heliotrope.states import State
+from heliotrope.states import State, copied
 
 
 class RunLengthEngine(MixedEngine):

@@ -16,6 +16,7 @@ from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefEr
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
+from heliotrope.states import copied
 from heliotrope.streams import Stream
 from heliotrope.testing.minds import (
     assert_apart,
@@ -30,7 +31,6 @@ from heliotrope.testing.subject import (
     agent_state,
     asked,
     belief,
-    copied,
     difference,
     feed,
     feed_under,

@@ -12,9 +12,9 @@ from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.errors import NoBeliefError
 from heliotrope.policies import Agent
-from heliotrope.states import State
+from heliotrope.states import State, copied
 from heliotrope.streams import Stream
-from heliotrope.testing.subject import Subject, copied, difference
+from heliotrope.testing.subject import Subject, difference
 
 _FIRST = 10_000  # of the keys of further results, far from those of open evaluations
 _GROWTH = 1.05  # of the noise in a step

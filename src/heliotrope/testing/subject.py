@@ -16,7 +16,7 @@ from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.random import random_place
-from heliotrope.states import State
+from heliotrope.states import State, copied
 
 _FEW = 5  # results between looks at the state
 
@@ -144,11 +144,6 @@ def agent_state(optimizer: Optimizer) -> State:
     """A copy of the state of an optimizer's agent."""
     _, arrays = optimizer.parts()
     return copied({name: array for name, array in arrays.items() if name.startswith("agent/")})
-
-
-def copied(state: State) -> State:
-    """The same in arrays of its own."""
-    return {name: np.array(array) for name, array in state.items()}
 
 
 def infinite(optimizer: Optimizer) -> set[str]:
