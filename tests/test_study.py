@@ -515,6 +515,8 @@ WRONG_SETUPS: dict[str, tuple[Any, str]] = {
     "options": ({"options": ["a", "a"]}, "options.1.name"),
     "policy": ({"options": ["a"], "policy": "tv_gp_ucb"}, "policy"),
     "kind": ({"options": ["a"], "policy": {"kind": []}}, "policy.kind"),
+    "huge kind": ({"options": ["a"], "policy": {"kind": 10**5000}}, "policy.kind"),
+    "huge direction": ({"options": ["a"], "direction": 10**5000}, "direction"),
     "parameter": ({"options": ["a"], "policy": {"every": 3}}, "policy.every"),
     "missing": ({"options": ["a"], "policy": {"kind": "rexp3", "low": 0}}, "policy.high"),
     "window": ({"options": ["a"], "policy": {"kind": "sw_gp_ucb", "window": 0}}, "policy.window"),

@@ -25,7 +25,7 @@ from heliotrope.policies.memories import (
 )
 from heliotrope.policies.tamed import tamed
 from heliotrope.priors import Forgetting, Wiener
-from heliotrope.spaces.checks import plain
+from heliotrope.spaces.checks import plain, shown
 
 Weighing: TypeAlias = Literal["best", "mixture"]
 """Whether a choice takes the likeliest drift, or weighs all candidates."""
@@ -71,13 +71,11 @@ class PolicyChoice:
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in _PARAMETERS:
-            raise InputError(
-                f"a kind among {', '.join(_PARAMETERS)}", _short(self.kind), "", "kind"
-            )
+            raise InputError(f"a kind among {', '.join(_PARAMETERS)}", shown(self.kind), "", "kind")
         for name in self.parameters:
             if name not in _PARAMETERS[self.kind]:
                 known = ", ".join(_PARAMETERS[self.kind]) or "none"
-                raise InputError(f"parameters of {self.kind} ({known})", _short(name), "", name)
+                raise InputError(f"parameters of {self.kind} ({known})", shown(name), "", name)
         for name in _NEEDED.get(self.kind, ()):
             if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
@@ -162,7 +160,7 @@ class PolicyChoice:
         if data is None:
             return cls()
         if not isinstance(data, Mapping):
-            raise InputError('a policy such as {"kind": "tv_gp_ucb"}', _short(data))
+            raise InputError('a policy such as {"kind": "tv_gp_ucb"}', shown(data))
         parameters = {str(name): plain(value) for name, value in data.items() if name != "kind"}
         return cls(data.get("kind", "tv_gp_ucb"), parameters)
 
@@ -180,7 +178,7 @@ class PolicyChoice:
         with located("beta"):
             if isinstance(given, Mapping):
                 if set(given) != {"c1", "c2"}:
-                    raise InputError("a number, or c1 and c2", _short(given))
+                    raise InputError("a number, or c1 and c2", shown(given))
                 return UCB(LogBeta(given["c1"], given["c2"]))
             return UCB(given)
 
@@ -190,7 +188,3 @@ class PolicyChoice:
         if sign < 0.0:
             low, high = -high, -low
         return rexp3(low, high, batch, None if gamma is None else self._number("gamma", 0.0))
-
-
-def _short(value: object) -> str:
-    return repr(value)[:60]

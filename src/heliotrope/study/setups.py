@@ -13,6 +13,7 @@ from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT, Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces.checks import shown
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.terrain import Terrain
@@ -39,9 +40,9 @@ class Setup:
             ("clock", (Steps, Wall), "a clock"),
         ):
             if not isinstance(getattr(self, name), kind):
-                raise InputError(expected, _short(getattr(self, name)), "", name)
+                raise InputError(expected, shown(getattr(self, name)), "", name)
         if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
-            raise InputError("maximize or minimize", _short(self.direction), "", "direction")
+            raise InputError("maximize or minimize", shown(self.direction), "", "direction")
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -101,11 +102,11 @@ class Setup:
     def from_json(cls, data: object) -> Setup:
         """Read a setup; whatever is not said has its default."""
         if not isinstance(data, Mapping):
-            raise InputError("an object that describes a study", _short(data))
+            raise InputError("an object that describes a study", shown(data))
         unknown = [name for name in data if name not in _KEYS]
         if unknown:
             raise InputError(
-                f"keys among {', '.join(_KEYS)}", _short(unknown[0]), "", str(unknown[0])[:60]
+                f"keys among {', '.join(_KEYS)}", shown(unknown[0]), "", str(unknown[0])[:60]
             )
         if ("space" in data) == ("options" in data):
             raise InputError("either a space or options", "both" if "space" in data else "neither")
@@ -132,7 +133,3 @@ def _context(data: Mapping[str, Any]) -> SearchSpace | None:
         return None
     with relocated("space", "context"):
         return SearchSpace.from_json(data["context"])
-
-
-def _short(value: object) -> str:
-    return repr(value)[:60]
