@@ -19,6 +19,9 @@ from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise, try_out
 
+DRIFTS = tuple(np.geomspace(1e-4, 0.3, 7))
+"""Candidates for an epsilon that is not known."""
+
 
 @register
 @dataclass(frozen=True)

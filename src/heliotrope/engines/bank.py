@@ -28,10 +28,8 @@ from heliotrope.engines.mixture import MixedEngine, Mixture, bounding
 from heliotrope.engines.protocol import Engine, Posterior
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import DRIFTS, Forgetting, Prior, Static
 from heliotrope.states import State
-
-_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 
 
 @register
@@ -53,7 +51,7 @@ class Learn:
         "mixture" acts on the mean and variance of all hypotheses, "best" on the likeliest alone.
     """
 
-    epsilons: Sequence[float] = _EPSILONS
+    epsilons: Sequence[float] = DRIFTS
     noises: Sequence[float] = (1.0,)
     scales: Sequence[float] = (1.0,)
     choose: Literal["best", "mixture"] = "mixture"

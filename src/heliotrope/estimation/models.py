@@ -18,14 +18,13 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from heliotrope.arrays import as_number, as_positive
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import Fences
-from heliotrope.priors import Forgetting, Prior
+from heliotrope.priors import DRIFTS, Forgetting, Prior
 
 KernelName: TypeAlias = Literal["matern", "se"]
 KERNELS: tuple[KernelName, ...] = ("matern", "se")
 INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
 
 _LEAST_NOISE = 1e-4  # share of the variance
-_RATES = tuple(np.geomspace(1e-4, 0.3, 7))  # candidates for the drift between two results
 _SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # what is but a little
 _FASTEST = 1.0 - 1e-15  # drift in a unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # results up to which a quarter more is less than every so many
@@ -98,8 +97,8 @@ class Model:
         return low, high
 
     def rates(self) -> Sequence[float]:
-        """Candidates for the drift in a unit of time."""
-        return sorted({self.a_unit(rate) for rate in _RATES})
+        """Candidates for the drift in a unit of time: the usual ones are between two results."""
+        return sorted({self.a_unit(rate) for rate in DRIFTS})
 
     def a_unit(self, rate: float) -> float:
         """The drift in a unit of time, of that between two results."""
