@@ -512,7 +512,6 @@ def test_named_features_come_in_any_order() -> None:
             {"name": "b", "features": {"warmth": 30, "height": 2}},
         ]
     )
-    assert options.feature_names == ("height", "warmth")
     np.testing.assert_array_equal(options.domain.points, [[0, 0], [1, 1]])
     assert options.to_json()[1] == {"name": "b", "features": {"height": 2.0, "warmth": 30.0}}
 

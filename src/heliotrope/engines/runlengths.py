@@ -79,10 +79,6 @@ class RunLengthEngine(MixedEngine):
         jumped = np.exp(self._with_jump(t)[-1])
         return Cases(np.array([1.0 - jumped, jumped]), [unless, self._blank])
 
-    def jumps(self) -> tuple[Array, Array]:
-        """Return when the latest jump may have been, minus infinity for never, and how likely."""
-        return np.array(self._since), np.exp(self._log_w)
-
     def state(self) -> State:
         """Everything that is known, as arrays."""
         return {

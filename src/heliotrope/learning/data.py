@@ -90,11 +90,6 @@ class Panel:
             )
         return Finite(np.arange(float(self.values.shape[1])))
 
-    def observations(self) -> Observations:
-        """Return the measured values one by one, points by index."""
-        rows, columns = np.nonzero(~np.isnan(self.values))
-        return Observations(self.times[rows], columns, self.values[rows, columns])
-
 
 def spacing(data: Data) -> float:
     """The median step between the times of the data, 1 where there is only one time."""

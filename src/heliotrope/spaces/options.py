@@ -76,11 +76,6 @@ class Options:
         """The features as given, (options, features), not to be changed; None without any."""
         return self._features
 
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """What the features are called; None where they have no names."""
-        return self._labels
-
     @cached_property
     def domain(self) -> Finite:
         """What an optimizer searches: a point for each option, in order."""
