@@ -108,6 +108,7 @@ def test_the_command_writes_all_its_files(tmp_path: Path) -> None:
     assert "\n| auto | " in tables
     assert "\n| regret / random's | paper | sliced |\n" in tables
     assert "\n| paper/se/0.01 | " in tables
+    assert f"\n| paper/se/0.01 | {problem('paper/se/0.01').about} |\n" in tables
     with Image.open(tmp_path / "league.png") as picture:
         assert min(picture.size) > 300
 

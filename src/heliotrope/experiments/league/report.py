@@ -114,7 +114,7 @@ def failures(standings: Standings) -> list[str]:
 
 
 def as_markdown(report: Report) -> str:
-    """The places, the regret by family and by problem, and what went wrong."""
+    """The places, the regret by family and by problem, what these are, and what went wrong."""
     league, standings = report.league, report.standings
     lines = [
         f"{len(league.problems)} problem(s), {league.trials} paired trial(s) of {league.horizon} "
@@ -127,6 +127,8 @@ def as_markdown(report: Report) -> str:
         *_table(("regret / random's", *families(standings)), _by_family(standings)),
         "",
         *_table(("average regret", *_names(standings)), _by_problem(standings)),
+        "",
+        *_table(("problem", "what it is"), [(id, problem(id).about) for id in standings.problems]),
     ]
     unfinished = failures(standings)
     if unfinished:
