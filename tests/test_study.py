@@ -1178,6 +1178,23 @@ def test_a_study_gets_over_a_jump_of_the_level_of_all_values(direction: Any) -> 
     assert shown(Study.open("pump", store), 30.0) == shown(study, 30.0)
 
 
+def test_a_jump_between_results_of_one_time_is_got_over() -> None:
+    study, rng = (
+        Study.create("pump", {"x": ht.Real(0, 1)}, store="memory:"),
+        np.random.default_rng(2),
+    )
+    late = []
+    for number in range(110):
+        ask = study.ask(t=float(number // 10))
+        assert ask.params is not None
+        off = abs(ask.params["x"] - 0.3)
+        study.tell(ask, -off - (20.0 if number >= 45 else 0.0) + 0.02 * rng.normal())
+        late += [off] if number >= 75 else []
+    (since,) = {event.body["since"] for event in study.events() if "since" in event.body}
+    assert since == 5.0  # time 4 has results of both levels
+    assert np.mean(late) < 0.1  # random choice has 0.29
+
+
 def test_the_model_is_learned_at_certain_counts_alone() -> None:
     study = begin("box")
     rng = np.random.default_rng(4)

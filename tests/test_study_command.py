@@ -269,6 +269,19 @@ def test_a_table_that_was_cut_off_goes_on(folder: Path, monkeypatch: pytest.Monk
     assert run("show", "boiler")["told"] == 3
 
 
+def test_rows_without_a_time_are_all_of_now_by_a_wall_clock(folder: Path) -> None:
+    (folder / "log.csv").write_text("option,value\nhall,1\nroof,2\nhall,3\n")
+    for name, clock in (("sensors", ["--clock", "1h"]), ("steps", [])):
+        run("create", name, "--options", "hall,roof", *clock)
+        assert imported(name, "log.csv") == {"added": 3, "known": 0}
+    times = {
+        name: [event.body["t"] for event in ht.Study.open(name).events() if "t" in event.body]
+        for name in ("sensors", "steps")
+    }
+    assert len(set(times["sensors"])) == 1
+    assert times["steps"] == [1.0, 2.0, 3.0]
+
+
 def test_a_table_that_does_not_fit_changes_nothing(folder: Path) -> None:
     run("create", "boiler", "--space", SPACE)
     (folder / "log.csv").write_text(f"{TABLE}3,9,0.5,1\n")

@@ -167,15 +167,20 @@ def import_results(
 ) -> None:
     """Add all results of a table that are not in the study: columns as in an export."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
+        from heliotrope.study.clocks import Wall
         from heliotrope.study.tables import keys, read_results
 
         study = studies.open(name)
         results = read_results(table, study.setup)
         known = {event.body.get("key") for event in study.events()}
         new = [pair for pair in zip(keys(results), results, strict=True) if pair[0] not in known]
+        now = None
         with progress(counted=True) as bars:
             for key, one in bars.track(new, len(new), description="results"):
-                study.add(one.params, one.value, one.t, context=one.context, key=key)
+                t = now if one.t is None else one.t
+                made = study.add(one.params, one.value, t, context=one.context, key=key)
+                if isinstance(study.setup.clock, Wall):  # how fast rows are read is no pace
+                    now = made.t
     _print({"added": len(new), "known": len(results) - len(new)})
 
 

@@ -17,7 +17,8 @@ from heliotrope.estimation.outliers import fences
 
 _KNOWN = 20  # values, of which the range is known well
 _OFF = 2.0  # such ranges, beyond the values
-_ROW, _LONGEST = 4, 32  # such values, and after how many a level is not new any more
+LEAST_OF_A_LEVEL = 4  # results
+_LONGEST = 32  # of these, after which it is not new any more
 _NEXT = 0.1  # length scales
 
 
@@ -38,10 +39,10 @@ def of_new_level(y: Array, points: Callable[[], Array], length_scale: float) -> 
 
 def _beyond_the_others(y: Array) -> int:
     """How many of the last values lie beyond those before, if it is no fault."""
-    if len(y) < _KNOWN + _ROW:
+    if len(y) < _KNOWN + LEAST_OF_A_LEVEL:
         return 0
     run = _run_beyond(y, y[: max(len(y) - _LONGEST, _KNOWN)])
-    if run < _ROW or len(y) - run < _KNOWN or fences(y).beyond(y)[-1]:
+    if run < LEAST_OF_A_LEVEL or len(y) - run < _KNOWN or fences(y).beyond(y)[-1]:
         return 0
     return run if _run_beyond(y, y[:-run]) == run else 0
 

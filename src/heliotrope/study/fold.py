@@ -15,6 +15,7 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.estimation import (
+    LEAST_OF_A_LEVEL,
     Model,
     Results,
     believing,
@@ -111,13 +112,17 @@ class Fold:
         return body if np.isinf(since) else {**body, "since": since}
 
     def _counting(self) -> tuple[Results, float]:
-        """The latest results of the level of the very latest, by time, and when that began."""
+        """The latest results of the level of the very latest, by time, and when that began.
+
+        Those of the same time as the last of the old level do not count: when it began is a time.
+        """
         results = self._latest(_SHOWN, self.since)
         length_scale = self.setup.given.over(self.model).length_scale
         last = of_new_level(results.y, lambda: results.x, length_scale)
-        if not last:
+        later = results.at(results.t > results.t[-last - 1]) if last else results
+        if not last or len(later.t) < LEAST_OF_A_LEVEL:
             return results, self.since
-        return results.at(slice(-last, None)), float(results.t[-last])
+        return later, float(later.t[0])
 
     def _latest(self, count: int, since: float) -> Results:
         """The latest results of times since then, by time."""

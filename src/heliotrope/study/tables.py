@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -53,14 +54,15 @@ def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Result]:
 
 
 def keys(results: Sequence[Result]) -> Iterator[str]:
-    """A key for each result, which says all of it and of those before.
+    """A key for each result, which says all of it and how many like it came before.
 
-    So a table that goes on from another one has the keys of that, and others for what is new.
+    So a table that has more rows than another one has the keys of that, and others for what is new.
     """
-    digest = sha256()
+    seen = Counter[str]()
     for result in results:
-        digest.update(json.dumps(asdict(result), sort_keys=True).encode())
-        yield digest.hexdigest()
+        text = json.dumps(asdict(result), sort_keys=True)
+        yield sha256(f"{seen[text]} {text}".encode()).hexdigest()
+        seen[text] += 1
 
 
 def _check(sheet: Sheet, row: int, result: Result, setup: Setup) -> None:
