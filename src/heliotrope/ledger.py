@@ -58,7 +58,7 @@ class Ledger:
         return t < self._latest
 
     def time(self, t: float | None) -> float:
-        """A time to ask for: as given, but not before the latest; by default the next whole one."""
+        """A time to ask for: as given, but not before the latest; by default one unit after it."""
         if t is None:
             return max(self._latest + 1.0, 1.0)
         t = as_number(t, "t")

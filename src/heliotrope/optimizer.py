@@ -26,12 +26,11 @@ from heliotrope.ledger import Counting, Ledger
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.protocol import Drawing
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Drawing
 from heliotrope.states import part, under
 from heliotrope.streams import Stream
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
-_TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
 
 
 class Optimizer:
@@ -346,5 +345,5 @@ def _feed(agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
         if isinstance(event, Suggestion):
             agent.open(event.id, event.t, place)
         else:
-            agent.open(_TOLD_AT_ONCE, event.t, place)
-            agent.tell(_TOLD_AT_ONCE, event.y)
+            agent.open(TOLD_AT_ONCE, event.t, place)
+            agent.tell(TOLD_AT_ONCE, event.y)

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from heliotrope.cli.console import errors_as_messages, progress
 from heliotrope.cli.places import DEFAULT, studies_at
+from heliotrope.cli.printing import facts, listed, print_out
 from heliotrope.errors import InputError
-
-if TYPE_CHECKING:
-    from heliotrope.storage import StudyInfo
 
 app = typer.Typer(no_args_is_help=True, help="Use studies, in a store or at a service.")
 
@@ -101,7 +95,7 @@ def create(
         setup = Setup.from_json(form)
         with studies_at(at, token_file, make=True) as studies:
             studies.create_from(name, setup)
-    _print({"created": name})
+    print_out({"created": name})
 
 
 @app.command()
@@ -118,7 +112,7 @@ def ask(
     """Suggest what to measure now: {"id", "t", "params"} or {"id", "t", "option"}."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
         made = studies.open(name).ask(t, context=_values(context), key=key)
-    _print(made.to_json())
+    print_out(made.to_json())
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # or -1.5 would be one
@@ -132,7 +126,7 @@ def tell(
     """Take a result; the same again is accepted, another value for it is refused."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
         studies.open(name).tell(id, value)
-    _print({"told": id})
+    print_out({"told": id})
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # as for tell
@@ -155,7 +149,7 @@ def add(
     with errors_as_messages(), studies_at(at, token_file) as studies:
         chosen = _chosen(params, option)
         made = studies.open(name).add(chosen, value, t, context=_values(context), key=key)
-    _print(made.to_json())
+    print_out(made.to_json())
 
 
 @app.command("import")
@@ -167,21 +161,15 @@ def import_results(
 ) -> None:
     """Add all results of a table that are not in the study: columns as in an export."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
-        from heliotrope.study.clocks import Wall
-        from heliotrope.study.tables import keys, read_results
+        from heliotrope.study.tables import added, read_results, unknown
 
         study = studies.open(name)
         results = read_results(table, study.setup)
-        known = {event.body.get("key") for event in study.events()}
-        new = [pair for pair in zip(keys(results), results, strict=True) if pair[0] not in known]
-        now = None
+        new = unknown(results, study)
         with progress(counted=True) as bars:
-            for key, one in bars.track(new, len(new), description="results"):
-                t = now if one.t is None else one.t
-                made = study.add(one.params, one.value, t, context=one.context, key=key)
-                if isinstance(study.setup.clock, Wall):  # how fast rows are read is no pace
-                    now = made.t
-    _print({"added": len(new), "known": len(results) - len(new)})
+            for _ in bars.track(added(new, study), len(new), description="results"):
+                pass
+    print_out({"added": len(new), "known": len(results) - len(new)})
 
 
 @app.command()
@@ -189,7 +177,7 @@ def cancel(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -
     """Give up an ask whose measurement failed."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
         studies.open(name).cancel(id)
-    _print({"cancelled": id})
+    print_out({"cancelled": id})
 
 
 @app.command()
@@ -203,7 +191,7 @@ def show(
     """Show what is best now, how fast it drifts, and what is open."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
         summary = studies.open(name).summary(context=_values(context))
-    _print(summary, None if as_json else _facts(summary))
+    print_out(summary, None if as_json else facts(summary))
 
 
 @app.command("list")
@@ -211,7 +199,7 @@ def list_studies(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFil
     """List the studies."""
     with errors_as_messages(), studies_at(at, token_file) as studies:
         found = studies.studies()
-    _print([asdict(info) for info in found], None if as_json else _listed(found))
+    print_out([asdict(info) for info in found], None if as_json else listed(found))
 
 
 @app.command()
@@ -246,7 +234,7 @@ def delete(
         if not yes:
             typer.confirm(f"Remove {name} with all its events?", abort=True, err=True)
         study.delete()
-    _print({"deleted": name})
+    print_out({"deleted": name})
 
 
 def _read(text: str, option: str) -> Any:
@@ -273,69 +261,3 @@ def _names(text: str) -> Any:
     if text.lstrip().startswith("["):
         return _read(text, "--options")
     return [name.strip() for name in text.split(",")]
-
-
-def _print(data: object, table: Table | None = None) -> None:
-    """Print JSON; on a terminal the table, if there is one."""
-    console = Console()
-    if table is not None and console.is_terminal:
-        console.print(table)
-    else:
-        typer.echo(json.dumps(data))
-
-
-def _listed(found: list[StudyInfo]) -> Table:
-    table = Table()
-    for heading in ("study", "created", "last event"):
-        table.add_column(heading)
-    table.add_column("events", justify="right")
-    for info in found:
-        table.add_row(info.name, _when(info.created), _when(info.updated), f"{info.events:,}")
-    return table
-
-
-def _facts(summary: dict[str, Any]) -> Table:
-    best, waiting = summary["best"], summary["open"]
-    facts = {
-        "created": _when(summary["created"]),
-        "time now": f"{summary['t']:.6g}",
-        "told": f"{summary['told']:,} of {summary['asked']:,} asked",
-        **({"context": _listing(summary["context"])} if "context" in summary else {}),
-        "best now": "unknown" if best is None else _place(best),
-        "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
-        "how sure": "" if best is None else _how_sure(best),
-        "drift": summary["drift"]["words"],
-        "open": "\n".join(f"{ask['id']}: {_place(ask)}{_given(ask)}" for ask in waiting),
-    }
-    table = Table(title=Text(summary["name"]), show_header=False)
-    for fact, words in facts.items():
-        table.add_row(fact, Text(words))  # names may look like markup
-    return table
-
-
-def _how_sure(best: dict[str, Any]) -> str:
-    if best["probability"] is None:
-        return "the results do not say yet"
-    rival = f"better by {best['margin']:.2g}" if best["margin"] else "better"
-    return f"{best['probability']:.0%} that nothing is {rival}"
-
-
-def _place(chosen: dict[str, Any]) -> str:
-    """An option, or parameters with their values."""
-    return str(chosen["option"]) if "option" in chosen else _listing(chosen["params"])
-
-
-def _listing(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {_number(value)}" for name, value in values.items())
-
-
-def _given(ask: dict[str, Any]) -> str:
-    return f" (at {_listing(ask['context'])})" if "context" in ask else ""
-
-
-def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).isoformat(" ", "seconds")

@@ -12,6 +12,9 @@ from heliotrope.domains import Choices, Domain, Places
 from heliotrope.states import State
 from heliotrope.streams import Draw
 
+TOLD_AT_ONCE = -1
+"""Key of an evaluation that is never left open."""
+
 
 @dataclass(frozen=True, eq=False)
 class Belief:

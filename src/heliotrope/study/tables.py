@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from heliotrope.errors import FormatError, InputError
 from heliotrope.logs.files import read_sheet
 from heliotrope.logs.sheets import Sheet
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
-from heliotrope.study.events import as_value
+from heliotrope.storage import Event
+from heliotrope.study.clocks import Wall
+from heliotrope.study.events import Ask, as_value
 from heliotrope.study.setups import Setup
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
@@ -36,6 +38,28 @@ class Result:
     value: float
     t: float | None = None
     context: dict[str, Any] | None = None
+
+
+class Receiver(Protocol):
+    """A study, here or at a service."""
+
+    @property
+    def setup(self) -> Setup:
+        """What it was created with."""
+
+    def events(self) -> list[Event]:
+        """Its log."""
+
+    def add(
+        self,
+        params: Mapping[str, Any] | str,
+        value: float,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Ask:
+        """Take a result."""
 
 
 def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Result]:
@@ -63,6 +87,26 @@ def keys(results: Sequence[Result]) -> Iterator[str]:
         text = json.dumps(asdict(result), sort_keys=True)
         yield sha256(f"{seen[text]} {text}".encode()).hexdigest()
         seen[text] += 1
+
+
+def unknown(results: Sequence[Result], study: Receiver) -> dict[str, Result]:
+    """The results that a study does not have, by their keys."""
+    known = {event.body.get("key") for event in study.events()}
+    pairs = zip(keys(results), results, strict=True)
+    return {key: result for key, result in pairs if key not in known}
+
+
+def added(results: Mapping[str, Result], study: Receiver) -> Iterator[Ask]:
+    """Add results by their keys, one after the other.
+
+    By a wall clock those without a time are all of one: how fast they come says nothing.
+    """
+    now, by_wall = None, isinstance(study.setup.clock, Wall)
+    for key, one in results.items():
+        t = now if one.t is None else one.t
+        made = study.add(one.params, one.value, t, context=one.context, key=key)
+        now = made.t if by_wall else None
+        yield made
 
 
 def _check(sheet: Sheet, row: int, result: Result, setup: Setup) -> None:

@@ -34,7 +34,7 @@ from heliotrope.policies.adaptive.evaluations import (
     evaluations_of,
 )
 from heliotrope.policies.adaptive.protocol import Recipe
-from heliotrope.policies.protocol import Agent, Drawing, Policy, Selective
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Drawing, Policy, Selective
 from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.states import State, part, under
 from heliotrope.streams import Draw
@@ -42,7 +42,6 @@ from heliotrope.streams import Draw
 _LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
 _MOST = 600  # results, beyond which those are picked
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
-_TOLD_AT_ONCE = -1  # key of an evaluation that is never left open
 
 
 class AdaptiveAgent:
@@ -199,7 +198,7 @@ class AdaptiveAgent:
     ) -> Agent:
         """A new inner agent that has seen some results and open evaluations, in time's order."""
         agent = self._policy(model).start(self._domain)
-        events = [*((_TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
+        events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
