@@ -14,9 +14,9 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
-from heliotrope.environments import GPDrift, play
+from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import Policy
+from heliotrope.validation import Array
 
 SIDE, HORIZON, FIRST_SEED = 20, 1_000, 1_000
 TRIALS = {0.001: 40, 0.01: 300, 0.03: 40}  # by epsilon: at 0.01 a few worlds weigh a lot

@@ -10,8 +10,8 @@ from sklearn.gaussian_process.kernels import RBF
 import heliotrope as ht
 from benchmarks.report import Finding
 from benchmarks.tracking import TRIALS, average_regrets
-from heliotrope.environments import GPDrift
-from heliotrope.environments.suite import Jumps
+from heliotrope.lab.environments import GPDrift
+from heliotrope.lab.environments.suite import Jumps
 
 EVERY = 75.0  # steps between jumps, on average
 STEADY_TRIALS = 200  # a difference of 5 % needs more than one of many standard errors

@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope import engines
+from heliotrope import posterior as engines
 from heliotrope.domains import Domain
-from heliotrope.engines import DenseEngine, ReferenceEngine, finite
+from heliotrope.posterior import DenseEngine, ReferenceEngine, finite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from scenario import play

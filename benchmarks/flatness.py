@@ -16,9 +16,9 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
 from heliotrope.domains import Domain
 from heliotrope.policies import Policy
+from heliotrope.validation import Array
 
 EARLY, LATE = (1_000, 2_000), (19_000, 20_000)
 BOX_SAMPLE = 300  # steps timed in each stretch of a Box

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 import heliotrope as ht
 from benchmarks.report import Finding
 from benchmarks.tracking import average_regrets
-from heliotrope.environments import Episode, GPDrift
-from heliotrope.learning import Observations, Panel, fit, log_likelihood
+from heliotrope.estimation import Observations, Panel, fit, log_likelihood
+from heliotrope.lab.environments import Episode, GPDrift
 from heliotrope.policies import Policy
 
 REPETITIONS = 100

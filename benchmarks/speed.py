@@ -11,9 +11,9 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
-from heliotrope.engines import FiniteEngine
-from heliotrope.environments import GPDrift
+from heliotrope.lab.environments import GPDrift
+from heliotrope.posterior import FiniteEngine
+from heliotrope.validation import Array
 
 TOLD = 1000
 EPSILON, NOISE = 0.01, 0.01

@@ -9,9 +9,9 @@ from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from benchmarks.report import Finding
-from heliotrope.arrays import Array
-from heliotrope.environments import Environment, GPDrift, play
+from heliotrope.lab.environments import Environment, GPDrift, play
 from heliotrope.policies import Policy
+from heliotrope.validation import Array
 
 TRIALS, HORIZON = 40, 300
 

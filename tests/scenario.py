@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Domain, Finite, Places
-from heliotrope.engines import Engine
+from heliotrope.posterior import Engine
 from heliotrope.priors import Forgetting, Prior
+from heliotrope.validation import Array
 
 
 def drifting_value(x: Array, t: float, speed: float) -> float:

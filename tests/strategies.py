@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
-from heliotrope.arrays import Array
 from heliotrope.errors import HeliotropeError
+from heliotrope.validation import Array
 
 PRIOR = ht.Prior(RBF(0.3), ht.Forgetting(0.1), noise=0.05, mean=0.5)
 X = np.array([[0.2, 0.3], [0.7, 0.9], [0.5, 0.5]])  # on no grid that the tests use

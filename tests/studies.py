@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import heliotrope as ht
-from heliotrope.arrays import Array
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.storage import Append, MemoryStore, Store
 from heliotrope.study import Ask, Study
+from heliotrope.validation import Array
 
 SPACES: dict[str, SearchSpace | Options] = {
     "options": ht.Options(["hall", "roof", "cellar", "yard", "loft"]),

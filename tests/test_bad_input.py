@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Kernel, PairwiseKernel, WhiteKernel
 
 import heliotrope as ht
-from heliotrope.arrays import Array
-from heliotrope.choosing import LogBeta, RBeta, TVBeta
-from heliotrope.engines import BoxOptions, DenseOptions, FiniteOptions
+from heliotrope.acquisition import LogBeta, RBeta, TVBeta
 from heliotrope.errors import (
     ClosedSuggestionError,
     HeliotropeError,
@@ -25,6 +23,8 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.policies import GPPolicy
+from heliotrope.posterior import BoxOptions, DenseOptions, FiniteOptions
+from heliotrope.validation import Array
 from strategies import PRIOR, SETUPS, assert_same, bad_numbers, fixed, play, refusal, square
 
 OPEN, TOLD, CANCELLED = 4, 0, 5  # ids in what play() leaves

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
-from heliotrope.arrays import Array
 from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.policies import GPPolicy, Policy
+from heliotrope.validation import Array
 from strategies import (
     PRIOR,
     SETUPS,

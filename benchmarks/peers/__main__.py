@@ -16,9 +16,9 @@ from rich.table import Table
 from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
-from heliotrope.environments.suite import chosen
-from heliotrope.experiments.league import ENTRANTS, Command, League, Standings
-from heliotrope.experiments.league.report import Report, as_markdown, write
+from heliotrope.lab.environments.suite import chosen
+from heliotrope.lab.league import ENTRANTS, Command, League, Standings
+from heliotrope.lab.league.report import Report, as_markdown, write
 
 _SERVER = Path(__file__).parent / "server.py"
 

@@ -1,6 +1,6 @@
 """Run one peer: ``python server.py NAME`` reads requests and writes replies, as lines of JSON.
 
-The requests are those of heliotrope.experiments.league.commands. Run as a script by the Python of
+The requests are those of heliotrope.lab.league.commands. Run as a script by the Python of
 the peers' environment.
 """
 

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Matern
 
 import heliotrope as ht
-from heliotrope.arrays import Array
-from heliotrope.environments import Place as Where
-from heliotrope.environments.suite import Sliced
-from heliotrope.experiments.league import Command
-from heliotrope.experiments.league.commands import Speaking
+from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments.suite import Sliced
+from heliotrope.lab.league import Command
+from heliotrope.lab.league.commands import Speaking
 from heliotrope.policies import Policy
+from heliotrope.validation import Array
 
 COUNTS = (100, 300, 1000)
 STEPS = 5  # timed after each count

@@ -7,18 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heliotrope.choosing import UCB as UCB
-    from heliotrope.choosing import ConstantBeta as ConstantBeta
-    from heliotrope.choosing import LogBeta as LogBeta
-    from heliotrope.choosing import RBeta as RBeta
-    from heliotrope.choosing import Thompson as Thompson
-    from heliotrope.choosing import TVBeta as TVBeta
+    from heliotrope.acquisition import UCB as UCB
+    from heliotrope.acquisition import ConstantBeta as ConstantBeta
+    from heliotrope.acquisition import LogBeta as LogBeta
+    from heliotrope.acquisition import RBeta as RBeta
+    from heliotrope.acquisition import Thompson as Thompson
+    from heliotrope.acquisition import TVBeta as TVBeta
     from heliotrope.client import connect as connect
-    from heliotrope.contexts import Contextual as Contextual
     from heliotrope.domains import Box as Box
     from heliotrope.domains import Finite as Finite
     from heliotrope.domains import grid as grid
-    from heliotrope.engines import Learn as Learn
+    from heliotrope.domains.contextual import Contextual as Contextual
     from heliotrope.errors import HeliotropeError as HeliotropeError
     from heliotrope.history import Suggestion as Suggestion
     from heliotrope.kernels import Tabulated as Tabulated
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from heliotrope.policies import uniform as uniform
     from heliotrope.policies import wdbo as wdbo
     from heliotrope.policies import wgp_ucb as wgp_ucb
+    from heliotrope.posterior import Learn as Learn
     from heliotrope.priors import Forgetting as Forgetting
     from heliotrope.priors import Prior as Prior
     from heliotrope.priors import Static as Static
@@ -60,27 +60,27 @@ _HOME = {
     "Boolean": "spaces",
     "Box": "domains",
     "Categorical": "spaces",
-    "ConstantBeta": "choosing",
-    "Contextual": "contexts",
+    "ConstantBeta": "acquisition",
+    "Contextual": "domains.contextual",
     "Finite": "domains",
     "Forgetting": "priors",
     "HeliotropeError": "errors",
     "Integer": "spaces",
-    "Learn": "engines",
-    "LogBeta": "choosing",
+    "Learn": "posterior",
+    "LogBeta": "acquisition",
     "Optimizer": "optimizer",
     "Options": "spaces",
     "Prior": "priors",
-    "RBeta": "choosing",
+    "RBeta": "acquisition",
     "Real": "spaces",
     "SearchSpace": "spaces",
     "Static": "priors",
     "Study": "study",
     "Suggestion": "history",
-    "TVBeta": "choosing",
+    "TVBeta": "acquisition",
     "Tabulated": "kernels",
-    "Thompson": "choosing",
-    "UCB": "choosing",
+    "Thompson": "acquisition",
+    "UCB": "acquisition",
     "Wiener": "priors",
     "auto": "policies",
     "connect": "client",
@@ -103,14 +103,16 @@ _HOME = {
     "wgp_ucb": "policies",
 }
 _SUBMODULES = {
+    "acquisition",
     "domains",
-    "engines",
-    "environments",
     "errors",
-    "learning",
+    "estimation",
+    "lab",
+    "memory",
     "policies",
+    "posterior",
+    "priors",
     "testing",
-    "theory",
 }
 
 __all__ = [*_HOME, "__version__"]

@@ -8,8 +8,8 @@ from typing import overload
 
 import numpy as np
 
-from heliotrope.arrays import Array, Indices
 from heliotrope.errors import FormatError
+from heliotrope.validation import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

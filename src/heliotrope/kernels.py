@@ -25,11 +25,11 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from heliotrope.arrays import Array, as_array
-from heliotrope.codec import register
 from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
 from heliotrope.linalg import jittered_cholesky
+from heliotrope.serialization.codec import register
+from heliotrope.validation import Array, as_array
 
 _ROW_CACHE = 2**22  # bytes
 _PROBES = 64  # points at which a kernel is tried out before it is trusted

@@ -7,17 +7,17 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from heliotrope import codec
-from heliotrope.arrays import as_number, as_whole
+from heliotrope.domains.adapter import Ground
 from heliotrope.errors import (
     ClosedSuggestionError,
     InputError,
     TimeError,
     UnknownSuggestionError,
 )
-from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
-from heliotrope.states import part, under
+from heliotrope.serialization import codec
+from heliotrope.serialization.state import part, under
+from heliotrope.validation import as_number, as_whole
 
 
 @dataclass(frozen=True)

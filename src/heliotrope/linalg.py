@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, cho_solve, lapack
 
-from heliotrope.arrays import Array
 from heliotrope.errors import KernelError
+from heliotrope.validation import Array
 
 JITTER = 1e-10  # the one jitter: share of the mean variance added before factorizing a kernel
 

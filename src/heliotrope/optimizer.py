@@ -10,25 +10,25 @@ from typing import SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope import archive, codec
-from heliotrope.arrays import Array, as_array, as_number, as_whole
-from heliotrope.contexts import Contextual
 from heliotrope.domains import Domain, one_place
-from heliotrope.engines import Learned
+from heliotrope.domains.adapter import Ground
+from heliotrope.domains.contextual import Contextual
 from heliotrope.errors import (
     InputError,
     NoBeliefError,
 )
 from heliotrope.estimation import Model
-from heliotrope.grounds import Ground
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Counting, Ledger
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Drawing
-from heliotrope.states import part, under
-from heliotrope.streams import Stream
+from heliotrope.posterior import Learned
+from heliotrope.rng import Stream
+from heliotrope.serialization import archive, codec
+from heliotrope.serialization.state import part, under
+from heliotrope.validation import Array, as_array, as_number, as_whole
 
 _FORMAT, _VERSION = "heliotrope.optimizer", 1
 

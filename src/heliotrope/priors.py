@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
-from heliotrope.arrays import Array, as_array, as_number, as_positive
-from heliotrope.codec import register
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise, try_out
+from heliotrope.serialization.codec import register
+from heliotrope.validation import Array, as_array, as_number, as_positive
 
 DRIFTS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an epsilon that is not known."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.theory.report import Measured, Setting, Theory
+    from heliotrope.lab.theory.report import Measured, Setting, Theory
 
 
 _POINTS = 4_100  # of a grid of more than two dimensions
@@ -47,7 +47,7 @@ def bounds(
     """Compute the paper's regret bounds, and measure beside them how loose they are."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
     with errors_as_messages():
-        from heliotrope.theory import Problem, report, tables  # scikit-learn is slow to load
+        from heliotrope.lab.theory import Problem, report, tables  # scikit-learn is slow to load
 
         space = report.named_kernel(kernel, length, nu)
         constants = report.constants(space, dimension, given)
@@ -63,7 +63,7 @@ def bounds(
 
 def _bound_and_measure(setting: Setting) -> tuple[Theory, list[Measured]]:
     """Do the work of the bounds under a progress bar."""
-    from heliotrope.theory import report
+    from heliotrope.lab.theory import report
 
     with progress() as bars:
         bounding = bars.add_task("bounding", total=1)

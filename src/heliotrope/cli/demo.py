@@ -12,7 +12,7 @@ from rich.table import Table
 from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.demo import Race
+    from heliotrope.lab.demo import Race
 
 _LAST = 100  # steps of the table's second average
 
@@ -38,7 +38,7 @@ def demo(
 
 def _race_and_draw(out: Path, steps: int, seed: int, animation: bool) -> tuple[Race, list[Path]]:
     """Do the work of the demo under progress bars; return the race and the pictures' paths."""
-    from heliotrope import demo  # here, because matplotlib is slow to load
+    from heliotrope.lab import demo  # here, because matplotlib is slow to load
 
     still, film = out / "demo.png", out / "demo.gif"
     with progress() as bars:

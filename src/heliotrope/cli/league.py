@@ -15,7 +15,7 @@ from rich.table import Table
 from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.experiments.league import Contestant, League, Standings
+    from heliotrope.lab.league import Contestant, League, Standings
 
 _MATCHES = "matches"  # folder of those that are finished
 
@@ -59,8 +59,8 @@ def league(
     never played a step makes the exit code 1.
     """
     with errors_as_messages():
-        from heliotrope.environments.suite import chosen
-        from heliotrope.experiments.league import League
+        from heliotrope.lab.environments.suite import chosen
+        from heliotrope.lab.league import League
 
         played = League(
             problems=chosen(problems, measured=data is not None),
@@ -75,8 +75,8 @@ def league(
 
 
 def _entrants(wanted: str | None) -> tuple[Contestant, ...]:
-    from heliotrope.experiments.league import ENTRANTS, entrant
-    from heliotrope.experiments.league.standings import YARDSTICK
+    from heliotrope.lab.league import ENTRANTS, entrant
+    from heliotrope.lab.league.standings import YARDSTICK
 
     names = list(ENTRANTS) if wanted is None else [*_parts(wanted), YARDSTICK]
     return tuple(entrant(name) for name in dict.fromkeys(names))
@@ -88,7 +88,7 @@ def _parts(text: str) -> list[str]:
 
 def _command(text: str) -> Contestant:
     from heliotrope.errors import InputError
-    from heliotrope.experiments.league import Command
+    from heliotrope.lab.league import Command
 
     name, _, command = text.partition("=")
     try:
@@ -101,7 +101,7 @@ def _command(text: str) -> Contestant:
 
 
 def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
-    from heliotrope.experiments.league.report import Report, failures, verdict, write
+    from heliotrope.lab.league.report import Report, failures, verdict, write
 
     started = time.time()
     standings = _run(played, out, jobs, cluster)
@@ -118,7 +118,7 @@ def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
 
 def _refuse_absent(played: League, standings: Standings, kept: Path) -> None:
     """Fail if a peer, which somebody asked for by its command, never played."""
-    from heliotrope.experiments.league import Command
+    from heliotrope.lab.league import Command
 
     peers = [one.name for one in played.contestants if isinstance(one, Command)]
     absent = [name for name in peers if not standings.has_played(name)]
@@ -145,7 +145,7 @@ def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings
 
 
 def _table(standings: Standings) -> Table:
-    from heliotrope.experiments.league.report import HEADINGS, cells
+    from heliotrope.lab.league.report import HEADINGS, cells
 
     rows: Sequence[tuple[str, ...]] = [cells(place) for place in standings.places]
     table = Table(title=f"The league: {len(standings.problems)} problem(s)")

@@ -14,7 +14,7 @@ from rich.table import Table
 from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.experiments.replays import Replay
+    from heliotrope.lab.replay import Replay
 
 
 def replay(
@@ -41,9 +41,9 @@ def replay(
     Finished replays are kept in the folder: an interrupted run goes on where it was.
     """
     with errors_as_messages():
-        from heliotrope.experiments import replays  # slow to load
-        from heliotrope.experiments.replays import POLICIES, report
-        from heliotrope.logs import read_log
+        from heliotrope.lab import replay as replays  # slow to load
+        from heliotrope.lab.logs import read_log
+        from heliotrope.lab.replay import POLICIES, report
 
         names = list(POLICIES) if policies is None else [n.strip() for n in policies.split(",")]
         log = read_log(file, locations)
@@ -85,7 +85,7 @@ def _watched() -> Iterator[Callable[[int, int], None]]:
 
 
 def _scores(done: Replay) -> Table:
-    from heliotrope.experiments.replays import POLICIES
+    from heliotrope.lab.replay import POLICIES
 
     rows, places = len(done.rewards), len(done.log.names)
     table = Table(title=f"{rows} steps, {places} places, learned from the {done.trained} before")

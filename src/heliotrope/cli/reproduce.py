@@ -13,8 +13,8 @@ from rich.table import Table
 from heliotrope.cli.console import errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.experiments.figures import Figure
-    from heliotrope.experiments.reproduction import Reproduction
+    from heliotrope.lab.reproduction import Figure
+    from heliotrope.lab.reproduction.run import Reproduction
 
 
 class FigureName(StrEnum):
@@ -56,7 +56,7 @@ def reproduce(
     Finished trials are kept in the folder: an interrupted run goes on where it was.
     """
     with errors_as_messages():
-        from heliotrope.experiments.figures import FIGURES, Options  # slow to load
+        from heliotrope.lab.reproduction import FIGURES, Options  # slow to load
 
         options = Options(trials, horizon, seed, data)
         names = list(FIGURES) if figure == FigureName.all else [figure.value]
@@ -65,7 +65,7 @@ def reproduce(
 
 
 def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduction:
-    from heliotrope.experiments.reproduction import reproduce
+    from heliotrope.lab.reproduction.run import reproduce
 
     with progress(counted=True) as bars:
         task = bars.add_task(figure.name, total=figure.trials)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heliotrope.arrays import as_positive, as_whole
 from heliotrope.errors import InputError
+from heliotrope.validation import as_positive, as_whole
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 
-from heliotrope.arrays import as_number, as_whole
 from heliotrope.client.link import Link
 from heliotrope.client.refusals import understood
 from heliotrope.errors import HeliotropeError, ServiceError
@@ -18,6 +17,7 @@ from heliotrope.spaces.checks import plain
 from heliotrope.storage import Event
 from heliotrope.study import Ask, Setup
 from heliotrope.study.events import as_value, id_of
+from heliotrope.validation import as_number, as_whole
 
 _PAGE = 1_000  # events in one answer
 

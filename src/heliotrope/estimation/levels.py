@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from heliotrope.arrays import Array
 from heliotrope.estimation.outliers import fences
+from heliotrope.validation import Array
 
 _KNOWN = 20  # values, of which the range is known well
 _OFF = 2.0  # such ranges, beyond the values

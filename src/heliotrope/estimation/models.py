@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from heliotrope.arrays import as_number, as_positive
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import Fences
 from heliotrope.priors import DRIFTS, Forgetting, Prior
+from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
 KERNELS: tuple[KernelName, ...] = ("matern", "se")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.arrays import Array
+from heliotrope.validation import Array
 
 _LEAST = 8  # values, below which none is far off
 _SHARE = 0.03  # of the values, that may be outliers on either side; one always may

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from heliotrope.arrays import Array, Indices
+from heliotrope.validation import Array, Indices
 
 _SAME = 1e-12  # spread of values, relative to their size, that is but rounding
 _SMALLEST = 1e-90  # deviation whose square is a number still

@@ -1,5 +1,15 @@
 """Policies: each a composition of prior, memory and acquisition, or one without a GP."""
 
+from heliotrope.memory.memories import (
+    ChangePoints,
+    KeepAll,
+    Memory,
+    ResetOnChange,
+    Restart,
+    Wasserstein,
+    Weights,
+    Window,
+)
 from heliotrope.policies.adaptive import Adaptive, auto
 from heliotrope.policies.bandits import (
     DiscountedUCB,
@@ -12,16 +22,6 @@ from heliotrope.policies.bandits import (
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.elimination import PriorElimination, pe_gp_ucb
 from heliotrope.policies.gp import GPPolicy
-from heliotrope.policies.memories import (
-    ChangePoints,
-    KeepAll,
-    Memory,
-    ResetOnChange,
-    Restart,
-    Wasserstein,
-    Weights,
-    Window,
-)
 from heliotrope.policies.named import (
     cp_gp_ucb,
     et_gp_ucb,

@@ -15,15 +15,15 @@ from typing import Protocol
 
 import numpy as np
 
-from heliotrope.arrays import Array, Indices, as_number, as_positive, as_whole
-from heliotrope.choosing import argmax
-from heliotrope.codec import register
+from heliotrope.acquisition import argmax
 from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.rewards import Ranged, number_of_points
-from heliotrope.states import State
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array, Indices, as_number, as_positive, as_whole
 
 _NOTHING = 1e-200  # a count below it is none
 _UNKNOWN = 0.5  # mean reward of a point whose first value is still awaited

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from heliotrope.domains import Choices, Places
 from heliotrope.errors import NoBeliefError
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
 
 
 class Beliefless:

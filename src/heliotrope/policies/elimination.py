@@ -20,17 +20,17 @@ from math import log, pi, sqrt
 
 import numpy as np
 
-from heliotrope.arrays import Array, as_number
-from heliotrope.choosing import UCB, Beta, LogBeta, as_beta
-from heliotrope.codec import register
+from heliotrope.acquisition import UCB, Beta, LogBeta, as_beta
 from heliotrope.domains import Choices, Domain, Places, choices_of
-from heliotrope.engines import Engine, Learn, build
-from heliotrope.engines.ensemble import Ensemble
-from heliotrope.engines.mixture import Mixture
 from heliotrope.errors import InputError
+from heliotrope.posterior import Engine, Learn, build
+from heliotrope.posterior.ensemble import Ensemble
+from heliotrope.posterior.mixture import Mixture
 from heliotrope.priors import Prior
-from heliotrope.states import State, part, under
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State, part, under
+from heliotrope.validation import Array, as_number
 
 
 @register
@@ -86,7 +86,7 @@ def pe_gp_ucb(
         Probability with which noise alone may eliminate one.
 
     The guarantee asks for a beta by which the intervals of all candidates hold together, as
-    :class:`~heliotrope.choosing.TVBeta` at a share of delta. A smaller one tracks better, and
+    :class:`~heliotrope.acquisition.TVBeta` at a share of delta. A smaller one tracks better, and
     eliminates sooner.
     """
     if not isinstance(prior, Prior):

@@ -8,11 +8,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array
-from heliotrope.choosing import UCB, Acquisition
-from heliotrope.codec import register
+from heliotrope.acquisition import UCB, Acquisition
 from heliotrope.domains import Box, Choices, Domain, Places, among, choices_of, one_place
-from heliotrope.engines import (
+from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
+from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
+from heliotrope.memory.memories import (
+    KeepAll,
+    Memory,
+)
+from heliotrope.policies.random import random_choice
+from heliotrope.posterior import (
     BankEngine,
     DenseOptions,
     Engine,
@@ -24,16 +29,11 @@ from heliotrope.engines import (
     engine_options,
     sample,
 )
-from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
-from heliotrope.policies.memories import (
-    KeepAll,
-    Memory,
-)
-from heliotrope.policies.random import random_choice
-from heliotrope.policies.unit import UnitCube, farthest, first_points
 from heliotrope.priors import Prior
-from heliotrope.states import State, part, under
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State, part, under
+from heliotrope.validation import Array
 
 First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 """The first point: "random", an index, a point, or None for what the acquisition says.

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heliotrope.choosing import UCB, Beta, LogBeta, Thompson
-from heliotrope.engines import (
-    EngineOptions,
-    Learn,
-)
-from heliotrope.engines.detectors import EventTrigger
+from heliotrope.acquisition import UCB, Beta, LogBeta, Thompson
 from heliotrope.errors import InputError
-from heliotrope.policies.gp import First, GPPolicy
-from heliotrope.policies.memories import (
+from heliotrope.memory.detectors import EventTrigger
+from heliotrope.memory.memories import (
     ChangePoints,
     KeepAll,
     ResetOnChange,
@@ -20,6 +15,11 @@ from heliotrope.policies.memories import (
     Wasserstein,
     Weights,
     Window,
+)
+from heliotrope.policies.gp import First, GPPolicy
+from heliotrope.posterior import (
+    EngineOptions,
+    Learn,
 )
 from heliotrope.priors import Prior, Static, Wiener
 

@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Choices, Domain, Places
-from heliotrope.states import State
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array
 
 TOLD_AT_ONCE = -1
 """Key of an evaluation that is never left open."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.codec import register
 from heliotrope.domains import Box, Choices, Domain, Places, choices_of
 from heliotrope.policies.beliefless import Beliefless
-from heliotrope.states import State
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
 
 
 @register

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heliotrope.arrays import as_number
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError
+from heliotrope.validation import as_number
 
 
 @dataclass(frozen=True)

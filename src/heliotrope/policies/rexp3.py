@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import softmax
 
-from heliotrope.arrays import LARGEST, Array, as_number, as_positive, as_whole
-from heliotrope.codec import register
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
+from heliotrope.memory.memories import KeepAll, Memory, Restart
 from heliotrope.policies.beliefless import Beliefless
-from heliotrope.policies.memories import KeepAll, Memory, Restart
 from heliotrope.policies.rewards import Ranged, number_of_points
-from heliotrope.states import State
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
+from heliotrope.validation import LARGEST, Array, as_number, as_positive, as_whole
 
 
 @register

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from math import inf
 
-from heliotrope.codec import register
 from heliotrope.domains import Domain
 from heliotrope.policies.gp import GPAgent, GPPolicy
+from heliotrope.serialization.codec import register
 
 
 @register

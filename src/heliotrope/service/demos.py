@@ -7,13 +7,13 @@ from threading import Event, Lock, Thread
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Box
-from heliotrope.environments import Episode, Function
 from heliotrope.errors import HeliotropeError
+from heliotrope.lab.environments import Episode, Function
 from heliotrope.service.refusals import BusyError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
+from heliotrope.validation import Array
 
 STEPS = 300
 _PAUSE = 0.2  # seconds between two steps

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from heliotrope.arrays import as_number
 from heliotrope.errors import InputError
+from heliotrope.validation import as_number
 
 NAME = 100  # characters
 INTEGER = 1e12  # beyond it neighbours on a logarithmic scale come near to rounding

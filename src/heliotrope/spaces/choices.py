@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heliotrope.arrays import Array, Indices
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_list, as_real, as_text, as_truth, plain, shown
 from heliotrope.spaces.discrete import Discrete, Json, Value
+from heliotrope.validation import Array, Indices
 
 _CHOICES = 1_000
 _CHOICE = 1_000  # characters

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from heliotrope.arrays import Array, Indices
+from heliotrope.validation import Array, Indices
 
 Value: TypeAlias = float | int | str | bool
 """What a parameter is set to: plain Python, as JSON has it."""

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import (
@@ -21,6 +20,7 @@ from heliotrope.spaces.checks import (
     same_keys,
     shown,
 )
+from heliotrope.validation import Array
 
 Features: TypeAlias = Sequence[float] | Mapping[str, float]
 

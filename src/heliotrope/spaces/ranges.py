@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from heliotrope.arrays import LARGEST, Array, Indices
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_integer, as_real, as_truth, shown
 from heliotrope.spaces.discrete import Discrete, Json
+from heliotrope.validation import LARGEST, Array, Indices
 
 _SMALLEST = 1.0 / LARGEST
 _NARROWEST = 1e-9  # share of its bounds' size that a range is wide

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys, shown
 from heliotrope.spaces.discrete import Discrete, Json, Value
 from heliotrope.spaces.forms import Parameter, parameter_from_json
+from heliotrope.validation import Array
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box

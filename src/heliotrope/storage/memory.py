@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from heliotrope.arrays import as_number, as_whole
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import (
     Append,
@@ -25,6 +24,7 @@ from heliotrope.storage.protocol import (
     taken,
     unknown,
 )
+from heliotrope.validation import as_number, as_whole
 
 
 @dataclass

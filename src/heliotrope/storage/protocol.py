@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from heliotrope.arrays import as_number, as_whole
 from heliotrope.errors import (
     ConflictError,
     HeliotropeError,
@@ -23,6 +22,7 @@ from heliotrope.errors import (
     StudyExistsError,
     UnknownStudyError,
 )
+from heliotrope.validation import as_number, as_whole
 
 Body: TypeAlias = Mapping[str, Any]  # what the json module writes as an object
 

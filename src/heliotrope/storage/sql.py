@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from heliotrope.arrays import as_number, as_whole
 from heliotrope.errors import DamagedError, HeliotropeError
 from heliotrope.storage.checksums import link, snapshot_seal
 from heliotrope.storage.database import DRIVER_ERRORS, Database
@@ -27,6 +26,7 @@ from heliotrope.storage.protocol import (
 )
 from heliotrope.storage.schema import events, snapshots, studies
 from heliotrope.storage.writing import begin, keep, write
+from heliotrope.validation import as_number, as_whole
 
 _LARGEST = 2**31  # a number that every database takes
 

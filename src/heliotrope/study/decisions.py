@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heliotrope.arrays import as_number
 from heliotrope.errors import InputError, TimeError, located
 from heliotrope.study.clocks import Now
 from heliotrope.study.events import Ask
 from heliotrope.study.fold import Fold
 from heliotrope.study.replica import Emit
+from heliotrope.validation import as_number
 
 _MOST_OPEN = 1000
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from heliotrope.arrays import as_number
 from heliotrope.errors import FormatError, HeliotropeError, InputError, located
 from heliotrope.study.setups import Setup
+from heliotrope.validation import as_number
 
 VERSION = 1
 _LARGEST = 1e45  # squares of values, and the noise of these, must be numbers

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from heliotrope import archive
-from heliotrope.arrays import as_number, as_whole
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -26,10 +24,12 @@ from heliotrope.estimation import (
 from heliotrope.history import Observation, Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
+from heliotrope.serialization import archive
 from heliotrope.study.events import VERSION, Ask, Body, as_key, as_value, fitting
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
 from heliotrope.study.terrain import Context, Place
+from heliotrope.validation import as_number, as_whole
 
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with

@@ -6,15 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from heliotrope.arrays import as_number
-from heliotrope.choosing import UCB, Acquisition, LogBeta, MeasuredUCB
-from heliotrope.engines import Learn
-from heliotrope.engines.detectors import EventTrigger
+from heliotrope.acquisition import UCB, Acquisition, LogBeta, MeasuredUCB
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
-from heliotrope.policies import GPPolicy, Policy, rexp3, tv_gp_ucb, uniform
-from heliotrope.policies.adaptive import lasting_beta, policy_named
-from heliotrope.policies.memories import (
+from heliotrope.memory.detectors import EventTrigger
+from heliotrope.memory.memories import (
     ChangePoints,
     Memory,
     ResetOnChange,
@@ -23,9 +19,13 @@ from heliotrope.policies.memories import (
     Weights,
     Window,
 )
+from heliotrope.policies import GPPolicy, Policy, rexp3, tv_gp_ucb, uniform
+from heliotrope.policies.adaptive import lasting_beta, policy_named
 from heliotrope.policies.tamed import tamed
+from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Wiener
 from heliotrope.spaces.checks import plain, shown
+from heliotrope.validation import as_number
 
 Weighing: TypeAlias = Literal["best", "mixture"]
 """Whether a choice takes the likeliest drift, or weighs all candidates."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
 from heliotrope.study.setups import Setup
 from heliotrope.study.sureness import sureness
+from heliotrope.validation import Array
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a map's side, of a slice
 

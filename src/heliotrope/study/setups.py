@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from heliotrope.arrays import as_whole
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT, Given, Model
@@ -17,6 +16,7 @@ from heliotrope.spaces.checks import shown
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.terrain import Terrain
+from heliotrope.validation import as_whole
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 

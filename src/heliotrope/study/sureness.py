@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.stats.qmc import Sobol
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Box, Finite
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
 from heliotrope.study.setups import Setup
+from heliotrope.validation import Array
 
 _DRAWS = 1000
 _RIVALS = 100  # of a Finite domain: those that may be highest

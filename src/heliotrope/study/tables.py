@@ -2,7 +2,7 @@
 
 Columns are called as in an export: ``params.NAME`` (or NAME alone) or ``option``, ``context.NAME``
 (or NAME), ``value`` and ``t``, which may be missing; others are left aside, and so are rows without
-a value. What a file may look like stands in :mod:`heliotrope.logs`.
+a value. What a file may look like stands in :mod:`heliotrope.lab.logs`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from heliotrope.errors import FormatError, InputError
-from heliotrope.logs.files import read_sheet
-from heliotrope.logs.sheets import Sheet
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
 from heliotrope.storage import Event
 from heliotrope.study.clocks import Wall
 from heliotrope.study.events import Ask, as_value
 from heliotrope.study.setups import Setup
+from heliotrope.tables.files import read_sheet
+from heliotrope.tables.sheets import Sheet
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
 _TRUTHS = {"true": True, "false": False}

@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from heliotrope.arrays import Array
-from heliotrope.contexts import Contextual
 from heliotrope.domains import Domain, Finite
+from heliotrope.domains.contextual import Contextual
 from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT
 from heliotrope.history import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
 from heliotrope.spaces.checks import shown
+from heliotrope.validation import Array
 
 _PAIRS = 5_000  # of a choice and a context, that a Finite domain lists
 _PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices are kept

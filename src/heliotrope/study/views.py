@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from heliotrope.engines import Learned
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
+from heliotrope.posterior import Learned
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.fold import Fold
 from heliotrope.study.scenes import Scene

@@ -9,15 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from heliotrope import codec
-from heliotrope.arrays import LARGEST
 from heliotrope.domains import Finite, among
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
-from heliotrope.states import copied
-from heliotrope.streams import Stream
+from heliotrope.rng import Stream
+from heliotrope.serialization import codec
+from heliotrope.serialization.state import copied
 from heliotrope.testing.minds import (
     assert_apart,
     assert_cancelled_for_ever,
@@ -39,6 +38,7 @@ from heliotrope.testing.subject import (
     sizes,
     value,
 )
+from heliotrope.validation import LARGEST
 
 _STEPS = 12
 _MANY = 4 * _STEPS  # results: some policies try every place first

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Places
 from heliotrope.errors import NoBeliefError
 from heliotrope.policies import Agent
-from heliotrope.states import State, copied
-from heliotrope.streams import Stream
+from heliotrope.rng import Stream
+from heliotrope.serialization.state import State, copied
 from heliotrope.testing.subject import Subject, difference
+from heliotrope.validation import Array
 
 _FIRST = 10_000  # of the keys of further results, far from those of open evaluations
 _GROWTH = 1.05  # of the noise in a step

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places
 from heliotrope.errors import NoBeliefError
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.random import random_place
-from heliotrope.states import State, copied
+from heliotrope.serialization.state import State, copied
+from heliotrope.validation import Array
 
 _FEW = 5  # results between looks at the state
 

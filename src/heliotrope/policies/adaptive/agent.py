@@ -14,8 +14,8 @@ from operator import attrgetter
 
 import numpy as np
 
-from heliotrope.arrays import Array
 from heliotrope.domains import Choices, Domain, Places, choices_of
+from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,
@@ -35,9 +35,9 @@ from heliotrope.policies.adaptive.evaluations import (
 )
 from heliotrope.policies.adaptive.protocol import Recipe
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Drawing, Policy, Selective
-from heliotrope.policies.unit import UnitCube, farthest, first_points
-from heliotrope.states import State, part, under
-from heliotrope.streams import Draw
+from heliotrope.rng import Draw
+from heliotrope.serialization.state import State, part, under
+from heliotrope.validation import Array
 
 _LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
 _MOST = 600  # results, beyond which those are picked

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heliotrope.codec import register
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.adaptive.protocol import Recipe
+from heliotrope.serialization.codec import register
 
 
 @register

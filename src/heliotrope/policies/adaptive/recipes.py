@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from sys import float_info
 from typing import TypeAlias
 
-from heliotrope.choosing import LogBeta, MeasuredUCB
-from heliotrope.codec import register
-from heliotrope.contexts import Contextual
+from heliotrope.acquisition import LogBeta, MeasuredUCB
 from heliotrope.domains import Box, Domain, Finite
-from heliotrope.engines import Learn
+from heliotrope.domains.contextual import Contextual
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive.policy import Adaptive
@@ -30,6 +28,8 @@ from heliotrope.policies.named import (
     wgp_ucb,
 )
 from heliotrope.policies.protocol import Policy
+from heliotrope.posterior import Learn
+from heliotrope.serialization.codec import register
 
 Build: TypeAlias = Callable[[Model, float], Policy]
 

@@ -1,0 +1,156 @@
+"""Maximizing an acquisition: over all points of a Finite domain, or by climbing in a Box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats.qmc import Sobol
+from threadpoolctl import ThreadpoolController
+
+from heliotrope.domains import Box
+from heliotrope.posterior import Surface
+from heliotrope.rng import Draw
+from heliotrope.validation import Array
+
+# Many small products alternate between numpy's and scipy's own BLAS, whose waiting threads would
+# take the cores from each other.
+_BLAS = ThreadpoolController()
+_TIE = 1e-12  # values this close, relative to their spread, are equal
+_ULPS = 4.0 * float(np.finfo(float).eps)
+_CANDIDATES = 512
+_ANCHORS = 8  # visited points, half the best, half the newest, which lie near the maximum
+_NEIGHBOURS = 8  # candidates around each of them
+_STARTS = 6
+_APART = 0.1  # share of the box's width
+_LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
+
+
+class Score(Protocol):
+    """A score of mean and deviation."""
+
+    def value(self, t: float, mean: Array, std: Array) -> Array:
+        """Score of points with these means and deviations at time t."""
+
+    def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Derivatives of the score by mean and by deviation."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS from spreading over the cores."""
+    with _BLAS.limit(limits=1):
+        yield
+
+
+def argmax(values: Array, draw: Draw) -> int:
+    """Index of the largest value; ties are broken by the generator.
+
+    Examples
+    --------
+    >>> argmax(np.array([0.0, 2.0, 1.0]), np.random.default_rng)
+    1
+    """
+    best = int(values.argmax())
+    top = float(values[best])
+    tied = values >= top - _TIE * (top - float(values.min())) - _ULPS * abs(top)
+    return best if np.count_nonzero(tied) == 1 else int(draw().choice(np.flatnonzero(tied)))
+
+
+def climb(surface: Surface, acquisition: Score, t: float, box: Box, draw: Draw) -> Array:
+    """Point of the box with the highest acquisition found, (d,).
+
+    Sobol candidates and promising visited points with some neighbours are scored, all of them on
+    the box's lattices; the best few that lie apart are climbed together by L-BFGS-B along the
+    continuous coordinates, in units of the unit cube.
+    """
+    with one_thread():
+        return _climb(surface, acquisition, t, box, draw())
+
+
+def _climb(
+    surface: Surface,
+    acquisition: Score,
+    t: float,
+    box: Box,
+    rng: np.random.Generator,
+) -> Array:
+
+    def score(unit: Array) -> Array:
+        mean, variance = surface.value(box.scaled(unit))
+        return acquisition.value(t, mean, np.sqrt(variance))
+
+    tried = box.unit(candidates(box, rng, surface))
+    values = score(tried)
+    starts = _apart(tried, values)
+    top, scale = float(values.max()), float(np.ptp(values)) or 1.0
+
+    def descent(flat: Array) -> tuple[float, Array]:
+        """Return minus the sum of the starts' scores, and its gradient, in units of the spread."""
+        points = box.scaled(flat.reshape(-1, box.dimension))
+        mean, variance = surface.value(points)
+        std = np.sqrt(np.maximum(variance, _LEAST_VARIANCE * scale**2))
+        by_mean, by_std = acquisition.slopes(t, mean, std)
+        d_mean, d_variance = surface.gradient(points)
+        slope = by_mean[:, None] * d_mean + (by_std / (2.0 * std))[:, None] * d_variance
+        value = float((acquisition.value(t, mean, std) - top).sum())
+        return -value / scale, -(slope * (box.upper - box.lower)).ravel() / scale
+
+    if not box.continuous.any():
+        return _on_lattices(box, tried[argmax(values, lambda: rng)])
+    low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
+    bounds = np.column_stack([low.ravel(), high.ravel()])
+    found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
+    finalists = np.vstack([starts, found.x.reshape(starts.shape)])
+    return _on_lattices(box, finalists[argmax(score(finalists), lambda: rng)])
+
+
+def _on_lattices(box: Box, unit: Array) -> Array:
+    """The point of the box, free of what rounding did to coordinates on lattices."""
+    point: Array = box.snap(box.scaled(unit)[None, :])[0]
+    return point
+
+
+def candidates(box: Box, rng: np.random.Generator, surface: Surface) -> Array:
+    """Sobol points, shifted at random, and promising ones with neighbours, on the lattices."""
+    d, anchors = box.dimension, box.unit(surface.promising_points(_ANCHORS))
+    spread = (_sobol(d) + rng.random(d)) % 1.0
+    steps = rng.standard_normal((len(anchors), _NEIGHBOURS, d))
+    steps *= rng.choice([0.003, 0.01, 0.03, 0.1], size=(len(anchors), _NEIGHBOURS, 1))
+    near = (anchors[:, None, :] + steps).reshape(-1, d)
+    everything = [spread, anchors, np.clip(near, 0.0, 1.0), *_leaps(box, rng, anchors)]
+    return box.snap(box.scaled(np.vstack(everything)))
+
+
+def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
+    """Anchors that are elsewhere on one lattice."""
+    if not box.lattices:
+        return []
+    leaps = np.repeat(anchors, _NEIGHBOURS, axis=0)
+    for leap, which in zip(leaps, rng.integers(len(box.lattices), size=len(leaps)), strict=True):
+        lattice = box.lattices[which]
+        columns = list(lattice.columns)
+        row = lattice.rows[rng.integers(len(lattice.rows))]
+        leap[columns] = (row - box.lower[columns]) / (box.upper[columns] - box.lower[columns])
+    return [leaps]
+
+
+def _apart(candidates: Array, values: Array) -> Array:
+    """Best candidates, no two of them close to each other."""
+    chosen: list[Array] = []
+    for i in np.argsort(-values, kind="stable"):
+        if all(np.abs(candidates[i] - other).max() > _APART for other in chosen):
+            chosen.append(candidates[i])
+        if len(chosen) == _STARTS:
+            break
+    return np.array(chosen)
+
+
+@cache
+def _sobol(dimension: int) -> Array:
+    points: Array = Sobol(dimension, scramble=False).random(_CANDIDATES)
+    return points

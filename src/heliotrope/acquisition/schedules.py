@@ -1,0 +1,132 @@
+"""How much weight the deviation gets at time t: beta_t, never negative.
+
+t is the time of the suggestion itself, which for the paper's steps is 1, 2, 3, ..., and goes on
+through the restarts of R-GP-UCB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi
+from typing import ClassVar, Protocol, runtime_checkable
+
+from heliotrope.errors import InputError
+from heliotrope.serialization.codec import register
+from heliotrope.validation import as_number, as_positive, as_whole
+
+
+@runtime_checkable
+class Beta(Protocol):
+    """A schedule of beta."""
+
+    def __call__(self, t: float) -> float:
+        """Return beta_t >= 0."""
+
+
+@register
+@dataclass(frozen=True)
+class ConstantBeta:
+    """The same beta at all times: what a world that never settles calls for."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_number(self.value, "beta"))
+        if self.value < 0.0:
+            raise InputError("beta of at least 0", repr(self.value))
+
+    def __call__(self, t: float) -> float:
+        """Return beta_t."""
+        return self.value
+
+
+@register
+@dataclass(frozen=True)
+class LogBeta:
+    """The paper's practical schedule, beta_t = c1 log(c2 t), clipped at 0.
+
+    Examples
+    --------
+    >>> LogBeta(0.8, 4.0)(1)
+    1.1090354888959124
+    >>> LogBeta(0.8, 0.4)(2)
+    0.0
+    """
+
+    c1: float = 0.8
+    c2: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("c1", "c2"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+    def __call__(self, t: float) -> float:
+        """Return beta_t."""
+        return self.c1 * log(self.c2 * t) if self.c2 * t > 1.0 else 0.0
+
+
+@dataclass(frozen=True)
+class _TheoremBeta:
+    """beta_t for which a number of events hold together with probability 1 - delta.
+
+    With pi_t = pi^2 t^2 / 6 and rounds = events pi_t / delta: 2 log(rounds) + 2 d log(tau_t),
+    tau_t = r d b t^2 sqrt(log(d a rounds)). tau_t is the number of discretization points a
+    coordinate, so it is at least 1, and before the first step there is nothing to bound.
+    """
+
+    delta: float = 0.1
+    dimension: int = 1
+    r: float = 1.0
+    a: float = 1.0
+    b: float = 1.0
+    _events: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if not 0.0 < as_number(self.delta, "delta") < 1.0:
+            raise InputError("delta between 0 and 1", repr(self.delta))
+        object.__setattr__(self, "dimension", as_whole(self.dimension, "dimension", least=1))
+        for name in ("delta", "r", "a", "b"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+    def __call__(self, t: float) -> float:
+        """Return beta_t, all in logarithms, which cannot overflow."""
+        if t <= 0.0:
+            return 0.0
+        d, steps = self.dimension, 2.0 * log(t)
+        log_rounds = log(self._events * pi**2 / 6.0) - log(self.delta) + steps
+        spread = log(d * self.a) + log_rounds
+        log_tau = log(self.r * self.b * d) + steps + 0.5 * log(spread) if spread > 0.0 else 0.0
+        return max(2.0 * log_rounds + 2.0 * d * max(log_tau, 0.0), 0.0)
+
+
+@register
+@dataclass(frozen=True)
+class TVBeta(_TheoremBeta):
+    """The schedule of Theorem thm:general (eq:beta_T), under which TV-GP-UCB's bound holds.
+
+    Parameters
+    ----------
+    delta
+        Probability with which the bound may fail.
+    dimension, r
+        The domain lies in [0, r]^dimension.
+    a, b
+        The constants of the kernel's derivatives (eq:k_deriv1).
+    """
+
+    _events: ClassVar[int] = 3
+
+
+@register
+@dataclass(frozen=True)
+class RBeta(_TheoremBeta):
+    """The schedule of Theorem thm:general_R (eq:beta_T_R), for R-GP-UCB; parameters as TVBeta's."""
+
+    _events: ClassVar[int] = 4
+
+
+def as_beta(beta: Beta | float) -> Beta:
+    """Return a schedule; a number is a constant one."""
+    if isinstance(beta, (ConstantBeta, LogBeta, Beta)):  # the protocol last, as it takes long
+        return beta
+    return ConstantBeta(as_number(beta, "beta"))

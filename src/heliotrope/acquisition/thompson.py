@@ -1,0 +1,96 @@
+"""Thompson sampling: choose where one function, drawn from the posterior of f_t, is largest.
+
+Symbols
+-------
+q   places        P   r of them, the pivots, which leave next to nothing unexplained at the others
+R   (r, q) rows whose R^T R is the posterior covariance, up to what is left on its diagonal
+z   (r,) standard normal, so that m + z R is a draw
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heliotrope.acquisition.maximize import argmax, candidates, one_thread
+from heliotrope.domains import Box, Choices, Places
+from heliotrope.linalg import pivoted_rows, solve_lower
+from heliotrope.posterior import Drawable, Engine, Mixed, Posterior, Surfaced
+from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
+from heliotrope.validation import Array
+
+_LEFT = 1e-4  # share of the largest variance that may be drawn independently at each place
+_MOST = 512  # pivots: what bounds the cost of a draw
+_ROUNDS, _NEIGHBOURS = 2, 64  # of the search around the best
+_RADII = (0.03, 0.01, 0.003)  # shares of the box's width
+
+
+@register
+@dataclass(frozen=True)
+class Thompson:
+    """Draw f_t from the posterior of what was told, jointly, and choose the draw's maximum.
+
+    The draw comes from the suggestion's own stream, so asking again gives the same. Open
+    evaluations do not count: draws of their own keep suggestions apart.
+    """
+
+    def choose(self, posterior: Engine, choices: Choices, t: float, draw: Draw) -> Places:
+        """Return the place of the draw's maximum; of a mixture, one member is drawn first."""
+        rng = draw()
+        engine: Posterior = posterior
+        while isinstance(engine, Mixed):
+            engine = engine.drawn(t, rng)
+        with one_thread():
+            if isinstance(choices, Box):
+                return _best_in_box(engine, choices, t, rng)[None, :]
+            values = _joint_draw(engine, choices, t, rng)
+        return choices[[argmax(values, lambda: rng)]]
+
+
+def _joint_draw(engine: Posterior, places: Places, t: float, rng: np.random.Generator) -> Array:
+    """f_t at places of a Finite domain, (q,)."""
+    if isinstance(engine, Drawable):
+        return engine.draw(t, rng)[places]
+    return _Path(engine, t, places, rng).values
+
+
+class _Path:
+    """A draw of f_t, known at some places, and in a box between them by interpolation."""
+
+    def __init__(self, engine: Posterior, t: float, X: Places, rng: np.random.Generator) -> None:
+        self._engine, self._t = engine, t
+        mean, variance = engine.predict(t, X, count_open=False)
+        covariance = engine.covariance(t, X)
+        tolerance = _LEFT * float(variance.max())
+        pivots, R, left = pivoted_rows(lambda i: covariance[i], variance, tolerance, _MOST)
+        z, rest = rng.standard_normal(len(R)), rng.standard_normal(len(mean))
+        self.values: Array = mean + z @ R + rest * np.sqrt(left)
+        self._P = X[pivots]
+        self._weights = solve_lower(R[:, pivots].T, z, transposed=True)
+
+    def __call__(self, X: Array) -> Array:
+        """The draw at X (q, d): its mean given what it is at the pivots."""
+        mean, _ = self._engine.predict(self._t, X, count_open=False)
+        joint = self._engine.covariance(self._t, np.concatenate([X, self._P]))
+        value: Array = mean + joint[: len(X), len(X) :] @ self._weights
+        return value
+
+
+def _best_in_box(engine: Posterior, box: Box, t: float, rng: np.random.Generator) -> Array:
+    """Maximum of a draw over candidates, then over neighbours of the best."""
+    assert isinstance(engine, Surfaced)
+    X = candidates(box, rng, engine.surface(t))
+    path = _Path(engine, t, X, rng)
+    top = int(path.values.argmax())
+    best: Array = X[top]
+    value = float(path.values[top])
+    for _ in range(_ROUNDS):
+        steps = rng.standard_normal((_NEIGHBOURS, box.dimension)) * (box.upper - box.lower)
+        steps *= rng.choice(_RADII, size=(_NEIGHBOURS, 1))
+        near = box.snap(np.clip(best + steps, box.lower, box.upper))
+        values = path(near)
+        if values.max() > value:
+            best, value = near[values.argmax()], float(values.max())
+    return best

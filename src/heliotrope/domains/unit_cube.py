@@ -1,0 +1,81 @@
+"""A domain seen as part of the unit cube, where length scales mean the same in any units."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places, are_indices
+from heliotrope.rng import Draw
+from heliotrope.validation import Array
+
+_CANDIDATES = 32  # few enough that the corners, which lie farthest apart, are not all taken first
+
+
+class UnitCube:
+    """The way from a domain into the unit cube and back."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._outside = domain
+        if isinstance(domain, Box):
+            self._low, self._width = domain.lower, domain.upper - domain.lower
+        else:
+            width = np.ptp(domain.points, axis=0)
+            self._low = domain.points.min(axis=0)
+            self._width = np.where(width > 0.0, width, 1.0)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The domain in the unit cube; indices are the same."""
+        if isinstance(self._outside, Finite):
+            return Finite(self._unit(self._outside.points))
+        return self._box(self._outside)
+
+    def choices(self, choices: Choices) -> Choices:
+        """Choices of the domain as choices in the cube."""
+        return self._box(choices) if isinstance(choices, Box) else choices
+
+    def enter(self, places: Places) -> Places:
+        """Places of the domain as places in the cube."""
+        return places if are_indices(places) else self._unit(places)
+
+    def leave(self, places: Places, choices: Choices) -> Places:
+        """Places in the cube as some of the choices."""
+        return choices.snap(choices.scaled(places)) if isinstance(choices, Box) else places
+
+    def _unit(self, points: Array) -> Array:
+        return (points - self._low) / self._width
+
+    def _box(self, box: Box) -> Box:
+        lattices = [self._lattice(lattice) for lattice in box.lattices]
+        return Box(np.zeros_like(self._low), np.ones_like(self._low), lattices)
+
+    def _lattice(self, lattice: Lattice) -> Lattice:
+        columns = list(lattice.columns)
+        rows = (lattice.rows - self._low[columns]) / self._width[columns]
+        return Lattice(lattice.columns, rows)
+
+
+def first_points(domain: Domain) -> int:
+    """How many points to spread out before a model of the values is worth following.
+
+    Two for each thing to choose, and one more, but no more than there are points. The columns of a
+    lattice, such as those of a category, are one thing.
+    """
+    if isinstance(domain, Finite):
+        return min(2 * domain.dimension + 1, len(domain))
+    joined = sum(len(lattice.columns) - 1 for lattice in domain.lattices)
+    return 2 * (domain.dimension - joined) + 1
+
+
+def farthest(domain: Domain, choices: Choices, taken: Array, draw: Draw) -> Places:
+    """One of a few random choices in the cube: the one that lies farthest from points (n, d)."""
+    rng = draw()
+    if isinstance(choices, Box):
+        places: Places = choices.snap(rng.random((_CANDIDATES, choices.dimension)))
+    else:
+        places = rng.permutation(choices)[:_CANDIDATES]
+    apart = np.linalg.norm(domain.at(places)[:, None] - taken[None], axis=2)
+    at = int(apart.min(axis=1, initial=np.inf).argmax())
+    return places[at : at + 1]

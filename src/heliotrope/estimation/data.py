@@ -1,0 +1,128 @@
+"""Training data: single observations, or panels of every point at every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.domains import Finite, Places
+from heliotrope.errors import InputError
+from heliotrope.kernels import Tabulated
+from heliotrope.priors import Prior
+from heliotrope.validation import LARGEST, Array, as_array, as_indices, as_points, as_table
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Values y (n,) measured at times t (n,) and points x (n, d), in any order.
+
+    Over a Tabulated kernel x (n,) are indices.
+    """
+
+    t: Array
+    x: Places
+    y: Array
+
+    def __init__(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
+        times, values, indices = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1), as_indices(x)
+        places = as_points(x, "x") if indices is None else indices
+        if indices is not None and indices.min(initial=0) < 0:
+            raise InputError("indices of at least 0", str(indices.min()))
+        if not len(times) == len(places) == len(values):
+            raise InputError(
+                "as many times as points and values",
+                f"{len(times)} times, {len(places)} points, {len(values)} values",
+            )
+        if not len(times):
+            raise InputError("at least one observation", "none")
+        for name, column in (("t", times), ("x", places), ("y", values)):
+            object.__setattr__(self, name, column)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Values (T, M) of M points at T rising times; NaN is not measured.
+
+    ``points`` (M, d) are needed under a kernel over points, not under a Tabulated one.
+    """
+
+    times: Array
+    values: Array
+    points: Array | None
+
+    def __init__(
+        self, times: ArrayLike, values: ArrayLike, points: ArrayLike | None = None
+    ) -> None:
+        t = as_array(times, "times", ndim=1)
+        table = as_table(values, "values")
+        if len(table) != len(t) or not table.size:
+            raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
+        if not np.all(np.diff(t) > 0.0):
+            raise InputError("times that rise", "some that repeat or fall")
+        if np.isnan(table).all():
+            raise InputError("some values that are not NaN", "none")
+        largest = float(np.nanmax(np.abs(table)))
+        if largest > LARGEST:
+            raise InputError(f"values of a size below {LARGEST:g}, or NaN", f"{largest:g}")
+        at = None if points is None else as_points(points, "points")
+        if at is not None and len(at) != table.shape[1]:
+            raise InputError(f"one point a column, {table.shape[1]}", f"{len(at)} points")
+        table.flags.writeable = False
+        for name, part in (("times", t), ("values", table), ("points", at)):
+            object.__setattr__(self, name, part)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point was measured at every time."""
+        return not bool(np.isnan(self.values).any())
+
+    def domain(self, prior: Prior) -> Finite:
+        """Return the points as a domain that fits the prior's kernel."""
+        if self.points is not None:
+            return Finite(self.points)
+        if not isinstance(prior.space, Tabulated):
+            raise InputError(
+                "Panel(times, values, points) under a kernel over points", "a panel without points"
+            )
+        return Finite(np.arange(float(self.values.shape[1])))
+
+
+def spacing(data: Data) -> float:
+    """The median step between the times of the data, 1 where there is only one time."""
+    parts = [part.times if isinstance(part, Panel) else part.t for part in episodes(data)]
+    steps = np.concatenate([np.diff(np.unique(times)) for times in parts])
+    return float(np.median(steps)) if len(steps) else 1.0
+
+
+def spread(data: Data) -> float:
+    """The variance of all values of the data around their mean."""
+    parts = [part.values if isinstance(part, Panel) else part.y for part in episodes(data)]
+    return float(np.nanvar(np.concatenate([part.ravel() for part in parts])))
+
+
+Data: TypeAlias = "Observations | Panel | Sequence[Observations | Panel]"
+"""One episode, or several independent ones, whose log likelihoods add."""
+
+
+def episodes(data: Data) -> list[Observations | Panel]:
+    """Return the independent episodes of data."""
+    parts: list[Any] = list(data) if isinstance(data, Iterable) else [data]
+    wrong = [part for part in parts if not isinstance(part, (Observations, Panel))]
+    if wrong or not parts:
+        raise InputError("Observations, a Panel, or a list of them", repr(wrong[:1] or parts))
+    return parts
+
+
+def as_panels(panels: Panel | Sequence[Panel]) -> list[Panel]:
+    """Return panels of the same points, or say what came instead."""
+    parts = episodes(panels)
+    if not all(isinstance(part, Panel) for part in parts):
+        raise InputError("a Panel or several", "Observations")
+    widths = {part.values.shape[1] for part in parts if isinstance(part, Panel)}
+    if len(widths) > 1:
+        raise InputError("panels of the same points", f"{sorted(widths)} columns")
+    return [part for part in parts if isinstance(part, Panel)]

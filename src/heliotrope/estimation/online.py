@@ -1,0 +1,244 @@
+"""The likeliest model of some results: a coarse grid, then a climb from the best of it.
+
+Values are standardized first, so that their unit does not matter. For each candidate of the
+kernel, its length scale, the noise's share s of the variance v and the drift between two results,
+the values have the covariance v C with C = K o D + s I. The mean is integrated out around that of
+generalized least squares, m, and v = q / (n - 1). Weak priors take the place of data while there
+are few: a length around a fifth of the cube's diagonal, a small share of noise, a drift of a
+hundredth, two more values of the usual size.
+
+Symbols
+-------
+n  results        r (n,)  standardized values        x (n, d)  points
+K, D  (n, n) correlations in space and in time       q  (r - m)^T C^{-1} (r - m)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from math import log
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.stats import chi2
+
+from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
+from heliotrope.estimation.outliers import Fences
+from heliotrope.estimation.results import Results, spread_out, telling
+from heliotrope.validation import Array
+
+RATES = (3e-4, 3e-3, 0.02, 0.15)  # of drift between two results
+_SHARES = (1e-3, 0.01, 0.08, 0.6)  # of noise
+_LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8)  # as shares of the cube's diagonal
+_USUAL = np.log([0.2, 0.02, 0.01])  # length as such a share, share of noise, rate
+_SPREAD = np.array([0.7, 2.0, 2.5])  # of these logarithms
+_LEAST_RATE = 1e-5
+_MOST = (np.inf, np.inf, 0.9)  # of length, share, rate
+_BEYOND = 3.0  # times the grid's ends, as far as a climb may go
+_STEP, _EVALUATIONS = 0.5, 50  # of a climb
+_CLOSE = 0.02  # in logarithms, and in the log likelihood
+_SOME = 50  # of the latest results, and as many that lie apart, for the grid
+_FEW = 5  # results, below which nothing but mean and variance is learned
+_EXTRA = 2.0  # values of the usual size
+_EXCEEDED = 0.2  # probability that the true variance is higher still
+_NOISY = 0.3  # share of noise, from which on little else is seen
+
+
+def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
+    """The likeliest model, in which what is given stays; a single rate is given too.
+
+    Its variance is one that the true one hardly exceeds. Too low a variance, or too long a length
+    scale, can keep a policy from ever looking elsewhere, and from learning better; the other way
+    round it costs a few looks.
+    """
+    likelihood = _Likelihood(results, given, results.pace)
+    found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
+    if given.variance is None:
+        found = _cautious(likelihood, found)
+    return found if given.length_scale is not None else _curious(likelihood, found)
+
+
+def believing(
+    fences: Fences, results: Results, given: Given, rates: Sequence[float] = RATES
+) -> Model:
+    """The likeliest model of what tells most of many results, outliers moved to fences."""
+    believed = replace(results, y=fences.clipped(results.y))
+    found = estimate(telling(believed), given, rates)
+    return replace(found, low=fences.low, high=fences.high)
+
+
+def correlation(kernel: KernelName, distances: Array) -> Array:
+    """Correlation over distances in units of the length scale."""
+    if kernel == "se":
+        return np.asarray(np.exp(-0.5 * distances**2))
+    r = np.sqrt(5.0) * distances
+    return np.asarray((1.0 + r + r**2 / 3.0) * np.exp(-r))
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A model, and the log of its posterior density up to a constant of the results."""
+
+    model: Model
+    score: float
+
+
+class _Likelihood:
+    """How likely the results are, whatever their mean and, if it is not given, their variance."""
+
+    def __init__(self, results: Results, given: Given, pace: float) -> None:
+        self.results, self.diagonal = results, float(np.sqrt(results.x.shape[1]))
+        self._given, self.pace = given, pace
+        self._center, self._spread = float(np.mean(results.y)), results.spread
+        r = (results.y - self._center) / self._spread
+        self._columns = np.column_stack([r, np.ones_like(r)])
+        lags = np.abs(results.t[:, None] - results.t[None, :]) / pace
+        distances = cdist(results.x, results.x)
+
+        def in_space(kernel: KernelName, length: float) -> Array:
+            return correlation(kernel, distances / length)
+
+        def in_time(rate: float) -> Array:
+            return np.asarray((1.0 - rate) ** (0.5 * lags))  # at rate 1 too: 0 ** 0 is 1
+
+        self._in_space = lru_cache(maxsize=1)(in_space)  # a grid asks for the same again
+        self._in_time = lru_cache(maxsize=len(RATES))(in_time)
+
+    def correlations(self, kernel: KernelName, length: float, rate: float) -> Array:
+        """K o D, (n, n)."""
+        return self._in_space(kernel, length) * self._in_time(rate)
+
+    def at(self, kernel: KernelName, length: float, share: float, rate: float) -> _Estimate:
+        """The estimate of these, with the mean and the variance that suit them."""
+        mean, variance, score = self._fit(kernel, length, share, rate)
+        mean, variance = self._center + self._spread * mean, self._spread**2 * variance
+        noise = share * variance
+        model = Model(mean, variance, noise, kernel, length, self.pace, rate=rate)
+        return _Estimate(self._given.over(model), score)
+
+    def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
+        """Log of the posterior density of these, up to a constant."""
+        return self._fit(kernel, length, share, rate)[2]
+
+    def _fit(
+        self, kernel: KernelName, length: float, share: float, rate: float
+    ) -> tuple[float, float, float]:
+        C = self.correlations(kernel, length, rate)
+        mean, variance, score = self._moments(C, share)
+        usual = np.log([length / self.diagonal, share, max(rate, _LEAST_RATE)]) - _USUAL
+        return mean, variance, score - 0.5 * float(np.sum((usual / _SPREAD) ** 2))
+
+    def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
+        """Mean and variance of the standardized values, and their log likelihood."""
+        C.flat[:: len(C) + 1] += share
+        L, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # many, so the bare ones
+        if failed:
+            return 0.0, 1.0, -np.inf
+        r, one = lapack.dtrtrs(L, self._columns, lower=1)[0].T
+        precision, degrees = float(one @ one), len(r) - 1 + _EXTRA
+        mean = float(one @ r) / precision
+        if self._given.mean is not None:
+            mean = (self._given.mean - self._center) / self._spread
+        q = float(np.sum((r - mean * one) ** 2)) + _EXTRA
+        variance = self._variance(share) or q / degrees
+        log_det = 2.0 * float(np.log(np.diag(L)).sum()) + log(precision)
+        return mean, variance, -0.5 * (log_det + degrees * log(variance) + q / variance)
+
+    def _variance(self, share: float) -> float | None:
+        """The standardized variance, if it follows from what was given."""
+        if self._given.variance is not None:
+            return self._given.variance / self._spread**2
+        return None if self._given.noise is None else self._given.noise / share / self._spread**2
+
+
+def _estimates(
+    likelihood: _Likelihood, given: Given, rates: Sequence[float]
+) -> Iterator[_Estimate]:
+    """The likeliest of each kernel."""
+    few, results = len(likelihood.results.y) < _FEW, likelihood.results
+    some = results.at(spread_out(results.t, results.x, _SOME, _SOME))
+    coarse = _Likelihood(some, given, likelihood.pace)
+    kernels = KERNELS[:1] if few else KERNELS
+    axes = [_lengths(likelihood, given), _shares(given), rates]
+    if few:
+        axes = [axis[len(axis) // 2 :][:1] for axis in axes]
+    for kernel in kernels if given.kernel is None else (given.kernel,):
+        point = max(product(*axes), key=lambda point: coarse.score(kernel, *point))
+        yield _climbed(likelihood, kernel, point, axes)
+
+
+def _lengths(likelihood: _Likelihood, given: Given) -> Sequence[float]:
+    if given.length_scale is not None:
+        return (given.length_scale,)
+    return [length * likelihood.diagonal for length in _LENGTHS]
+
+
+def _shares(given: Given) -> Sequence[float]:
+    if given.noise is not None and given.variance is not None:
+        return (given.noise / given.variance,)
+    return _SHARES
+
+
+def _climbed(
+    likelihood: _Likelihood,
+    kernel: KernelName,
+    start: Sequence[float],
+    axes: Sequence[Sequence[float]],
+) -> _Estimate:
+    """The likeliest found around a start, over the logarithms of what has several candidates."""
+    free = [i for i, axis in enumerate(axes) if len(axis) > 1]
+    if not free:
+        return likelihood.at(kernel, *start)
+
+    def around(logs: Array) -> list[float]:
+        point = list(start)
+        for i, value in zip(free, np.exp(logs).tolist(), strict=True):
+            point[i] = value
+        return point
+
+    ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
+    begin = np.log([start[i] for i in free])
+    found = minimize(
+        lambda logs: -likelihood.score(kernel, *around(logs)),
+        begin,
+        method="Nelder-Mead",
+        bounds=np.log(ends),
+        options={
+            "maxfev": _EVALUATIONS,
+            "initial_simplex": np.vstack([begin, begin + _STEP * np.eye(len(free))]),
+            "xatol": _CLOSE,
+            "fatol": _CLOSE,
+        },
+    )
+    return likelihood.at(kernel, *around(found.x))
+
+
+def _cautious(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with a variance that the true one exceeds with little probability.
+
+    q / v has a chi-square distribution, of as many degrees of freedom as there are directions in
+    which the function is seen through the noise: tr(K o D C^{-1}).
+    """
+    share = model.noise / model.variance
+    C = likelihood.correlations(model.kernel, model.length_scale, model.rate)
+    spectrum = np.linalg.eigvalsh(C)
+    freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
+    wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
+    return replace(model, variance=wider * model.variance)
+
+
+def _curious(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with no more than the usual length, while little but noise is seen.
+
+    Noise alone makes long ones likely, by which nothing can lie between the corners of the cube: a
+    policy would look at these for ever.
+    """
+    if model.noise < _NOISY * model.variance:
+        return model
+    usual = float(np.exp(_USUAL[0])) * likelihood.diagonal
+    return replace(model, length_scale=min(model.length_scale, usual))

@@ -1,0 +1,192 @@
+"""Likelihood of panels in a pass over the times, never a dense (T M) x (T M) matrix.
+
+f_t at the M points is a Markov chain, f_{t+1} = rho f_t + sqrt(1 - rho^2) g, so that the Kalman
+filter gives the likelihood, and a pass backward (its adjoint) all derivatives. In the basis of
+K = U diag(w) U^T a complete panel is M independent chains, and the matrices below are diagonals,
+kept as vectors.
+
+Symbols
+-------
+T, M   times, points          Y (T, M)  values less the prior mean; NaN is a gap
+rho    (T,) correlation with the time before, 0 at the first
+m, P   mean and covariance of f_t by the data before t;  a, C: by those up to t
+v, S   the surprise y - m and its covariance P + sigma^2 I, at the measured points
+r, N   how the data from t on pull: dl/dm = r, dl/dP = (r r^T - N) / 2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from heliotrope.errors import InputError
+from heliotrope.estimation.data import Panel
+from heliotrope.estimation.parameters import correlation_slope, theta_slope
+from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.priors import Prior, correlation
+from heliotrope.validation import Array
+
+_MOST = 500_000_000  # numbers that the way back through a panel with gaps may keep
+
+
+def log_likelihood(prior: Prior, panel: Panel) -> float:
+    """Exact log likelihood of one panel."""
+    return _chain(prior, panel).value
+
+
+def value_and_gradient(prior: Prior, panel: Panel) -> tuple[float, float, float, Array]:
+    """Log likelihood, and its derivatives by epsilon, by the noise and by the kernel's theta."""
+    slope = correlation_slope(prior, np.diff(panel.times))
+    chain = _chain(prior, panel)
+    found = chain.derivatives()
+    by_epsilon = float(found.by_rho[1:] @ slope)
+    return chain.value, by_epsilon, found.by_noise, theta_slope(prior, panel.points, found.by_space)
+
+
+@dataclass(frozen=True, eq=False)
+class _Derivatives:
+    """Of the log likelihood, by each rho (T,), by the noise and by the entries of K (M, M)."""
+
+    by_rho: Array
+    by_noise: float
+    by_space: Array
+
+
+class _Chain(Protocol):
+    """A panel that went through the filter."""
+
+    value: float
+
+    def derivatives(self) -> _Derivatives:
+        """Go backward."""
+
+
+def _chain(prior: Prior, panel: Panel) -> _Chain:
+    domain = panel.domain(prior)
+    K = prior.over(domain).block(domain.indices, domain.indices)
+    Y = panel.values - prior.mean_at(domain.indices)
+    rho = np.concatenate([[0.0], correlation(prior.time, np.diff(panel.times))])
+    return (_Complete if panel.complete else _Gappy)(K, rho, prior.noise, Y)
+
+
+class _Complete:
+    """M independent chains in the basis of K, all matrices diagonal."""
+
+    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
+        w, self._U = np.linalg.eigh(K)
+        self._w, self._rho, self._noise = np.maximum(w, 0.0), rho, noise
+        self._v, self._S, self._gain, self._a = (np.empty_like(Y) for _ in range(4))
+        self._filter(Y @ self._U)
+        self.value = -0.5 * float(np.sum(self._v**2 / self._S + np.log(2.0 * pi * self._S)))
+
+    def _filter(self, Y: Array) -> None:
+        a, C = np.zeros_like(self._w), self._w
+        for t, rho in enumerate(self._rho.tolist()):
+            P = self._w + rho**2 * (C - self._w)
+            S = P + self._noise
+            gain = P / S
+            v = Y[t] - rho * a
+            a = rho * a + gain * v
+            C = self._noise * gain
+            self._v[t], self._S[t], self._gain[t], self._a[t] = v, S, gain, a
+
+    def derivatives(self) -> _Derivatives:
+        r, N = self._backward()
+        rho = self._rho[1:, None]
+        own = self._v / self._S  # of t's own surprise; the rest of r and N is of later ones
+        C, later = self._noise * self._gain[:-1], np.zeros_like(N)
+        later[:-1] = rho**2 * N[1:]
+        by_rho = r[1:] * self._a[:-1] + rho * (r[1:] ** 2 - N[1:]) * (C - self._w)
+        pull = np.zeros_like(r)
+        pull[:-1] = rho * r[1:]
+        u = own - self._gain * pull
+        by_noise = 0.5 * float(np.sum(u**2 - 1.0 / self._S - self._gain**2 * later))
+        new = 1.0 - self._rho[:, None] ** 2
+        rotated = 0.5 * ((new * r).T @ r - np.diag(np.sum(new * N, axis=0)))
+        by_space = self._U @ rotated @ self._U.T
+        return _Derivatives(np.concatenate([[0.0], by_rho.sum(axis=1)]), by_noise, by_space)
+
+    def _backward(self) -> tuple[Array, Array]:
+        own_r, own_N, kept = self._v / self._S, 1.0 / self._S, 1.0 - self._gain
+        r, N = np.empty_like(own_r), np.empty_like(own_N)
+        r[-1], N[-1] = own_r[-1], own_N[-1]
+        rhos = self._rho.tolist()
+        for t in range(len(r) - 2, -1, -1):
+            still = rhos[t + 1] * kept[t]
+            r[t] = own_r[t] + still * r[t + 1]
+            N[t] = own_N[t] + still**2 * N[t + 1]
+        return r, N
+
+
+class _Gappy:
+    """One chain of M points, some of which were measured at each time."""
+
+    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
+        self._K, self._rho, self._noise, self._Y = K, rho, noise, Y
+        self._seen = [np.flatnonzero(~np.isnan(row)) for row in Y]
+        self.value = self._filter(None)
+
+    def _filter(self, kept: tuple[Array, Array] | None) -> float:
+        """Go forward; keep a and C of every time if there is where to."""
+        total, a, C = 0.0, np.zeros(len(self._K)), self._K
+        for t, seen in enumerate(self._seen):
+            m, P = self._before(t, a, C)
+            L, v = self._surprise(t, m, P)
+            W, u = solve_lower(L, P[seen]), solve_lower(L, v)
+            a, C = m + W.T @ u, P - W.T @ W
+            total -= 0.5 * (u @ u + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
+            if kept is not None:
+                kept[0][t], kept[1][t] = a, C
+        return float(total)
+
+    def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
+        """Mean and covariance of f_t, from those of the time before."""
+        return self._rho[t] * a, self._K + self._rho[t] ** 2 * (C - self._K)
+
+    def _surprise(self, t: int, m: Array, P: Array) -> tuple[Array, Array]:
+        """The factor of S, and v."""
+        seen = self._seen[t]
+        S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
+        return jittered_cholesky(S, jitter=0.0), self._Y[t, seen] - m[seen]
+
+    def derivatives(self) -> _Derivatives:
+        T, M = self._Y.shape
+        if T * M * M > _MOST:
+            raise InputError(
+                f"a panel with gaps of at most {_MOST:,} times x points^2, to learn from",
+                f"{T} x {M}^2",
+                "Leave out the rows or the columns that have gaps.",
+            )
+        kept = np.empty((T, M)), np.empty((T, M, M))
+        self._filter(kept)
+        by_rho, by_noise, by_space = np.zeros(T), 0.0, np.zeros_like(self._K)
+        pull, later = np.zeros(M), np.zeros_like(self._K)  # of the data after t
+        for t in range(T - 1, -1, -1):
+            a, C = (kept[0][t - 1], kept[1][t - 1]) if t else (np.zeros(M), self._K)
+            r, N, noise = self._pulled(t, *self._before(t, a, C), pull, later)
+            by_P, rho = 0.5 * (np.outer(r, r) - N), self._rho[t]
+            by_noise += noise
+            by_space += (1.0 - rho**2) * by_P
+            by_rho[t] = r @ a + 2.0 * rho * np.sum(by_P * (C - self._K))
+            pull, later = rho * r, rho**2 * N
+        return _Derivatives(by_rho, by_noise, by_space)
+
+    def _pulled(
+        self, t: int, m: Array, P: Array, pull: Array, later: Array
+    ) -> tuple[Array, Array, float]:
+        """R and N of time t, from what the later data pull, and dl/dnoise of this time."""
+        seen, (L, v) = self._seen[t], self._surprise(t, m, P)
+        inverse: Array = cho_solve((L, True), np.eye(len(seen)), check_finite=False)
+        gain = P[:, seen] @ inverse
+        u = inverse @ v - gain.T @ pull
+        by_noise = 0.5 * float(u @ u - np.trace(inverse) - np.sum(gain * (later @ gain)))
+        r, kept = pull.copy(), np.eye(len(self._K))
+        r[seen] += u
+        kept[:, seen] -= gain
+        N = kept.T @ later @ kept
+        N[np.ix_(seen, seen)] += inverse
+        return r, N, by_noise

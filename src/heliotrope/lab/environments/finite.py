@@ -1,0 +1,55 @@
+"""Worlds over a Finite domain: a table of true values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.domains import Finite
+from heliotrope.errors import InputError
+from heliotrope.lab.environments.episodes import Place
+from heliotrope.lab.environments.timed import TimedEpisode, as_times
+from heliotrope.validation import Array, as_array
+
+
+class FiniteEpisode(TimedEpisode):
+    """A world over a Finite domain: true values (T, M), and the noise (T,) of each time.
+
+    ``times`` rise; by default they are 1 .. T.
+
+    Examples
+    --------
+    >>> episode = FiniteEpisode(Finite([0.0, 0.5]), values=[[1.0, 3.0]], noise=[0.25])
+    >>> episode.measure(1, 0), episode.regret(1, 0)
+    (1.25, 2.0)
+    """
+
+    def __init__(
+        self, domain: Finite, values: ArrayLike, noise: ArrayLike, times: ArrayLike | None = None
+    ) -> None:
+        self._domain, self._values = domain, as_array(values, "values", ndim=2)
+        steps, width = self._values.shape
+        if width != len(domain) or not steps:
+            raise InputError(f"rows of {len(domain)} values", f"shape {self._values.shape}")
+        super().__init__(noise, as_times(times, steps))
+        self._best: list[float] = self._values.max(axis=1).tolist()
+
+    @property
+    def domain(self) -> Finite:
+        """Where one may measure."""
+        return self._domain
+
+    @property
+    def values(self) -> Array:
+        """True values, (T, M): rows are times, columns are places."""
+        return self._values
+
+    def value(self, t: float, place: Place) -> float:
+        """Return the true value of a place, an index, at one of the times."""
+        if not isinstance(place, (int, np.integer)) or not 0 <= place < len(self._domain):
+            raise InputError(f"an index from 0 to {len(self._domain) - 1}", repr(place))
+        return float(self._values[self._row(t), place])
+
+    def best(self, t: float) -> float:
+        """Return the highest value of one of the times."""
+        return self._best[self._row(t)]

@@ -1,0 +1,114 @@
+"""A test function cut in slices: its last coordinate is time, which runs through its range once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats.qmc import Sobol
+
+from heliotrope.domains import Box
+from heliotrope.errors import InputError
+from heliotrope.lab.environments.function import BoxEpisode
+from heliotrope.lab.environments.suite.functions import FUNCTIONS, TestFunction
+from heliotrope.lab.environments.timed import as_horizon, gaussian_noise
+from heliotrope.validation import Array
+
+_NOISE_SHARE = 0.05  # of the variance over the whole domain, as in W-DBO's comparison
+_CANDIDATES = 2**13
+_STARTS = 16
+_ROUNDS = 120
+
+
+class Sliced:
+    """The test function ``name``, measured at times 1 .. T as its last coordinate goes up.
+
+    The best of each time is searched for among 8,192 Sobol points and, from the 16 best of them
+    and the best of both neighbouring times, by 120 rounds of compass search, whose step begins at a
+    twentieth of the cube's width and is halved where no way leads up.
+
+    Examples
+    --------
+    >>> world = Sliced("hartmann-3")
+    >>> world.domain.dimension, round(world.episode(horizon=50, seed=0).best(43), 2)
+    (2, 3.86)
+    """
+
+    def __init__(self, name: str) -> None:
+        if name not in FUNCTIONS:
+            raise InputError(f"one of {', '.join(FUNCTIONS)}", repr(name))
+        self._name, self._function = name, FUNCTIONS[name]
+        low, high = self._function.range
+        rest = self._function.dimension - 1
+        self._domain = Box(np.full(rest, low), np.full(rest, high))
+        self.noise = _NOISE_SHARE * _variance(name)
+
+    @property
+    def domain(self) -> Box:
+        """Where one may measure."""
+        return self._domain
+
+    def episode(self, horizon: int, seed: int) -> BoxEpisode:
+        """Return the function in that many slices; the seed draws the noise alone."""
+        steps = as_horizon(horizon)
+        slices, f = np.linspace(*self._function.range, steps), self._function.value
+
+        def value(x: Array, t: float) -> float:
+            return float(f(np.append(x, slices[int(t) - 1])))
+
+        return BoxEpisode(
+            self._domain,
+            value,
+            lambda t: float(highest(self._name, steps)[int(t) - 1]),
+            gaussian_noise(self.noise, steps, seed),
+        )
+
+
+@lru_cache(maxsize=64)
+def highest(name: str, steps: int) -> Array:
+    """The largest value of each slice, (steps,)."""
+    function = FUNCTIONS[name]
+    cube, times = _sobol(function.dimension - 1), np.linspace(0.0, 1.0, steps)
+    values = np.stack([_at(function, cube, np.full(len(cube), t)) for t in times])
+    best = np.argpartition(-values, _STARTS, axis=1)[:, :_STARTS]
+    points, tops = _climbed(function, cube[best], times)
+    leaders = points[np.arange(steps), tops.argmax(axis=1)]
+    again = np.stack([np.roll(leaders, 1, axis=0), np.roll(leaders, -1, axis=0)], axis=1)
+    result: Array = np.maximum(tops.max(axis=1), _climbed(function, again, times)[1].max(axis=1))
+    result.flags.writeable = False
+    return result
+
+
+def _climbed(function: TestFunction, points: Array, times: Array) -> tuple[Array, Array]:
+    """Compass search from unit points (T, n, d) at each time, all at once: ends, their heights."""
+    T, n, d = points.shape
+    when = np.broadcast_to(times[:, None], (T, n))
+    values, width = _at(function, points, when), np.full((T, n), 0.05)
+    ways = np.concatenate([np.eye(d), -np.eye(d)])
+    for _ in range(_ROUNDS):
+        tried = np.clip(points[:, :, None] + width[..., None, None] * ways, 0.0, 1.0)
+        found = _at(function, tried, np.broadcast_to(when[..., None], tried.shape[:3]))
+        way, top = found.argmax(axis=2), found.max(axis=2)
+        up = top > values
+        ahead = np.take_along_axis(tried, way[..., None, None], axis=2)[:, :, 0]
+        points, values = np.where(up[..., None], ahead, points), np.where(up, top, values)
+        width = np.where(up, width, 0.5 * width)
+    return points, values
+
+
+def _at(function: TestFunction, unit: Array, times: Array) -> Array:
+    """Values at unit points (..., d) and unit times (...)."""
+    low, high = function.range
+    return function.value(low + (high - low) * np.concatenate([unit, times[..., None]], axis=-1))
+
+
+def _sobol(dimension: int) -> Array:
+    points: Array = Sobol(dimension, scramble=False).random(_CANDIDATES)
+    return points
+
+
+@lru_cache(maxsize=64)
+def _variance(name: str) -> float:
+    function = FUNCTIONS[name]
+    points = _sobol(function.dimension)
+    return float(_at(function, points[:, :-1], points[:, -1]).var())

@@ -1,0 +1,20 @@
+"""The league: every policy on every problem of the suite, and other people's optimizers beside."""
+
+from heliotrope.lab.league.commands import Command
+from heliotrope.lab.league.entrants import ENTRANTS, Entrant, entrant
+from heliotrope.lab.league.matches import Contestant, Match
+from heliotrope.lab.league.season import League
+from heliotrope.lab.league.standings import Place, Score, Standings
+
+__all__ = [
+    "ENTRANTS",
+    "Command",
+    "Contestant",
+    "Entrant",
+    "League",
+    "Match",
+    "Place",
+    "Score",
+    "Standings",
+    "entrant",
+]

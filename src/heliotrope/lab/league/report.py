@@ -1,0 +1,189 @@
+"""A league told: tables as text and as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from importlib.metadata import version
+from math import isnan
+from pathlib import Path
+
+from heliotrope.lab.claims import compare
+from heliotrope.lab.environments.suite import problem
+from heliotrope.lab.league.picture import draw
+from heliotrope.lab.league.season import League
+from heliotrope.lab.league.standings import Place, Score, Standings, mean_of
+from heliotrope.lab.reproduction import style
+
+_PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn")
+HEADINGS = (
+    "policy",
+    "mean rank",
+    "regret / random's",
+    "best at",
+    "finished",
+    "ms a step",
+    "kB",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A league that was played, how long this run took, and the files it is written to."""
+
+    league: League
+    standings: Standings
+    seconds: float
+    folder: Path
+
+    def file(self, kind: str) -> Path:
+        """The picture (png, pdf), scores (csv), tables (md) or record (json)."""
+        return self.folder / f"league.{kind}"
+
+
+def write(report: Report) -> list[Path]:
+    """Write the files of a league."""
+    report.folder.mkdir(parents=True, exist_ok=True)
+    with report.file("csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([field.name for field in fields(Score)])
+        writer.writerows(map(astuple, report.standings.scores))
+    report.file("md").write_text(as_markdown(report), encoding="utf-8")
+    text = json.dumps(_record(report), indent=2, ensure_ascii=False)
+    report.file("json").write_text(text + "\n", encoding="utf-8")
+    with style.paper():
+        picture = draw(report.standings)
+        for kind in ("png", "pdf"):
+            picture.savefig(report.file(kind))
+    return [report.file(kind) for kind in ("png", "pdf", "csv", "md", "json")]
+
+
+def cells(place: Place) -> tuple[str, ...]:
+    """A place as texts, under the headings."""
+    return (
+        place.policy,
+        f"{place.rank:.2f}",
+        f"{place.normalized:.3f}",
+        str(place.won),
+        f"{place.finished:.0%}",
+        f"{place.milliseconds:.3g}",
+        "-" if isnan(place.kilobytes) else f"{place.kilobytes:.0f}",
+    )
+
+
+def verdict(standings: Standings) -> list[str]:
+    """Who leads, and where somebody else is clearly better."""
+    first, *others = standings.places
+    said = [f"{first.policy} leads with mean rank {first.rank:.2f}"]
+    if others:
+        said[0] += f", before {others[0].policy} with {others[0].rank:.2f}"
+    behind = [one for id in standings.problems if (one := _behind(standings, first.policy, id))]
+    return [f"{said[0]}.", *behind]
+
+
+def _behind(standings: Standings, policy: str, id: str) -> str:
+    """Say it of a policy if the best of a problem has less regret by more than chance."""
+    best = min((s for s in standings.scores if s.problem == id), key=_by_rank)
+    found = compare(standings.regrets[id, policy], standings.regrets[id, best.policy])
+    if not found.clearly_positive:
+        return ""
+    mine = standings.score(id, policy)
+    return (
+        f"On {id} {best.policy} is better than {policy}: {best.regret:.3g} against "
+        f"{mine.regret:.3g} ({found})."
+    )
+
+
+def _by_rank(score: Score) -> float:
+    return score.rank
+
+
+def failures(standings: Standings) -> list[str]:
+    """Who did not finish what, and why."""
+    return [
+        f"{score.policy} on {score.problem}: {score.trials - score.finished} of {score.trials} "
+        f"unfinished, {score.failure}"
+        for score in standings.scores
+        if score.failure
+    ]
+
+
+def as_markdown(report: Report) -> str:
+    """The places, the regret by family and by problem, what these are, and what went wrong."""
+    league, standings = report.league, report.standings
+    lines = [
+        f"{len(league.problems)} problem(s), {league.trials} paired trial(s) of {league.horizon} "
+        f"steps, at most {league.limit:g} s of processor time each.",
+        "",
+        *_table(HEADINGS, [cells(place) for place in standings.places]),
+        "",
+        *verdict(standings),
+        "",
+        *_table(("regret / random's", *families(standings)), _by_family(standings)),
+        "",
+        *_table(("average regret", *_names(standings)), _by_problem(standings)),
+        "",
+        *_table(("problem", "what it is"), [(id, problem(id).about) for id in standings.problems]),
+    ]
+    unfinished = failures(standings)
+    if unfinished:
+        lines += ["", "Unfinished:", "", *(f"- {one}" for one in unfinished)]
+    return "\n".join(lines) + "\n"
+
+
+def families(standings: Standings) -> list[str]:
+    """The kinds of problems that were played."""
+    return list(dict.fromkeys(problem(id).family for id in standings.problems))
+
+
+def _by_family(standings: Standings) -> list[tuple[str, ...]]:
+    """A row a policy, best first: its mean share of random's regret in each family."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for score in standings.scores:
+        family = problem(score.problem).family
+        shares.setdefault((score.policy, family), []).append(score.normalized)
+    return [
+        (name, *(f"{mean_of(shares[name, family]):.2f}" for family in families(standings)))
+        for name in _names(standings)
+    ]
+
+
+def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
+    """A row a problem."""
+    return [
+        (id, *(_regret(standings.score(id, name)) for name in _names(standings)))
+        for id in standings.problems
+    ]
+
+
+def _names(standings: Standings) -> list[str]:
+    return [place.policy for place in standings.places]
+
+
+def _regret(score: Score) -> str:
+    error = "" if isnan(score.stderr) else f" ± {score.stderr:.1g}"
+    text = f"{score.regret:.3g}{error}"
+    return text if score.finished == score.trials else f"({text})"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---"] * len(headings)
+    return [f"| {' | '.join(row)} |" for row in (headings, rule, *rows)]
+
+
+def _record(report: Report) -> dict[str, object]:
+    league = report.league
+    versions = {package: version(package) for package in _PACKAGES}
+    return {
+        "settings": {one.name: dict(league.settings(one)) for one in league.contestants},
+        "trials": league.trials,
+        "versions": {"python": platform.python_version(), **versions},
+        "machine": f"{platform.platform()}, {os.cpu_count()} cores",
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(report.seconds, 1),
+    }

@@ -1,0 +1,127 @@
+"""Logged rewards, ready to be replayed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from heliotrope.lab.logs.layouts import Matrix, laid_out
+from heliotrope.lab.logs.places import points_of
+from heliotrope.lab.logs.times import in_words
+from heliotrope.tables.files import read_sheet
+from heliotrope.tables.sheets import Sheet, sheet_of
+from heliotrope.validation import Array
+
+_FEWEST = 10  # times
+_LONGEST = 1e15  # steps; beyond, neighbours are the same number
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The rewards (T, M) of M places at T times, as they were measured; NaN is a gap.
+
+    ``times`` (T,) rise from 1 in units of the usual (median) ``step``, which is said in words
+    ("10 minutes"; "1" where times are plain numbers). ``points`` (M, d), where locations were
+    given, begin at 0 along each axis, and the widest extent is 1: length scales are shares of
+    the whole.
+    """
+
+    times: Array
+    step: str
+    names: tuple[str, ...]
+    values: Array
+    points: Array | None = None
+
+
+def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | None = None) -> Log:
+    """Read a log from a file of separated values, wide or long, plain or gzip.
+
+    Parameters
+    ----------
+    path
+        Rows of times by columns of places, or three columns time, place, value, in any order;
+        the package's docstring has the rules.
+    locations
+        One row a place: a column of names that match the log's, and its coordinates, called x, y
+        (and z), or latitude and longitude (taken as kilometres on a plane), or position,
+        milepost, postmile, km along a line. Other rows and columns are ignored.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    FormatError
+        If a file is not such a table; it says where.
+    """
+    return _log(read_sheet(path), None if locations is None else read_sheet(locations))
+
+
+def log_of(frame: pd.DataFrame, locations: pd.DataFrame | None = None) -> Log:
+    """Return the log in a pandas table, by the rules of :func:`read_log`.
+
+    An index that has a name, or is not made of numbers, counts as the first column.
+
+    Examples
+    --------
+    >>> days = pd.date_range("2020-01-01", periods=12, name="date")
+    >>> log = log_of(pd.DataFrame({"a": range(12), "b": 3.0}, index=days))
+    >>> log.step, log.names, log.times[:3].tolist(), log.values[1].tolist()
+    ('1 day', ('a', 'b'), [1.0, 2.0, 3.0], [1.0, 3.0])
+    """
+    return _log(sheet_of(frame), None if locations is None else sheet_of(locations))
+
+
+def _log(sheet: Sheet, locations: Sheet | None) -> Log:
+    matrix = laid_out(sheet)
+    _check(sheet, matrix)
+    times, step = _in_steps(sheet, matrix.times.values)
+    values = matrix.values
+    values.flags.writeable = times.flags.writeable = False
+    points = None if locations is None else points_of(locations, matrix.names)
+    return Log(times, in_words(step, matrix.times.seconds), matrix.names, values, points)
+
+
+def _check(sheet: Sheet, matrix: Matrix) -> None:
+    """Refuse a matrix from which nothing can be learned."""
+    times, places = matrix.values.shape
+    if places < 2:
+        got = f"{places}, {', '.join(map(repr, matrix.names)) or 'no name'}, in {sheet.source}"
+        raise sheet.error("at least 2 places", got)
+    if times < _FEWEST:
+        raise sheet.error(f"at least {_FEWEST} times", f"{times} in {sheet.source}")
+    empty = np.flatnonzero(np.isnan(matrix.values).all(axis=0))
+    if len(empty):
+        got = f"none for {matrix.names[empty[0]]!r} in {sheet.source}"
+        raise sheet.error("at least one value a place", got, "Remove that place.")
+    if np.nanmin(matrix.values) == np.nanmax(matrix.values):
+        got = f"{np.nanmin(matrix.values):g} everywhere in {sheet.source}"
+        raise sheet.error("values that differ", got)
+
+
+def _in_steps(sheet: Sheet, times: Array) -> tuple[Array, float]:
+    """Return rising times in units of their median step, from 1, and that step.
+
+    Differences of decimal times are off by rounding: within it, steps are whole numbers, and the
+    usual one is the shortest decimal.
+    """
+    rounding = 4.0 * np.finfo(float).eps * float(np.abs(times).max())
+    step = _shortest(float(np.median(np.diff(times))), rounding)
+    if float(times[-1] - times[0]) / step < _LONGEST:
+        steps = 1.0 + (times - times[0]) / step
+        whole = np.rint(steps)
+        steps = np.where(np.abs(steps - whole) * step <= rounding, whole, steps)
+        if np.all(np.diff(steps) > 0.0):
+            return steps, step
+    raise sheet.error(
+        f"times that can be told apart in units of the usual step, {step:g}",
+        f"some that are too close or too far in {sheet.source}",
+    )
+
+
+def _shortest(number: float, slack: float) -> float:
+    """Return the decimal of fewest digits that is within the slack of a number."""
+    decimals = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+    return next(decimal for decimal in decimals if abs(decimal - number) <= slack)

@@ -1,0 +1,83 @@
+"""The picture of a replay: regret over time, and what the best policy took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import LogLocator, NullLocator
+
+from heliotrope.lab.replay.outcome import Replay
+from heliotrope.lab.replay.players import POLICIES
+from heliotrope.lab.reproduction import style
+from heliotrope.lab.reproduction.series import average_regret
+from heliotrope.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+_PARTS = 60  # that the values are averaged over
+_SETTLED = 20  # a twentieth of the steps, whose average regret may leave the picture
+_WIDE = 8.0  # ratio of the highest to the lowest, beyond which a logarithmic axis shows more
+_PAUSES = 30  # beyond which marks would only fill the picture
+
+
+def draw(replay: Replay) -> Picture:
+    """Average regret over the steps, and what the best policy took beside the best there was.
+
+    Steps are counted, so that nights and other pauses take no room; few ones are marked.
+    """
+    picture, ((left, right),) = style.panels(1, 2, width=3.6, height=2.6, sharey=False)
+    _draw_regrets(replay, left)
+    _draw_values(replay, right)
+    step = "" if replay.log.step == "1" else f" of {replay.log.step}"
+    pauses = np.flatnonzero(np.diff(replay.times) > 1.5) + 1.5
+    marked = 0 < len(pauses) <= _PAUSES
+    for axes in (left, right):
+        axes.set(xlabel=f"steps{step}" + (", pauses dotted" if marked else ""))
+        axes.margins(x=0.01)
+        for at in pauses if marked else ():
+            axes.axvline(at, color="#bbbbbb", linewidth=0.6, linestyle=":", zorder=0.5)
+    picture.legend(loc="outside lower center", ncols=5)
+    return picture
+
+
+def _draw_regrets(replay: Replay, axes: Axes) -> None:
+    counts = np.arange(1, len(replay.rewards) + 1)
+    curves = {
+        POLICIES[score.policy]: average_regret(replay.regrets(score.policy))
+        for score in replay.scores
+    }
+    for rank, (name, curve) in enumerate(curves.items()):
+        axes.plot(counts, curve, label=name, zorder=3.0 - 0.1 * rank, **style.LOOK[name])
+    axes.set(ylabel="average regret $R_t / t$", title="Regret, the lower the better")
+    _scale(axes, np.stack(list(curves.values())))
+
+
+def _scale(axes: Axes, curves: Array) -> None:
+    """Show curves (policies, T) from when they have settled; far ones by their logarithms."""
+    settled, ends = curves[:, curves.shape[1] // _SETTLED :], curves[:, -1]
+    if 0.0 < _WIDE * ends.min() < ends.max():
+        axes.set(yscale="log", ylim=(0.6 * ends.min(), 1.2 * settled.max()))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(0.0, 1.05 * float(settled.max()) or 1.0)
+
+
+def _draw_values(replay: Replay, axes: Axes) -> None:
+    best, name = replay.best_possible, POLICIES[replay.best]
+    curves: dict[str, tuple[Array, dict[str, Any]]] = {
+        "best possible": (best, {"color": "black", "linewidth": 0.9}),
+        f"_{name}": (best - replay.regrets(replay.best), style.LOOK[name]),
+        "mean of all places": (replay.rewards.mean(axis=1), {"color": "#999999", "linewidth": 0.9}),
+    }
+    length = -(-len(best) // _PARTS)
+    starts = np.arange(0, len(best), length)
+    for label, (rewards, look) in curves.items():
+        parts = np.split(replay.values(rewards), starts[1:])
+        axes.plot(starts + 0.5 * (length + 1), [part.mean() for part in parts], label=label, **look)
+    means = f", means of {length} steps" if length > 1 else ""
+    axes.set(ylabel="value", title=f"What the best policy took{means}")

@@ -1,0 +1,192 @@
+"""Learn from the first part of a log, and let every policy track the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from heliotrope.errors import InputError
+from heliotrope.kernels import Tabulated
+from heliotrope.lab.environments import Table
+from heliotrope.lab.logs import Log
+from heliotrope.lab.replay.lessons import Lesson, learn
+from heliotrope.lab.replay.outcome import Replay
+from heliotrope.lab.replay.players import CHANCY, POLICIES, steps
+from heliotrope.lab.reproduction.protocol import trial_seed
+from heliotrope.lab.trials.run import run_trials
+from heliotrope.validation import Array, Indices, as_number, as_whole
+
+_FEWEST = 10  # rows of either part
+_LARGEST = 1e45  # whose squares are far from overflow
+
+
+def replay(
+    log: Log,
+    *,
+    train: float = 0.6,
+    minimize: bool = False,
+    policies: Sequence[str] = tuple(POLICIES),
+    seeds: int = 10,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int = -1,
+    tick: Callable[[int, int], object] | None = None,
+) -> Replay:
+    """Learn from the first ``train`` share of the rows, replay every policy on the rest.
+
+    Gaps of the test part are filled between their neighbours in time.
+
+    Parameters
+    ----------
+    log
+        What :func:`~heliotrope.lab.logs.read_log` or :func:`~heliotrope.lab.logs.log_of` gave.
+    minimize
+        Values are costs: the lowest is best.
+    policies
+        Some of ``POLICIES``.
+    seeds
+        How often policies that draw lots are played.
+    out
+        Folder in which finished replays are kept, so that an interrupted run goes on from there.
+    jobs
+        Processes of this machine: 1 is this one, -1 as many as there are cores.
+    tick
+        Called with the number of finished replays, and how many there are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from heliotrope.lab.logs import log_of
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal([3.0, 0.0], size=(30, 2)), columns=["a", "b"])
+    >>> done = replay(log_of(table), policies=["fixed", "random"], seeds=2, jobs=1)
+    >>> done.best, len(list(done.rows()))
+    ('fixed', 36)
+    """
+    if not isinstance(log, Log):
+        raise InputError("a log", type(log).__name__, "Make one with read_log or log_of.")
+    names, cut = _names(policies), _cut(log, as_number(train, "train"))
+    count, seed = as_whole(seeds, "seeds", least=1), as_whole(seed, "seed", least=0)
+    rewards = -log.values if minimize else log.values
+    _check_training(log, rewards[:cut])
+    with threadpool_limits(1):  # whose number the rounding, and so what is kept, depends on
+        lesson = learn(log.times[:cut], rewards[:cut], log.points, names)
+    filled = Table(rewards, log.times).values[cut:]
+    work = _Work(Table(filled, log.times[cut:] - log.times[cut] + 1.0), lesson, names, count, seed)
+    choices = work.choices(out, jobs, tick)
+    share = float(np.isnan(rewards[cut:]).mean())
+    return Replay(log, minimize, cut, lesson, filled, share, choices)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """The replays to do, as trials."""
+
+    table: Table
+    lesson: Lesson
+    policies: tuple[str, ...]
+    seeds: int
+    seed: int
+
+    @cached_property
+    def trials(self) -> list[tuple[str, int]]:
+        """Policy, and which of its runs: first of all policies, so that more may follow."""
+        first = [(policy, 0) for policy in self.policies]
+        chancy = [policy for policy in self.policies if policy in CHANCY]
+        return first + [(policy, run) for run in range(1, self.seeds) for policy in chancy]
+
+    def choices(
+        self,
+        out: str | os.PathLike[str] | None,
+        jobs: int,
+        tick: Callable[[int, int], object] | None,
+    ) -> dict[str, Indices]:
+        """The places (seeds, T) that each policy chose."""
+        count = len(self.trials)
+        with TemporaryDirectory() if out is None else nullcontext(out) as folder:
+            results = run_trials(
+                self.trial,
+                count,
+                folder=folder,
+                settings=self.settings(),
+                jobs=jobs,
+                tick=None if tick is None else lambda done: tick(done, count),
+            )
+        found: dict[str, list[Indices]] = {policy: [] for policy in self.policies}
+        for (policy, _), result in zip(self.trials, results, strict=True):
+            found[policy].append(result["places"])
+        return {policy: np.array(places) for policy, places in found.items()}
+
+    def trial(self, number: int) -> dict[str, Indices]:
+        """The places that one policy chose."""
+        policy, run = self.trials[number]
+        played = steps(policy, self.lesson, self.table.episode(), trial_seed(self.seed, run))
+        return {"places": np.array([step.index for step in played])}
+
+    def settings(self) -> dict[str, object]:
+        """Everything that a trial depends on but its number."""
+        prior = self.lesson.prior
+        assert isinstance(prior.space, Tabulated)
+        return {
+            "policies": list(self.policies),
+            "seed": self.seed,
+            "test": _digest(self.table.times, self.table.values),
+            "prior": _digest(prior.space.K, np.asarray(prior.mean), np.array(prior.noise)),
+            "epsilon": self.lesson.drift.epsilon,
+            "tuned": {name: asdict(tuning) for name, tuning in self.lesson.tuned.items()},
+            "rexp3": [self.lesson.low, self.lesson.high, self.lesson.variation],
+        }
+
+
+def _digest(*arrays: Array) -> str:
+    """A short name of arrays' content, every bit of it."""
+    content = hashlib.sha256()
+    for array in arrays:
+        content.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()[:16]
+
+
+def _names(policies: Sequence[str]) -> tuple[str, ...]:
+    """The policies asked for, each once, in the order of ``POLICIES``."""
+    asked = [policies] if isinstance(policies, str) else list(policies)
+    unknown = [f"{name!r}" for name in asked if name not in POLICIES]
+    if unknown or not asked:
+        raise InputError(f"policies among {', '.join(POLICIES)}", ", ".join(unknown) or "none")
+    return tuple(name for name in POLICIES if name in asked)
+
+
+def _cut(log: Log, train: float) -> int:
+    rows = len(log.times)
+    if not 0.0 < train < 1.0:
+        raise InputError("train to be a share between 0 and 1", f"{train:g}")
+    cut = round(train * rows)
+    if cut < _FEWEST or rows - cut < _FEWEST:
+        raise InputError(
+            f"at least {_FEWEST} rows to learn from and {_FEWEST} to test on",
+            f"{cut} and {rows - cut} of the log's {rows}",
+        )
+    return cut
+
+
+def _check_training(log: Log, training: Array) -> None:
+    """Refuse rows from which no prior can be learned."""
+    unseen = np.flatnonzero(np.isnan(training).all(axis=0))
+    if len(unseen):
+        names = ", ".join(repr(log.names[i]) for i in unseen[:5])
+        raise InputError(
+            "a value of every place among the rows to learn from",
+            f"none of {names}{', ...' if len(unseen) > 5 else ''}",
+            "Remove the place, or train on more.",
+        )
+    low, high = float(np.nanmin(training)), float(np.nanmax(training))
+    if low < high and not 1.0 / _LARGEST < high - low < _LARGEST:
+        expected = f"values that differ by more than {1.0 / _LARGEST:g} and less than {_LARGEST:g}"
+        raise InputError(expected, f"{low:g} to {high:g}", "Count them in another unit.")

@@ -1,0 +1,24 @@
+"""The paper's figures, each a description that seeds, plays, judges and draws itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from heliotrope.lab.reproduction.matched import fig2a, fig2b
+from heliotrope.lab.reproduction.mismatch import fig2c, fig2d
+from heliotrope.lab.reproduction.protocol import Figure, Options
+from heliotrope.lab.reproduction.samples import fig1
+from heliotrope.lab.reproduction.temperature import temperature
+from heliotrope.lab.reproduction.traffic import traffic
+
+FIGURES: Mapping[str, Callable[[Options], Figure]] = {
+    "fig1": fig1,
+    "fig2a": fig2a,
+    "fig2b": fig2b,
+    "fig2c": fig2c,
+    "fig2d": fig2d,
+    "temperature": temperature,
+    "traffic": traffic,
+}
+
+__all__ = ["FIGURES", "Figure", "Options"]

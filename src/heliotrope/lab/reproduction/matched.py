@@ -1,0 +1,213 @@
+"""Figures 2a and 2b: average regret over time, every policy with the right parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
+
+from heliotrope.acquisition import LogBeta
+from heliotrope.domains import grid
+from heliotrope.lab.claims import Claim, compare
+from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, play
+from heliotrope.lab.reproduction import style
+from heliotrope.lab.reproduction.protocol import Options, Results, stacked, trial_seed
+from heliotrope.lab.reproduction.series import Row, Series, average_regret, rows
+from heliotrope.lab.theory import block_length, run_genie
+from heliotrope.policies import gp_ucb, r_gp_ucb, tv_gp_ucb
+from heliotrope.priors import Forgetting, Prior
+from heliotrope.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+EPSILONS = (0.001, 0.01, 0.03)
+BETA = LogBeta(0.8, 4.0)
+NOISE = 0.01
+SIDE = 50
+POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie")
+_OURS = "beside the paper"
+_RECOVERY = 3  # steps looked at on both sides of a restart
+
+KernelName: TypeAlias = Literal["SE", "Matern 5/2"]
+Player: TypeAlias = Callable[[FiniteEpisode, int], Iterator[Step]]
+
+
+def kernel(name: KernelName) -> Kernel:
+    """The paper's kernels, of length 0.2."""
+    return RBF(0.2) if name == "SE" else Matern(0.2, nu=2.5)
+
+
+def prior(name: KernelName, epsilon: float) -> Prior:
+    """The paper's synthetic model."""
+    return Prior(kernel(name), Forgetting(epsilon), NOISE)
+
+
+@lru_cache(maxsize=len(EPSILONS))
+def world(name: KernelName, epsilon: float, side: int = SIDE) -> GPDrift:
+    """The world over the unit square, kept by every process that plays trials in it."""
+    return GPDrift(grid(side, side), prior(name, epsilon))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """All policies of a trial face the same functions and the same noise."""
+
+    name: str
+    kernel: KernelName
+    trials: int
+    horizon: int
+    seed: int
+    side: int = SIDE
+
+    notes = ()
+
+    def block(self, epsilon: float) -> int:
+        """N by the corollary's formula."""
+        return block_length(epsilon, self.horizon, kernel(self.kernel), 2)
+
+    def settings(self) -> Mapping[str, object]:
+        """Everything that a trial depends on but its number."""
+        return {
+            "figure": self.name,
+            "kernel": str(kernel(self.kernel)),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "grid": [self.side, self.side],
+            "noise": NOISE,
+            "beta": [BETA.c1, BETA.c2],
+            "N": {str(epsilon): self.block(epsilon) for epsilon in EPSILONS},
+        }
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """The curves, in the order of a trial's arrays."""
+        return tuple(
+            Series(
+                panel=f"epsilon = {epsilon}",
+                policy=policy,
+                epsilon=epsilon,
+                parameter={"TV-GP-UCB": epsilon, "R-GP-UCB": self.block(epsilon)}.get(policy),
+            )
+            for epsilon in EPSILONS
+            for policy in POLICIES
+        )
+
+    def trial(self, number: int) -> Mapping[str, Array]:
+        """Play every policy at every epsilon: regrets (series, T)."""
+        seed = trial_seed(self.seed, number)
+        regrets = []
+        for epsilon in EPSILONS:
+            episode = world(self.kernel, epsilon, self.side).episode(self.horizon, seed)
+            regrets += [
+                [step.regret for step in player(episode, seed)] for player in self._players(epsilon)
+            ]
+        return {"regret": np.array(regrets)}
+
+    def rows(self, results: Results) -> list[Row]:
+        """Average regret at every time."""
+        times = np.arange(1.0, self.horizon + 1.0)
+        return rows(self.name, self.series, times, average_regret(stacked(results)))
+
+    def claims(self, results: Results) -> list[Claim]:
+        """Judge the orderings, the oscillation of R-GP-UCB, and our own additions."""
+        by_step = stacked(results)
+        final = {one: by_step[:, i].mean(axis=1) for i, one in enumerate(self._keys())}
+        claims = [
+            *(self._above("R-GP-UCB", "TV-GP-UCB", epsilon, final) for epsilon in EPSILONS),
+            *(self._oscillates(epsilon, by_step) for epsilon in EPSILONS),
+            *(self._above("GP-UCB", "TV-GP-UCB", epsilon, final, _OURS) for epsilon in EPSILONS),
+            *(self._above("TV-GP-UCB", "genie", epsilon, final, _OURS) for epsilon in EPSILONS),
+        ]
+        for policy in POLICIES[:2]:
+            claims += [
+                self._faster_is_harder(policy, slow, fast, final)
+                for slow, fast in pairwise(EPSILONS)
+            ]
+        return [claim for claim in claims if claim is not None]
+
+    def draw(self, results: Results) -> Picture:
+        """A panel an epsilon."""
+        values, t = average_regret(stacked(results)), np.arange(1.0, self.horizon + 1.0)
+        picture, (axes,) = style.panels(1, len(EPSILONS))
+        for i, (_, policy) in enumerate(self._keys()):
+            style.curve(axes[i // len(POLICIES)], t, values[:, i], policy)
+        for epsilon, one in zip(EPSILONS, axes, strict=True):
+            one.set(title=rf"$\epsilon = {epsilon}$", xlabel="time $t$", xlim=(0, self.horizon))
+        axes[0].set(ylabel="average regret $R_t / t$", ylim=(0, None))
+        style.legend(picture, axes[0])
+        return picture
+
+    def _players(self, epsilon: float) -> list[Player]:
+        known = prior(self.kernel, epsilon)
+        policies = (
+            tv_gp_ucb(known, BETA),
+            r_gp_ucb(known, self.block(epsilon), BETA),
+            gp_ucb(known, BETA),
+        )
+        return [*(partial(play, policy) for policy in policies), run_genie]
+
+    def _keys(self) -> list[tuple[float, str]]:
+        return [(epsilon, policy) for epsilon in EPSILONS for policy in POLICIES]
+
+    def _above(
+        self,
+        worse: str,
+        better: str,
+        epsilon: float,
+        final: Mapping[tuple[float, str], Array],
+        source: str = "paper",
+    ) -> Claim:
+        high, low = final[epsilon, worse], final[epsilon, better]
+        found = compare(high, low)
+        return Claim(
+            f"{better} ends below {worse} at epsilon = {epsilon}",
+            f"{low.mean():.3f} against {high.mean():.3f} ({found})",
+            found.clearly_positive,
+            source,
+        )
+
+    def _faster_is_harder(
+        self, policy: str, slow: float, fast: float, final: Mapping[tuple[float, str], Array]
+    ) -> Claim:
+        found = compare(final[fast, policy], final[slow, policy])
+        return Claim(
+            f"{policy} has more regret at epsilon = {fast} than at {slow}",
+            f"{final[fast, policy].mean():.3f} against {final[slow, policy].mean():.3f} ({found})",
+            found.clearly_positive,
+        )
+
+    def _oscillates(self, epsilon: float, by_step: Array) -> Claim | None:
+        """R-GP-UCB pays just after a restart; where there was one."""
+        starts = np.arange(self.block(epsilon), self.horizon - _RECOVERY, self.block(epsilon))
+        if not len(starts):
+            return None
+        regret = by_step[:, self._keys().index((epsilon, "R-GP-UCB"))]
+        near = starts[:, None] + np.arange(_RECOVERY)
+        after, before = (
+            regret[:, near].mean(axis=(1, 2)),
+            regret[:, near - _RECOVERY].mean(axis=(1, 2)),
+        )
+        found = compare(after, before)
+        return Claim(
+            f"R-GP-UCB has more regret just after a restart than just before, epsilon = {epsilon}",
+            f"{after.mean():.3f} a step against {before.mean():.3f} ({found})",
+            found.clearly_positive,
+        )
+
+
+def fig2a(options: Options) -> Matched:
+    """Squared exponential kernel."""
+    return Matched("fig2a", "SE", options.trials or 200, options.horizon or 300, options.seed)
+
+
+def fig2b(options: Options) -> Matched:
+    """Matern kernel."""
+    return Matched(
+        "fig2b", "Matern 5/2", options.trials or 200, options.horizon or 300, options.seed
+    )

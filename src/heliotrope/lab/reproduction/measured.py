@@ -1,0 +1,66 @@
+"""What the figures on measured data share: reading the tables, playing them, judging."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heliotrope.errors import InputError
+from heliotrope.lab.environments import Table, play
+from heliotrope.policies import Policy
+from heliotrope.validation import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Entrants = Mapping[str, Callable[[int], Policy]]
+"""Policies by name, made for a first place."""
+
+
+def read_table(folder: Path | None, name: str) -> pd.DataFrame:
+    """Read one of the measured tables from the folder given, or from $HELIOTROPE_DATA."""
+    import pandas as pd
+
+    path = _folder(folder) / name
+    if not path.is_file():
+        raise InputError(f"{name} in the data folder", f"no such file in {path.parent}", _ADVICE)
+    return pd.read_csv(path)
+
+
+_ADVICE = "Name the folder of the measured tables with --data or $HELIOTROPE_DATA."
+
+
+def _folder(given: Path | None) -> Path:
+    named = given or os.environ.get("HELIOTROPE_DATA")
+    if named is None:
+        raise InputError("a folder of measured tables", "none", _ADVICE)
+    return Path(named)
+
+
+def fingerprint(values: Array) -> str:
+    """A short name of a table's content."""
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16]
+
+
+def regrets(entrants: Entrants, table: Table, horizon: int, first: int, seed: int) -> Array:
+    """Regrets (policies, T) on a logged table, all beginning at the same place."""
+    episode = table.episode(horizon)
+    return np.array(
+        [[step.regret for step in play(make(first), episode, seed)] for make in entrants.values()]
+    )
+
+
+def first_place(places: int, seed: int, number: int) -> int:
+    """The first place of a trial, another for each."""
+    return int(np.random.default_rng(seed).permutation(places)[number])
+
+
+def ordered(names: Sequence[str], values: Array) -> str:
+    """Names with their mean values (trials, names), lowest first."""
+    means = values.mean(axis=0)
+    return ", ".join(f"{names[i]} {means[i]:.3f}" for i in np.argsort(means))

@@ -1,0 +1,74 @@
+"""Curves of many trials: what a curve is, and its mean and spread as flat rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+
+from heliotrope.validation import Array
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve of a figure: a policy in a panel, at a true ``epsilon``.
+
+    ``parameter`` is what the policy was given: the epsilon it assumes, or the block length N.
+    """
+
+    panel: str
+    policy: str
+    epsilon: float | None = None
+    parameter: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """Mean, deviation and standard error over the trials of one curve at one time."""
+
+    figure: str
+    panel: str
+    policy: str
+    epsilon: float | None
+    parameter: float | None
+    t: float
+    mean: float
+    std: float
+    stderr: float
+    trials: int
+
+
+def average_regret(regret: Array) -> Array:
+    """R_t / t of regrets (..., T)."""
+    steps: Array = np.arange(1.0, regret.shape[-1] + 1.0)
+    return np.asarray(np.cumsum(regret, axis=-1) / steps)
+
+
+def rows(figure: str, series: Sequence[Series], times: Array, values: Array) -> list[Row]:
+    """Flat rows of values (trials, series, times)."""
+    trials = len(values)
+    mean, std = values.mean(axis=0), _deviation(values)
+    return [
+        Row(figure, **asdict(one), t=float(t), mean=m, std=s, stderr=s / trials**0.5, trials=trials)
+        for one, means, stds in zip(series, mean.tolist(), std.tolist(), strict=True)
+        for t, m, s in zip(times, means, stds, strict=True)
+    ]
+
+
+def as_csv(table: Iterable[Row]) -> str:
+    """The rows as text, every digit kept; what a curve does not have is left empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [field.name for field in fields(Row)]
+    writer.writerow(names)
+    writer.writerows([getattr(row, name) for name in names] for row in table)
+    return text.getvalue()
+
+
+def _deviation(values: Array) -> Array:
+    if len(values) == 1:  # nothing is known of the spread
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1))

@@ -1,0 +1,79 @@
+"""One look for all figures: sizes and fonts of a paper, colours that survive a grey printer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+
+from heliotrope.validation import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+LOOK: dict[str, dict[str, Any]] = {
+    "TV-GP-UCB": {"color": "#0072b2", "linestyle": "-"},
+    "R-GP-UCB": {"color": "#d55e00", "linestyle": "--"},
+    "GP-UCB": {"color": "#009e73", "linestyle": "-."},
+    "RExp3": {"color": "#cc79a7", "linestyle": (0, (4, 1, 1, 1, 1, 1))},
+    "random": {"color": "#666666", "linestyle": ":"},
+    "TV-GP-UCB, learning": {"color": "#56b4e9", "linestyle": "-"},
+    "best of the past": {"color": "#e69f00", "linestyle": (0, (6, 2))},
+    "genie": {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0},
+}
+_PAPER: Any = {
+    "font.family": "serif",
+    "font.serif": ["STIXGeneral", "DejaVu Serif"],
+    "mathtext.fontset": "stix",
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.labelsize": 9.0,
+    "legend.fontsize": 8.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.3,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "figure.dpi": 200,
+}
+
+
+@contextmanager
+def paper() -> Iterator[None]:
+    """Draw as a paper does."""
+    with mpl.rc_context(_PAPER):
+        yield
+
+
+def panels(
+    rows: int, columns: int, width: float = 2.3, height: float = 2.1, *, sharey: bool = True
+) -> tuple[Picture, Any]:
+    """A picture of panels (rows, columns), with the same vertical axis unless told otherwise."""
+    from matplotlib.figure import Figure as Picture
+
+    picture = Picture(figsize=(width * columns, height * rows + 0.35), layout="constrained")
+    return picture, picture.subplots(rows, columns, sharey=sharey, squeeze=False)
+
+
+def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
+    """Draw the mean of values (trials, T) with two standard errors on both sides."""
+    mean = values.mean(axis=0)
+    axes.plot(t, mean, label=policy, **LOOK[policy])
+    if len(values) > 1:
+        error = 2.0 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        color = LOOK[policy]["color"]
+        axes.fill_between(t, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
+
+
+def legend(picture: Picture, axes: Axes, names: Sequence[str] = ()) -> None:
+    """One legend above all panels."""
+    handles, labels = axes.get_legend_handles_labels()
+    picture.legend(handles, names or labels, loc="outside upper center", ncols=len(labels))

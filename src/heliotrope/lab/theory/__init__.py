@@ -1,0 +1,60 @@
+"""The paper's theorems as numbers: information gains, regret bounds, rates, and the genie."""
+
+from heliotrope.lab.theory.bounds import (
+    Problem,
+    RegretBound,
+    psi,
+    r_bound,
+    tv_block_bound,
+    tv_bound,
+)
+from heliotrope.lab.theory.constants import KernelConstants, kernel_constants
+from heliotrope.lab.theory.gains import (
+    Gain,
+    GainCurve,
+    gain_curve,
+    greedy_gain,
+    max_information_gain,
+)
+from heliotrope.lab.theory.genie import run_genie
+from heliotrope.lab.theory.information import (
+    Corrected,
+    drift_information,
+    mutual_information,
+    sequential_information,
+)
+from heliotrope.lab.theory.rates import (
+    Rate,
+    block_length,
+    complexity,
+    r_rate,
+    sharper_tv_rate,
+    tv_rate,
+)
+
+__all__ = [
+    "Corrected",
+    "Gain",
+    "GainCurve",
+    "KernelConstants",
+    "Problem",
+    "Rate",
+    "RegretBound",
+    "block_length",
+    "complexity",
+    "drift_information",
+    "gain_curve",
+    "greedy_gain",
+    "kernel_constants",
+    "max_information_gain",
+    "mutual_information",
+    "psi",
+    "r_bound",
+    "r_rate",
+    "run_genie",
+    "sequential_information",
+    "sharper_tv_rate",
+    "tv_block_bound",
+    "tv_bound",
+    "tv_rate",
+]

@@ -1,0 +1,142 @@
+"""The constants (a_0, b_0, a_1, b_1) of eq:k_deriv0 and eq:k_deriv1, which the paper leaves open.
+
+For h = f or one of its derivatives, of deviation s, the Borell-TIS inequality says
+P(sup |h| > s (m + u)) <= exp(-u^2 / 2) with s m >= E sup |h|. Since (L - m)^2 >= L^2 / 2 - m^2,
+this is at most a exp(-(L / b)^2) for all L >= 0 with
+
+    a = exp(m^2 / 2),   b = 2 s.
+
+m comes from chaining over dyadic grids of the cube (docs/theory.md). Nothing is simulated.
+
+Symbols
+-------
+d, r   the cube [0, r]^d          l, nu   length scale and smoothness; SE is nu = infinity
+s, m   deviation of h, and the bound of E sup |h| in units of s, which depends on r / l alone
+omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE, Student's t with
+       2 nu degrees of freedom for Matern, over l
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, gamma, inf, log, pi, sqrt
+
+import numpy as np
+from scipy.special import poch
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, Product
+
+from heliotrope.errors import KernelError
+from heliotrope.validation import LARGEST, as_positive, as_vector, as_whole
+
+_LEVELS = 400  # of grids in the chain; level j counts for 2^(-alpha j)
+_HOLDER = np.linspace(0.01, 1.0, 100)  # exponents alpha that are tried
+
+
+@dataclass(frozen=True)
+class KernelConstants:
+    """P(sup |f| > L) <= a0 exp(-(L/b0)^2), and the same with a1, b1 for each derivative of f."""
+
+    a0: float
+    b0: float
+    a1: float
+    b1: float
+
+    def __post_init__(self) -> None:
+        for name in ("a0", "b0", "a1", "b1"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+
+def smoothness(kernel: Kernel) -> float:
+    """Return nu of a Matern kernel, infinity for SE; a constant factor does not matter."""
+    return _nu(_without_factor(kernel))
+
+
+def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelConstants:
+    """Derive the constants of an SE kernel, or a Matern kernel of nu > 1, over [0, r]^dimension.
+
+    Examples
+    --------
+    >>> kernel_constants(RBF(0.2), dimension=2).b1
+    10.0
+    """
+    return KernelConstants(*tail(0, kernel, dimension, r), *tail(1, kernel, dimension, r))
+
+
+def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, float]:
+    """Return (a_0, b_0) of f for order 0, (a_1, b_1) of its derivatives for order 1."""
+    d, r = as_whole(dimension, "dimension", least=1), as_positive(r, "r")
+    nu, length = _nu(kernel), _shortest(kernel, d)
+    if nu <= order:
+        raise KernelError(f"an SE kernel, or a Matern kernel of nu > {order}", f"nu = {nu:g}")
+    m = _largest(order, nu, float(d), r / length)
+    a, b = exp(min(0.5 * m * m, 700.0)), 2.0 * sqrt(_moment(2.0 * order, nu)) / length**order
+    if max(a, b) > LARGEST:
+        raise KernelError(
+            f"a kernel whose constants are below {LARGEST:g}",
+            f"nu = {nu}, length scale {length:g}, r = {r:g}, {d:g} dimension(s)",
+            "Take a larger nu or length scale, fewer dimensions, or constants of your own.",
+        )
+    return a, b
+
+
+def _largest(order: int, nu: float, d: float, width: float) -> float:
+    """Bound E sup |h| / s, h the order-th derivative of f along a coordinate, over [0, width l]^d.
+
+    E (h(x) - h(x'))^2 <= 4 E |omega . (x - x') / 2|^{2 alpha} omega_j^{2 order}, which by
+    Hoelder's inequality is at most (c |x - x'|^alpha)^2 with
+    c^2 = 2^{2 - 2 alpha} E |omega_1|^{2 alpha + 2 order}, finite for alpha + order < nu.
+    """
+    variance = _moment(2.0 * order, nu)
+    exponents = _HOLDER[_HOLDER + order < nu].tolist()
+    growth = [sqrt(_moment(2.0 * (alpha + order), nu) / variance) for alpha in exponents]
+    chains = (
+        _chain(2.0 ** (1.0 - alpha) * root, alpha, d, width)
+        for alpha, root in zip(exponents, growth, strict=True)
+    )
+    return min(chains, default=inf)  # none if h is too rough for the least exponent
+
+
+def _chain(c: float, alpha: float, d: float, width: float) -> float:
+    """Chain from the centres of 2^(J d) cells to those of ever smaller ones, for the best J.
+
+    The centre of a cell of level j + 1 lies sqrt(d) width 2^(-j-2) from that of the cell of
+    level j around it, and n absolute standard normal values have a mean largest of at most
+    sqrt(2 log(2 n)).
+    """
+    level = np.arange(_LEVELS)
+    steps = c * (sqrt(d) * width * 2.0 ** -(level + 2.0)) ** alpha
+    links = steps * np.sqrt(2.0 * log(2.0) * (1.0 + d * (level + 1.0)))
+    start = np.sqrt(2.0 * log(2.0) * (1.0 + d * level))
+    last = links[-1] * (1.0 + 1.0 / _LEVELS) / (1.0 - 2.0**-alpha * (1.0 + 1.0 / _LEVELS))
+    return float(np.min(start + links[::-1].cumsum()[::-1] + last))
+
+
+def _moment(p: float, nu: float) -> float:
+    """E |omega_1|^p at length scale 1, for p < 2 nu."""
+    normal: float = 2.0 ** (p / 2.0) * gamma((p + 1.0) / 2.0) / sqrt(pi)
+    return normal if nu == inf else normal * nu ** (p / 2.0) / float(poch(nu - p / 2.0, p / 2.0))
+
+
+def _nu(kernel: Kernel) -> float:
+    if not isinstance(kernel, RBF):  # Matern is one too
+        raise KernelError(
+            "an RBF (SE) or a Matern kernel of variance 1", f"a {type(kernel).__name__}"
+        )
+    nu = kernel.nu if isinstance(kernel, Matern) else inf
+    return inf if isinstance(nu, float) and nu == inf else as_positive(nu, "nu")
+
+
+def _shortest(kernel: RBF, d: int) -> float:
+    """Return the smallest of the length scales, of which there is one, or one a coordinate."""
+    lengths = as_vector(kernel.length_scale, "length scale")
+    if len(lengths) not in (1, d):
+        raise KernelError(f"1 or {d:g} length scales", f"{len(lengths)}")
+    return as_positive(lengths.min(), "length scale")
+
+
+def _without_factor(kernel: Kernel) -> Kernel:
+    if isinstance(kernel, Product):
+        for factor, other in ((kernel.k1, kernel.k2), (kernel.k2, kernel.k1)):
+            if isinstance(factor, ConstantKernel):
+                return _without_factor(other)
+    return kernel

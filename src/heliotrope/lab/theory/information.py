@@ -1,0 +1,127 @@
+"""Mutual information between a function and measurements of it (eq:MI_TI, eq:MI, eq:MI2).
+
+Symbols
+-------
+n        measurements, at times (n,) and places (n,) of a Finite domain
+K~       (n, n) covariance of f at those times and places; K where the prior stands still
+sigma^2  ``prior.noise``
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.domains import Finite
+from heliotrope.errors import InputError
+from heliotrope.lab.theory.checks import expect
+from heliotrope.posterior import Engine, FiniteOptions, build
+from heliotrope.priors import Forgetting, Prior, Static, correlation
+from heliotrope.validation import Array, Indices, as_positive, as_vector, as_whole
+
+_MOST_MEASUREMENTS = 5000  # of whose covariance the eigenvalues are computed
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A quantity of the paper: as it is printed, and as its proof gives it (docs/theory.md)."""
+
+    printed: float
+    corrected: float
+
+
+def standing_still(prior: Prior) -> Prior:
+    """The same prior without drift, of which eq:MI_TI and gamma_T speak."""
+    return replace(expect(prior, Prior), time=Static())
+
+
+def mutual_information(
+    prior: Prior, domain: Finite, places: ArrayLike, times: ArrayLike | None = None
+) -> float:
+    """I~(f; y) = 1/2 log det(I + sigma^-2 K~) in nats (eq:MI; eq:MI_TI for a Static prior).
+
+    Times are 1, 2, 3, ... unless given.
+    """
+    where, when = _measurements(domain, places, times)
+    if len(where) > _MOST_MEASUREMENTS:
+        raise InputError(
+            f"at most {_MOST_MEASUREMENTS} measurements",
+            f"{len(where)}",
+            "sequential_information takes more.",
+        )
+    build(expect(prior, Prior), domain)  # refuses noise that rounding would drown
+    D = correlation(prior.time, when[:, None] - when[None, :])
+    return float(joint_information(prior.over(domain).block(where, where) * D, prior.noise))
+
+
+def sequential_information(
+    prior: Prior, domain: Finite, places: ArrayLike, times: ArrayLike | None = None
+) -> float:
+    """The same as 1/2 sum_t log(1 + sigma^-2 sigma~_{t-1}^2(x_t)) (eq:MI2), in order of time."""
+    where, when = _measurements(domain, places, times)
+    engine, total = recursion(prior, domain), 0.0
+    for key in np.argsort(when, kind="stable").tolist():
+        place, t = where[key : key + 1], float(when[key])
+        _, variance = engine.predict(t, place)
+        total += float(information(variance, prior.noise)[0])
+        engine.open(key, t, place)
+        engine.tell(key, 0.0)  # variances do not depend on values
+    return total
+
+
+def recursion(prior: Prior, domain: Finite) -> Engine:
+    """Return the engine whose variances tell what a measurement says."""
+    return build(expect(prior, Prior), expect(domain, Finite), FiniteOptions())
+
+
+def information(variance: ArrayLike, noise: float) -> Array:
+    """What one measurement says about a value of that variance, 1/2 log(1 + variance / sigma^2)."""
+    with np.errstate(divide="ignore"):  # of no variance: log 0
+        return np.asarray(0.5 * np.logaddexp(0.0, np.log(variance) - log(noise)))
+
+
+def joint_information(K: Array, noise: float) -> Array:
+    """1/2 log det(I + sigma^-2 K) of covariances (..., n, n), by their eigenvalues."""
+    eigenvalues = np.maximum(np.linalg.eigvalsh(K), 0.0)
+    return np.asarray(information(eigenvalues, noise).sum(axis=-1))
+
+
+def drift_information(length: int, epsilon: float, noise: float) -> Corrected:
+    """What drift can add within N steps: gamma~_N <= gamma_N + this (eq:weakened2).
+
+    Printed: N^3 epsilon, which is false for small noise. Corrected, by the same argument with
+    the noise kept: (N / 2) log(1 + N^{3/2} epsilon / (sqrt(6) sigma^2)). Either may be the
+    smaller one.
+    """
+    N, drift = as_whole(length, "a block's length", least=1), Forgetting(epsilon).epsilon
+    printed, corrected = drift_added(np.array(float(N)), drift, as_positive(noise, "noise"))
+    return Corrected(float(printed), float(corrected))
+
+
+def drift_added(
+    N: Array, epsilon: float, noise: float, variance: float = 1.0
+) -> tuple[Array, Array]:
+    """Both forms of it, printed and corrected, for lengths N (n,) and k(x, x) <= variance."""
+    shift = variance * N**1.5 * epsilon / sqrt(6.0)  # of one eigenvalue
+    return N**3 * epsilon, N * information(shift, noise)
+
+
+def _measurements(
+    domain: Finite, places: ArrayLike, times: ArrayLike | None
+) -> tuple[Indices, Array]:
+    where = expect(domain, Finite).places(places)
+    given = np.arange(1.0, len(where) + 1.0) if times is None else times
+    when = as_vector(given, "times")
+    if when.shape != where.shape:
+        raise InputError(f"{len(where)} times, one a place", f"{len(when)}")
+    return where, when
+
+
+def checked_rho(prior: Prior) -> float:
+    """Correlation over one step of a prior with the paper's drift, or without any."""
+    if not isinstance(prior.time, (Static, Forgetting)):
+        raise InputError("a Static or Forgetting time", str(prior.time))
+    return prior.time.rho

@@ -1,0 +1,1 @@
+"""Many seeded trials, in one process, in several, or on a cluster."""

@@ -1,0 +1,97 @@
+"""Finished trials on disk: a file each, in a folder named after all that they depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliotrope import __version__
+from heliotrope.errors import FormatError, InputError
+from heliotrope.serialization import archive
+
+Result = dict[str, NDArray[Any]]
+
+_KIND = "heliotrope.trial"
+_VERSION = 1
+_PREFIX = "result."  # so that no name a trial gives is one of the archive's own
+
+
+class Checkpoints:
+    """The finished trials of one setting.
+
+    Each file is written whole or not at all, and holds the settings again: a file that is torn,
+    or was put there from elsewhere, counts as missing.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+        text = _canonical(settings)
+        self._settings = json.loads(text)
+        self._folder = Path(folder) / hashlib.sha256(text.encode()).hexdigest()[:16]
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, number: int) -> Result | None:
+        """Arrays of a trial, or None if it has to be run."""
+        try:
+            header, arrays = archive.unpack(
+                self._path(number).read_bytes(), _KIND, _VERSION, str(self._path(number))
+            )
+        except (FileNotFoundError, FormatError):
+            return None
+        if header != self._header(number):
+            return None
+        return {name.removeprefix(_PREFIX): array for name, array in arrays.items()}
+
+    def write(self, number: int, result: Result) -> None:
+        """Keep the arrays of a trial, at once and for good."""
+        arrays = {_PREFIX + name: array for name, array in result.items()}
+        archive.write(self._path(number), archive.pack(self._header(number), arrays))
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:06d}.npz"
+
+    def _header(self, number: int) -> dict[str, Any]:
+        return {
+            "format": _KIND,
+            "version": _VERSION,
+            "settings": self._settings,
+            "trial": number,
+        }
+
+
+def as_result(values: object, number: int) -> Result:
+    """Named arrays of numbers or texts, as a trial has to return them."""
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise InputError("a trial to return named arrays", f"{values!r:.60} from trial {number}")
+    return {name: _as_plain(value, f"{name!r} of trial {number}") for name, value in values.items()}
+
+
+def _as_plain(value: object, name: str) -> NDArray[Any]:
+    with suppress(ValueError):  # rows of different lengths
+        array = np.asarray(value)
+        if not array.dtype.hasobject:
+            return array
+    raise InputError(f"{name} to be an array of numbers or texts", f"{value!r:.60}")
+
+
+def _canonical(settings: Mapping[str, Any]) -> str:
+    """One text for equal settings, with the version of the code that they are given to."""
+    try:
+        return json.dumps(
+            {"heliotrope": __version__, "settings": dict(settings)},
+            sort_keys=True,
+            allow_nan=False,
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            "settings of plain values, as JSON has them",
+            f"{settings!r:.60} ({error})",
+            "Use texts, finite numbers, lists and mappings of these; value.item() of a numpy one.",
+        ) from error

@@ -1,0 +1,50 @@
+"""Engines: the posterior of the time-varying GP, kept up at every told value."""
+
+from heliotrope.posterior.bank import BankEngine, Learn
+from heliotrope.posterior.box import BoxEngine
+from heliotrope.posterior.dense import DenseEngine
+from heliotrope.posterior.finite import FiniteEngine
+from heliotrope.posterior.learned import Learned
+from heliotrope.posterior.options import (
+    BoxOptions,
+    DenseOptions,
+    EngineOptions,
+    FiniteOptions,
+    ReferenceOptions,
+    build,
+    engine_options,
+)
+from heliotrope.posterior.protocol import (
+    Drawable,
+    Engine,
+    Mixed,
+    Posterior,
+    Surface,
+    Surfaced,
+    sample,
+)
+from heliotrope.posterior.reference import ReferenceEngine
+
+__all__ = [
+    "BankEngine",
+    "BoxEngine",
+    "BoxOptions",
+    "DenseEngine",
+    "DenseOptions",
+    "Drawable",
+    "Engine",
+    "EngineOptions",
+    "FiniteEngine",
+    "FiniteOptions",
+    "Learn",
+    "Learned",
+    "Mixed",
+    "Posterior",
+    "ReferenceEngine",
+    "ReferenceOptions",
+    "Surface",
+    "Surfaced",
+    "build",
+    "engine_options",
+    "sample",
+]

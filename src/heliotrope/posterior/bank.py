@@ -1,0 +1,199 @@
+"""Learning while tracking: a bank of engines, one a hypothesis, scored by what they predicted.
+
+Every told value is scored by each engine's one-step predictive density. The sums are the log
+likelihoods of the hypotheses, so softmax gives their posterior weights (uniform before data), kept
+up for ever at a constant cost and without refits.
+
+Symbols
+-------
+H  hypotheses        w (H,)  their weights
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+
+from heliotrope.domains import Places
+from heliotrope.errors import InputError
+from heliotrope.kernels import Tabulated
+from heliotrope.posterior.ensemble import Ensemble
+from heliotrope.posterior.learned import Learned, estimate
+from heliotrope.posterior.mixture import MixedEngine, Mixture, bounding
+from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.priors import DRIFTS, Forgetting, Prior, Static
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array, as_positive, as_vector
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Learn:
+    """What to learn from the bandit's own data, as candidates that are tracked side by side.
+
+    All evidence counts for ever: where the drift rate itself changes, the weights turn only
+    slowly, the more slowly the longer it was steady.
+
+    Parameters
+    ----------
+    epsilons
+        Candidate drift rates per unit of time, log-spaced from 1e-4 to 0.3 by default. They stand
+        in for the prior's own, which must be Static or Forgetting.
+    noises, scales
+        Factors to try on the prior's noise variance and on its kernel's length scales.
+    choose
+        "mixture" acts on the mean and variance of all hypotheses, "best" on the likeliest alone.
+    """
+
+    epsilons: Sequence[float] = DRIFTS
+    noises: Sequence[float] = (1.0,)
+    scales: Sequence[float] = (1.0,)
+    choose: Literal["best", "mixture"] = "mixture"
+
+    def __post_init__(self) -> None:
+        for name in ("epsilons", "noises", "scales"):
+            values = as_vector(getattr(self, name), name).tolist()
+            if not values:
+                raise InputError(f"at least one of {name}", "none")
+            for value in values:
+                if name == "epsilons":
+                    Forgetting(value)
+                else:
+                    as_positive(value, name)
+            object.__setattr__(self, name, tuple(values))
+        if self.choose not in ("best", "mixture"):
+            raise InputError("choose to be 'best' or 'mixture'", repr(self.choose))
+
+    def check(self, prior: Prior) -> None:
+        """Refuse a prior whose drift has no rate, or whose kernel no scale, to be learned."""
+        for scale in self.scales:
+            _rescaled(prior.space, scale)
+        if not isinstance(prior.time, (Static, Forgetting)):
+            raise InputError(
+                "a prior whose time is Static or Forgetting, to learn its epsilon",
+                str(prior.time),
+                "Leave learn out, or give the prior time=Static().",
+            )
+
+    def hypotheses(self, prior: Prior) -> list[Prior]:
+        """The priors to track, one for each combination."""
+        self.check(prior)
+        return [
+            replace(
+                prior,
+                time=Forgetting(epsilon),
+                noise=noise * prior.noise,
+                space=_rescaled(prior.space, scale),
+            )
+            for epsilon, noise, scale in product(self.epsilons, self.noises, self.scales)
+        ]
+
+    def rates(self) -> Array:
+        """The drift rate of each hypothesis."""
+        return np.repeat(self.epsilons, len(self.noises) * len(self.scales))
+
+
+class BankEngine(MixedEngine):
+    """Engines over the same evaluations, one a hypothesis, acting as all or as the likeliest."""
+
+    def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
+        self._learn, self._prior, self._build = learn, prior, build
+        self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
+        self._ensemble = Ensemble([build(hypothesis) for hypothesis in self._priors])
+        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before data of its own
+        self._now = -np.inf
+        self._t: list[float] = []
+        self._path: list[float] = []
+
+    def successor(self) -> BankEngine:
+        """Return a bank without data, which goes on with what this one has learned."""
+        bank = BankEngine(self._learn, self._prior, self._build)
+        bank._log_prior = log_softmax(self._scores())
+        bank._now, bank._t, bank._path = self._now, [*self._t], [*self._path]
+        return bank
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of what was told under the mixture of hypotheses."""
+        return float(logsumexp(self._scores()))
+
+    def learned(self) -> Learned:
+        """Return the weights, and the history of the estimate."""
+        t, path = np.array(self._t), np.array(self._path)
+        return Learned(self._priors, self._epsilons, self._weights(), t, path)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation in every engine."""
+        self._ensemble.take(lambda engine: engine.open(key, t, place))
+        self._now = max(self._now, t)
+
+    def tell(self, key: int, y: float) -> None:
+        """Condition every engine on a value."""
+        self._ensemble.take(lambda engine: engine.tell(key, y))
+        self._t.append(self._now)
+        self._path.append(estimate(self._epsilons, self._weights()))
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation in every engine."""
+        self._ensemble.take(lambda engine: engine.cancel(key))
+
+    def bounding(self, t: float) -> Posterior:
+        """Return the mixture of what each engine would choose by."""
+        return self._weighted([bounding(engine, t) for engine in self._ensemble.engines])
+
+    def state(self) -> State:
+        """Everything that is known, as arrays."""
+        return {
+            "bank_log_prior": self._log_prior,
+            "bank_now": np.array(self._now),
+            "bank_path": np.array([self._t, self._path]),
+        } | self._ensemble.state()
+
+    def restore(self, state: State) -> None:
+        """Become the bank whose :meth:`state` this was."""
+        self._log_prior, self._now = state["bank_log_prior"].copy(), float(state["bank_now"])
+        self._t, self._path = (column.tolist() for column in state["bank_path"])
+        self._ensemble.restore(state)
+
+    def _scores(self) -> Array:
+        told = [engine.log_likelihood for engine in self._ensemble.engines]
+        return np.add(self._log_prior, told)
+
+    def _weights(self) -> Array:
+        scores = self._scores()
+        weights: Array = np.exp(scores - scores.max())  # scipy's softmax takes five times as long
+        weights /= weights.sum()
+        return weights
+
+    def _mixture(self, t: float) -> Mixture:
+        return self._weighted(self._ensemble.engines)
+
+    def _weighted(self, posteriors: Sequence[Posterior]) -> Mixture:
+        """Return the posteriors, one an engine, that have a say."""
+        weights = self._weights()
+        if self._learn.choose == "best":
+            return Mixture(np.ones(1), [posteriors[int(weights.argmax())]])
+        return Mixture(weights, posteriors)
+
+
+def _rescaled(kernel: Any, scale: float) -> Any:
+    """The kernel with every length scale multiplied."""
+    if scale == 1.0:
+        return kernel
+    if isinstance(kernel, Tabulated):
+        raise InputError("a kernel with length scales", "Tabulated", "Leave Learn(scales=...) out.")
+    params = kernel.get_params(deep=True)
+    lengths = {
+        name: np.multiply(value, scale)
+        for name, value in params.items()
+        if name.endswith("length_scale")
+    }
+    if not lengths:
+        raise InputError("a kernel with length scales", type(kernel).__name__)
+    return kernel.clone_with_theta(kernel.theta).set_params(**lengths)

@@ -1,0 +1,168 @@
+"""Tracking over a box: functions that are expansions over a dictionary of visited points.
+
+The kernel is separable, so f_t at the visited points is a Markov state: what any other point adds
+to it is independent of the past. Mean and explained covariance are then expansions over those
+points, and letting time pass scales their weights. This is the kernel recursive least-squares
+tracker of Van Vaerenbergh et al. (2012), kept in the weights, which noise bounds, and not in the
+function values, which would need the inverse of an ill-conditioned kernel matrix.
+
+Symbols
+-------
+n      dictionary points B (n, d)
+alpha  (n,) weights of the mean, m_t(x) = m0 + k(x, B) alpha
+Q      (n, n) weights of what is explained, Cov_t(x, x') = a_t k(x, x') - k(x, B) Q k(B, x'),
+       where a_t is 1 but for a Wiener process, which grows
+gamma  (n,) weights of an open evaluation's covariance with f_t(x), k(x, B) gamma
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliotrope.domains import Box, Places
+from heliotrope.linalg import least_missed, projection
+from heliotrope.posterior.clock import Clock
+from heliotrope.posterior.pending import Pending
+from heliotrope.posterior.protocol import (
+    Expansion,
+    Surface,
+    checked_variance,
+)
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Prior
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array
+
+_NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that nobody will notice
+_CANCELS = 1e-2  # k Q k may cancel to this share of the variance where the noise is next to none
+_SLACK = 0.9  # share of the budget that a pruning leaves, so that prunings are rare
+
+
+class BoxEngine:
+    """The dictionary tracker over a Box; for Static, Forgetting and Wiener times.
+
+    Exact until more than ``budget`` different points have been visited; from then on the points
+    that the posterior misses least are projected onto the others.
+    """
+
+    def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._budget = self._limit = budget
+        self._clock, self.log_likelihood = Clock(prior), 0.0
+        self._B = np.empty((0, domain.dimension))
+        self._alpha, self._Q = np.empty(0), np.empty((0, 0))
+        self._pending = Pending()
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation; its point joins the dictionary if it is new to it.
+
+        Cov(f_t(x), f_t(b_j)) = a_t k(x, b_j) - k(x, B) Q k(B, b_j), so
+        gamma = a_t e_j - Q k(B, b_j).
+        """
+        decay, scale = self._clock.decay(t), self._clock.scale(t)
+        prior_variance = scale * float(self._model.space.diagonal(place)[0])
+        k = self._model.space.block(self._B, place)[:, 0]
+        gamma = -(decay**2) * (self._Q @ k)
+        variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
+        self._advance(t, decay)
+        mean = float(self._model.prior.mean_at(place)[0] + k @ self._alpha)
+        with_others = self._pending.covariances(k)
+        j = self._find(place)
+        if j is None:
+            j, gamma = self._join(place), np.append(gamma, 0.0)
+        gamma[j] += scale
+        self._pending.add(key, gamma, mean, variance, with_others)
+        if len(self._B) > self._limit:
+            self._prune()
+
+    def tell(self, key: int, y: float) -> None:
+        """One rank-one update of the weights."""
+        gain, z, density = self._pending.condition(key, y, self._model.prior.noise)
+        self._alpha += gain * z
+        self._Q += np.outer(gain, gain)
+        self.log_likelihood += density
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._pending.remove(key)
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at points."""
+        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
+        explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
+        prior_variance = self._clock.scale(t) * self._model.space.diagonal(places)
+        variance = np.maximum(prior_variance - explained, 0.0)
+        return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at points."""
+        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
+        prior = self._clock.scale(t) * self._model.space.block(places, places)
+        return prior - decay**2 * (k.T @ self._Q @ k)
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions of x, for climbing."""
+        decay, Q = self._clock.decay(t), self._explained(count_open=True)
+        alpha, scale = decay * self._alpha, self._clock.scale(t)
+        return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        return {
+            "clock": np.array([self._clock.now, self.log_likelihood]),
+            "start": np.array(self._clock.start),
+            "limit": np.array(self._limit),
+            "B": self._B,
+            "alpha": self._alpha,
+            "Q": self._Q,
+            **self._pending.state(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        self._clock.now, self.log_likelihood = state["clock"].tolist()
+        self._clock.start = float(state.get("start", -np.inf))
+        self._limit = int(state["limit"])
+        self._B, self._alpha = state["B"].copy(), state["alpha"].copy()
+        self._Q = state["Q"].copy()
+        self._pending.restore(state)
+
+    def _explained(self, count_open: bool) -> Array:
+        if not (count_open and len(self._pending)):
+            return self._Q
+        told = self._pending.as_if_told(self._model.prior.noise)
+        return self._Q + told.T @ told
+
+    def _advance(self, t: float, decay: float) -> None:
+        self._clock.move(t)
+        if decay != 1.0:
+            self._alpha *= decay
+            self._Q *= decay**2
+            self._pending.scale(decay)
+
+    def _find(self, place: Places) -> int | None:
+        same = np.flatnonzero((place == self._B).all(axis=1))
+        return int(same[0]) if len(same) else None
+
+    def _join(self, place: Places) -> int:
+        """Add a point of no weight."""
+        n = len(self._B)
+        Q = np.zeros((n + 1, n + 1))
+        Q[:n, :n] = self._Q
+        self._Q, self._alpha = Q, np.append(self._alpha, 0.0)
+        self._B = np.concatenate([self._B, place])
+        self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, 1)]))
+        return n
+
+    def _prune(self) -> None:
+        """Project the points that the posterior misses least onto the others.
+
+        Points that wait for their results count as if they were told, or they would go first.
+        """
+        K = self._model.space.block(self._B, self._B)
+        most = int(_SLACK * self._budget)
+        kept = least_missed(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
+        self._limit = min(self._budget, 2 * len(kept))
+        T = projection(K, kept)
+        self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T
+        self._pending.transform(lambda gammas: gammas @ T.T)

@@ -1,0 +1,159 @@
+"""Any time kernel: a Cholesky factor that gains a row with each observation.
+
+Symbols
+-------
+n  told evaluations        L (n, n)  factor of K o D + sigma^2 I
+z  (n,) L^{-1} (y - m), the standardized surprises in the order told
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliotrope.domains import Domain, Places
+from heliotrope.errors import TimeError
+from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
+from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
+from heliotrope.posterior.records import Records
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array
+
+_FORGOTTEN = 1e-12  # correlation below which an observation no longer counts by itself
+_LINKS = 3  # but it counts through younger ones: so many such spans away it really is nothing
+_FEWEST = 64
+
+
+class DenseEngine:
+    """Exact for any time kernel and order of telling; the cost grows with what it must remember.
+
+    Observations so old that the time kernel has decayed to nothing are dropped. Where it never
+    decays, ``window`` keeps that many of the newest, and up to as many again before it drops them.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._records = Records(self._model.no_places)
+        self._reach, self._window = _LINKS * reach(prior.time), window
+        self._factor, self._z = PackedCholesky(), np.empty(0)
+        self.log_likelihood, self._forgotten = 0.0, -np.inf
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        self._model.begin(t)
+        self._records.open(key, t, place)
+
+    def tell(self, key: int, y: float) -> None:
+        """Append the observation's row to the factor."""
+        t, place = self._records.get(key)
+        column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
+        variance = float(self._model.variance(place, t)[0])
+        row = self._factor.solve(column)
+        left = checked_variance(variance - float(row @ row), variance)
+        pivot = float(np.sqrt(left + self._model.prior.noise))
+        z = (y - float(self._model.prior.mean_at(place)[0]) - float(row @ self._z)) / pivot
+        self._factor.append(row, pivot)
+        self._z = np.append(self._z, z)
+        self.log_likelihood -= 0.5 * (z * z + np.log(2.0 * np.pi)) + np.log(pivot)
+        self._records.close(key)
+        self._records.append(t, place, y)
+        self._forget()
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._records.close(key)
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places."""
+        W = self._whitened(t, places)
+        explained = np.einsum("nq,nq->q", W, W)
+        if count_open:
+            H = self._as_if_told(t, places, W)
+            explained += np.einsum("oq,oq->q", H, H)
+        variance = np.maximum(self._model.variance(places, t) - explained, 0.0)
+        return self._model.prior.mean_at(places) + W.T @ self._z, variance
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places."""
+        W = self._whitened(t, places)
+        return self._model.same_time(places, t) - W.T @ W
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions of x."""
+        self._check_remembered(t)
+        times, at = self._records.evaluations(count_open=True)
+        d = self._model.decay(times, t)
+        alpha = np.zeros(len(times))
+        alpha[: len(self._z)] = self._factor.solve_transposed(self._z)
+        inverse = np.linalg.inv(self._model.noisy(times, at))
+        Q = d[:, None] * inverse * d
+        return Expansion(self._model, at, d * alpha, Q, self._model.scale(t))
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        return {
+            "scalars": np.array([self.log_likelihood, self._forgotten]),
+            "z": self._z,
+            "factor": self._factor.packed,
+            "start": np.array(self._model.start),
+        } | self._records.state()
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        self._records.restore(state)
+        self._factor = PackedCholesky(state["factor"])
+        self._z = state["z"]
+        self._model.start = float(state.get("start", np.inf))
+        self.log_likelihood, self._forgotten = state["scalars"].tolist()
+
+    def _whitened(self, t: float, places: Places) -> Array:
+        """W = L^{-1} k~ (n, q)."""
+        self._check_remembered(t)
+        data = self._records
+        k = self._model.block(data.t, data.places, t, places)
+        return solve_lower(self._factor.full(), k)
+
+    def _as_if_told(self, t: float, places: Places, W: Array) -> Array:
+        """Rows (o, q) that open evaluations would add to W."""
+        data, (times, at) = self._records, self._records.open_ones()
+        if not len(times):
+            return W[:0]
+        known = self._model.in_time(data.t[:, None], times[None, :])
+        W_open = solve_lower(self._factor.full(), self._model.space.block(data.places, at) * known)
+        root = jittered_cholesky(self._model.noisy(times, at) - W_open.T @ W_open, jitter=0.0)
+        return solve_lower(root, self._model.block(times, at, t, places) - W_open.T @ W)
+
+    def _forget(self) -> None:
+        """Drop what no longer counts, once that is half of what is kept."""
+        data, (waiting, _) = self._records, self._records.open_ones()
+        newest = min(float(data.t.max()), *waiting.tolist(), np.inf)
+        kept = data.t >= newest - self._reach
+        if self._window is not None:
+            kept[np.argsort(data.t, kind="stable")[: -self._window]] = False
+        elif len(data.t) < _FEWEST:
+            return
+        if 2 * kept.sum() > len(data.t):
+            return
+        self._forgotten = max(self._forgotten, float(data.t[~kept].max()))
+        data.keep(kept)
+        self._factor = PackedCholesky.of(self._model.noisy(data.t, data.places))
+        self._z = self._factor.solve(data.y - self._model.prior.mean_at(data.places))
+
+    def _check_remembered(self, t: float) -> None:
+        if t <= self._forgotten:
+            raise TimeError(
+                f"a time after {self._forgotten:g}, up to which observations were dropped", f"{t:g}"
+            )
+
+
+def reach(time: TimeKernel) -> float:
+    """Return the age beyond which the time kernel is nothing; infinity if it never is."""
+    if isinstance(time, Wiener):
+        return np.inf
+    ages = np.geomspace(1e-6, 1e12, 2000)
+    c = np.abs(correlation(time, np.append(0.0, ages)))
+    alive = np.flatnonzero(c[1:] > _FORGOTTEN * c[0])
+    if not len(alive):
+        return float(ages[0])
+    return float(ages[alive[-1] + 1]) if alive[-1] + 1 < len(ages) else np.inf

@@ -1,0 +1,228 @@
+"""Exact tracking over finitely many points, at a cost that does not grow.
+
+The posterior covariance of f_t over the domain is a_t K - V^T V, where the rows of V are what
+observations have explained, and a_t is 1 but for a Wiener process, which grows. Observing appends
+a row, time scales all of them, and from time to time V is replaced by its leading directions;
+nothing is ever re-factorized.
+
+Symbols
+-------
+M  points        n  rows of V (n, M), stored unscaled with one weight w each
+mean (M,)        posterior mean less the prior mean
+explained (M,)   diagonal of V^T V: prior variance less posterior variance
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from heliotrope.domains import Finite, Places, are_indices
+from heliotrope.errors import InputError
+from heliotrope.linalg import (
+    jittered_cholesky,
+    leading_rows,
+    pivoted_cholesky,
+    pivoted_rows,
+    solve_lower,
+)
+from heliotrope.posterior.clock import Clock
+from heliotrope.posterior.pending import Pending
+from heliotrope.posterior.protocol import checked_variance
+from heliotrope.priors import Prior
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array, Indices
+
+_LEAST_ROOM = 448  # rows between compressions, where fewer would cost more than they save
+_DRAWN, _MOST_DRAWN = 1e-4, 512  # share of variance that a draw may leave out; pivots at most
+_DRAWN_JITTER = 1e-6  # what dividing by the root of that share makes of rounding errors
+_OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
+
+
+class FiniteEngine:
+    """The recursion over a Finite domain; for Static, Forgetting and Wiener times.
+
+    ``tolerance`` bounds how much one compression may raise a variance.
+    """
+
+    def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
+        self._prior = prior
+        self._space = prior.over(domain)
+        self._all = domain.indices
+        self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
+        largest = float(self._k0.max()) or prior.noise
+        self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
+        self._clock, self.log_likelihood = Clock(prior), 0.0
+        self._mean = np.zeros(len(domain))
+        self._explained = np.zeros(len(domain))
+        self._visited = np.zeros(len(domain), dtype=bool)
+        self._pending = Pending()
+        self._V, self._w = np.empty((0, len(domain))), np.empty(0)
+        self._take_rows(self._V)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation: its covariance with every point is kept until it is told."""
+        decay, i = self._clock.decay(t), int(place[0])
+        V, w = self.rows(), self._w[: self._n] * decay
+        scale = self._clock.scale(t)
+        c = scale * self._space.row(i) - (w**2 * V[:, i]) @ V
+        variance = checked_variance(float(c[i]), scale * float(self._k0[i]))
+        self._advance(t, decay)
+        mean = float(self._m0[i] + self._mean[i])
+        self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
+        self._visited[i] = True
+
+    def tell(self, key: int, y: float) -> None:
+        """Add the evaluation's row to V and move the mean along it."""
+        row, z, density = self._pending.condition(key, y, self._prior.noise)
+        self._mean += row * z
+        self._explained += row**2
+        self.log_likelihood += density
+        self._V[self._n], self._w[self._n] = row, 1.0
+        self._n += 1
+        if self._n == self._capacity:
+            self._compress()
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._pending.remove(key)
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places of the domain, or at points off it."""
+        if not are_indices(places):
+            return self._predict_off_domain(t, places, count_open)
+        decay = self._clock.decay(t)
+        explained = self._explained
+        if count_open and len(self._pending):
+            told = self._pending.as_if_told(self._prior.noise)
+            explained = explained + np.einsum("om,om->m", told, told)
+        variance = explained * -(decay**2)
+        variance += self._clock.scale(t) * self._k0
+        np.maximum(variance, 0.0, out=variance)
+        mean = self._mean * decay
+        mean += self._m0
+        return (mean, variance) if places is self._all else (mean[places], variance[places])
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t, a_t K - V^T V."""
+        prior = self._clock.scale(t) * self._space.block(places, places)
+        if not are_indices(places):
+            phi, A, _ = self._dictionary(t, places, count_open=False)
+            return prior - phi.T @ A @ phi
+        V = self._clock.decay(t) * self._scaled_rows()[:, places]
+        return prior - V.T @ V
+
+    def draw(self, t: float, rng: np.random.Generator) -> Array:
+        """Draw f_t jointly at all points from the posterior of what was told.
+
+        With K = F^T F over pivots P, V_P = A^T L^T where L L^T = K_PP, so the covariance is
+        F^T (a_t I - A A^T) F. What F leaves out of a variance, at most a share of the largest, is
+        drawn independently.
+        """
+        P, F, left = self._basis
+        V = self._clock.decay(t) * self._scaled_rows()[:, P]
+        A, scale = solve_lower(F[:, P].T, V.T), self._clock.scale(t)
+        root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _DRAWN_JITTER)
+        mean, variance = self.predict(t, self._all, count_open=False)
+        apart = np.sqrt(np.minimum(scale * left, variance))
+        z, rest = rng.standard_normal(len(P)), rng.standard_normal(len(mean))
+        draw: Array = mean + (root @ z) @ F + apart * rest
+        return draw
+
+    @cached_property
+    def _basis(self) -> tuple[Indices, Array, Array]:
+        """Pivots P (r,), rows F (r, M) and what they leave of the prior variances (M,)."""
+        return pivoted_rows(self._space.row, self._k0, _DRAWN * float(self._k0.max()), _MOST_DRAWN)
+
+    def rows(self) -> Array:
+        """Return the stored matrix V (n, M): one product with it is what a step must cost."""
+        return self._V[: self._n]
+
+    def _advance(self, t: float, decay: float) -> None:
+        self._clock.move(t)
+        if decay != 1.0:
+            self._mean *= decay
+            self._explained *= decay**2
+            self._w[: self._n] *= decay
+            self._pending.scale(decay)
+
+    def _scaled_rows(self) -> Array:
+        return self.rows() * self._w[: self._n, None]
+
+    def _compress(self) -> None:
+        """Keep the leading directions; the variances are recomputed so that rounding cannot drift.
+
+        Dropped directions raise the variance by at most the tolerance and never lower it.
+        """
+        self._V[: self._n] *= self._w[: self._n, None]
+        rows = leading_rows(self.rows(), self._tolerance)
+        self._take_rows(rows)
+        self._explained = np.einsum("nm,nm->m", rows, rows)
+
+    def _take_rows(self, rows: Array) -> None:
+        """Hold these rows, with room for as many again before the next compression."""
+        self._n, M = rows.shape
+        self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * M))
+        if len(self._V) < self._capacity:
+            room = self._capacity * 5 // 4  # ranks fluctuate: do not allocate anew for each
+            self._V, self._w = np.empty((room, M)), np.empty(room)
+        self._V[: self._n], self._w[: self._n] = rows, 1.0
+
+    def _predict_off_domain(
+        self, t: float, points: Places, count_open: bool
+    ) -> tuple[Array, Array]:
+        phi, A, coefficients = self._dictionary(t, points, count_open)
+        explained = np.einsum("nq,nq->q", phi, A @ phi)
+        prior_variance = self._clock.scale(t) * self._space.diagonal(points)
+        variance = np.maximum(prior_variance - explained, 0.0)
+        return self._prior.mean_at(points) + phi.T @ coefficients, variance
+
+    def _dictionary(self, t: float, points: Places, count_open: bool) -> tuple[Array, Array, Array]:
+        """Whitened features (b, q) of points, and explained matrix and mean in their coordinates.
+
+        The kernel is separable, so f_t off the domain depends on the past only through f_t at the
+        visited points, of which enough are taken to span them all.
+        """
+        visited = np.flatnonzero(self._visited)
+        if not len(visited):
+            return np.zeros((0, len(points))), np.zeros((0, 0)), np.zeros(0)
+        K = self._space.block(visited, visited)
+        chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
+        B, decay = visited[chosen], self._clock.decay(t)
+        rows = self._scaled_rows()
+        if count_open and len(self._pending):
+            rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
+        R = decay * solve_lower(L, rows[:, B].T)
+        return (
+            solve_lower(L, self._space.block(B, points)),
+            R @ R.T,
+            decay * solve_lower(L, self._mean[B]),
+        )
+
+    def state(self) -> State:
+        """Everything the engine knows, as arrays."""
+        return {
+            "clock": np.array([self._clock.now, self.log_likelihood]),
+            "start": np.array(self._clock.start),
+            "mean": self._mean,
+            "explained": self._explained,
+            "visited": self._visited,
+            "rows": self.rows(),
+            "weights": self._w[: self._n],
+            "capacity": np.array(self._capacity),
+            **self._pending.state(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Become the engine whose :meth:`state` this was."""
+        if state["rows"].shape[1:] != self._mean.shape:
+            raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
+        self._clock.now, self.log_likelihood = state["clock"].tolist()
+        self._clock.start = float(state.get("start", -np.inf))
+        self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
+        self._visited = state["visited"].copy()
+        self._take_rows(state["rows"])
+        self._w[: self._n] = state["weights"]
+        self._capacity = int(state["capacity"])
+        self._pending.restore(state)

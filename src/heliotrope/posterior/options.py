@@ -1,0 +1,123 @@
+"""Which engine, and how exact: chosen from prior and domain unless the user names one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heliotrope.domains import Box, Domain, Finite
+from heliotrope.errors import InputError
+from heliotrope.posterior.box import BoxEngine
+from heliotrope.posterior.dense import DenseEngine
+from heliotrope.posterior.finite import FiniteEngine
+from heliotrope.posterior.protocol import Engine
+from heliotrope.posterior.reference import ReferenceEngine
+from heliotrope.priors import Markov, Prior
+from heliotrope.serialization.codec import register
+from heliotrope.validation import as_positive, as_whole
+
+
+@register
+@dataclass(frozen=True)
+class FiniteOptions:
+    """The recursion over a Finite domain; see :class:`~heliotrope.posterior.FiniteEngine`."""
+
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None:
+            object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        if not isinstance(domain, Finite):
+            raise InputError("a Finite domain for the finite engine", "a Box")
+        return FiniteEngine(prior, domain, self.tolerance)
+
+
+@register
+@dataclass(frozen=True)
+class BoxOptions:
+    """The dictionary tracker over a Box; see :class:`~heliotrope.posterior.BoxEngine`."""
+
+    budget: int = 400
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", as_whole(self.budget, "budget", least=2))
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        if not isinstance(domain, Box):
+            raise InputError("a Box for the box engine", "a Finite domain")
+        return BoxEngine(prior, domain, self.budget)
+
+
+@register
+@dataclass(frozen=True)
+class DenseOptions:
+    """The growing Cholesky factor; see :class:`~heliotrope.posterior.DenseEngine`."""
+
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.window is not None:
+            object.__setattr__(self, "window", as_whole(self.window, "window", least=1))
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        return DenseEngine(prior, domain, self.window)
+
+
+@register
+@dataclass(frozen=True)
+class ReferenceOptions:
+    """The paper's formulas as they stand; see :class:`~heliotrope.posterior.ReferenceEngine`."""
+
+    def build(self, prior: Prior, domain: Domain) -> Engine:
+        """Make the engine."""
+        return ReferenceEngine(prior, domain)
+
+
+EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
+
+_LEAST_NOISE = 1e-10  # share of the variance of f
+_LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must not feel it
+
+_BY_NAME: dict[str, EngineOptions] = {
+    "finite": FiniteOptions(),
+    "box": BoxOptions(),
+    "dense": DenseOptions(),
+    "reference": ReferenceOptions(),
+}
+
+
+def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
+    """Return the options that a user named, by object or by name."""
+    if engine is None or isinstance(engine, EngineOptions):
+        return engine
+    if not isinstance(engine, str) or engine not in _BY_NAME:
+        raise InputError(f"one of the engines {', '.join(_BY_NAME)}, or options", repr(engine))
+    return _BY_NAME[engine]
+
+
+def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
+    """Make the named engine, or the one that fits: exact, and at the least cost."""
+    if options is None:
+        if not isinstance(prior.time, Markov):
+            options = DenseOptions()
+        else:
+            options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
+    least = _LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else _LEAST_NOISE
+    check_noise(prior, domain, least)
+    return options.build(prior, domain)
+
+
+def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> None:
+    """Refuse a noise variance below a share of the variance of f."""
+    anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
+    least = share * float(prior.over(domain).diagonal(anywhere).max())
+    if prior.noise < least:
+        raise InputError(
+            f"a noise variance of at least {least:g}, for rounding's sake",
+            f"{prior.noise:g}",
+            "For exact measurements use a ten-thousandth of the function's variance.",
+        )

@@ -1,0 +1,116 @@
+"""Open evaluations of an engine whose state moves on in time.
+
+An evaluation of f_s(x), opened at time s, stays in the model as one more random variable g until
+its value comes. Its covariance with the moving state is carried along, so conditioning on it
+later gives what conditioning at time s would have given, at the cost of one vector an open
+evaluation a step and no replay.
+
+Symbols
+-------
+o  open evaluations        N  length of the engine's state u_t
+C  (o, N) posterior covariance of each g with the state, c being one row of it
+m  (o,)   posterior mean of each g
+G  (o, o) posterior covariance of all g with each other
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi, sqrt
+
+import numpy as np
+
+from heliotrope.errors import InputError
+from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array
+
+_NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
+_NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
+
+
+class Pending:
+    """The open evaluations, oldest first, and how they co-vary with an engine's state."""
+
+    def __init__(self) -> None:
+        self._keys: list[int] = []
+        self._C, self._m, self._G = _NONE
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, key: int, c: Array, mean: float, variance: float, with_others: Array) -> None:
+        """Open g with its covariance c (N,) with the state and with_others (o,) with the rest."""
+        o = len(self)
+        G, m = np.empty((o + 1, o + 1)), np.empty(o + 1)
+        G[:o, :o], G[o, :o], G[:o, o], G[o, o] = self._G, with_others, with_others, variance
+        m[:o], m[o] = self._m, mean
+        self._G, self._m = G, m
+        self._C = np.concatenate([self._C, c[None]]) if o else c[None]
+        self._keys.append(key)
+
+    def covariances(self, weights: Array) -> Array:
+        """Covariance (o,) of each g with the combination weights . u_t of the state."""
+        return self._C @ weights if self._keys else self._m
+
+    def covariances_at(self, i: int) -> Array:
+        """Covariance (o,) of each g with coordinate i of the state."""
+        return self._C[:, i] if self._keys else self._m
+
+    def scale(self, decay: float) -> None:
+        """Let time pass: the state's covariance with the past shrinks."""
+        self._C *= decay
+
+    def transform(self, change: Callable[[Array], Array]) -> None:
+        """Follow a linear change of the state's coordinates, which are the columns of C."""
+        if self._keys:
+            self._C = change(self._C)
+
+    def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
+        """Observe g + noise = y; return the state's gain row u, the surprise z, the log density.
+
+        s^2 = G_jj + sigma^2;  u = c_j / s;  z = (y - m_j) / s. The state's mean gains u z, its
+        covariance loses u u^T, and the other open evaluations are conditioned alike.
+        """
+        j = self._keys.index(key)
+        s = sqrt(self._G[j, j] + noise)
+        u, z = self._C[j] / s, (y - float(self._m[j])) / s
+        if len(self) > 1:
+            shares = self._G[j] / s
+            self._G -= shares[:, None] * shares
+            self._m += shares * z
+            self._C -= shares[:, None] * u
+        self._delete(j)
+        return u, z, -0.5 * (z * z + log(2.0 * pi)) - log(s)
+
+    def remove(self, key: int) -> None:
+        """Drop g without its value."""
+        self._delete(self._keys.index(key))
+
+    def as_if_told(self, noise: float) -> Array:
+        """Rows H (o, N): H^T H is what all open evaluations would explain of the state."""
+        root = jittered_cholesky(self._G + noise * np.eye(len(self)), jitter=0.0)
+        return solve_lower(root, self._C)
+
+    def state(self) -> State:
+        """Return the arrays."""
+        keys = np.array(self._keys, dtype=np.int64)
+        return dict(zip(_NAMES, (keys, self._C, self._m, self._G), strict=True))
+
+    def restore(self, state: State) -> None:
+        """Take over the arrays of :meth:`state`."""
+        keys, *arrays = (state[name] for name in _NAMES)
+        if any(len(array) != len(keys) for array in arrays):
+            raise InputError(f"arrays of {len(keys)} open evaluations", "others")
+        self._keys = keys.tolist()
+        self._C, self._m, self._G = (array.copy() for array in arrays)
+
+    def _delete(self, j: int) -> None:
+        del self._keys[j]
+        if not self._keys:
+            self._C, self._m, self._G = _NONE
+            return
+        C, m, G = self._C, self._m, self._G
+        for array in (C, m, G, G.T):  # the later ones move up
+            array[j:-1] = array[j + 1 :]
+        self._C, self._m, self._G = C[:-1], m[:-1], G[:-1, :-1]

@@ -1,0 +1,89 @@
+"""The paper's formulas, dense and never optimized: the oracle of every other engine.
+
+Symbols
+-------
+n  told evaluations at times t_i, places x_i with values y_i
+K~ (n, n)   K o D, covariance of f_{t_i}(x_i) with f_{t_j}(x_j)
+k~ (n, q)   covariance of f_{t_i}(x_i) with f_t at q places
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliotrope.domains import Domain, Places
+from heliotrope.posterior.protocol import Expansion, Surface
+from heliotrope.posterior.records import Records
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Prior
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array
+
+
+class ReferenceEngine:
+    """eq:mu_update and eq:sigma_update for any time kernel, times and order of telling."""
+
+    def __init__(self, prior: Prior, domain: Domain) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._records = Records(self._model.no_places)
+
+    def open(self, key: int, t: float, place: Places) -> None:
+        """Begin an evaluation."""
+        self._model.begin(t)
+        self._records.open(key, t, place)
+
+    def tell(self, key: int, y: float) -> None:
+        """Add the evaluation to the data."""
+        self._records.append(*self._records.close(key), y)
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        self._records.close(key)
+
+    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+        """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
+        k = self._model.block(self._records.t, self._records.places, t, places)
+        mean = self._model.prior.mean_at(places) + k.T @ self._weights()
+        times, at = self._records.evaluations(count_open)
+        k = self._model.block(times, at, t, places)
+        explained = np.sum(k * np.linalg.solve(self._model.noisy(times, at), k), axis=0)
+        return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places."""
+        times, at = self._records.evaluations(count_open=False)
+        k = self._model.block(times, at, t, places)
+        explained = k.T @ np.linalg.solve(self._model.noisy(times, at), k)
+        return self._model.same_time(places, t) - explained
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of the told values (appendix sec:OPT_EPS)."""
+        data = self._records
+        residual = data.y - self._model.prior.mean_at(data.places)
+        _, log_determinant = np.linalg.slogdet(self._model.noisy(data.t, data.places))
+        quadratic = residual @ self._weights()
+        return float(-0.5 * (quadratic + log_determinant + len(data.y) * np.log(2 * np.pi)))
+
+    def surface(self, t: float) -> Surface:
+        """Mean and variance of f_t as functions of x."""
+        times, at = self._records.evaluations(count_open=True)
+        d, weights = self._model.decay(times, t), np.zeros(len(times))
+        weights[: len(self._records.y)] = self._weights()
+        Q = d[:, None] * np.linalg.inv(self._model.noisy(times, at)) * d
+        return Expansion(self._model, at, d * weights, Q, self._model.scale(t))
+
+    def state(self) -> State:
+        """All evaluations."""
+        return {"start": np.array(self._model.start)} | self._records.state()
+
+    def restore(self, state: State) -> None:
+        """Take over all evaluations."""
+        self._records.restore(state)
+        self._model.start = float(state.get("start", np.inf))
+
+    def _weights(self) -> Array:
+        """(K~ + sigma^2 I)^{-1} (y - m), the told values' weights in the mean."""
+        data = self._records
+        residual = data.y - self._model.prior.mean_at(data.places)
+        return np.asarray(np.linalg.solve(self._model.noisy(data.t, data.places), residual))

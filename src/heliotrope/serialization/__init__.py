@@ -1,0 +1,1 @@
+"""Values to JSON and arrays, and both to files, without pickle."""

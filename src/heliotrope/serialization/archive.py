@@ -1,0 +1,122 @@
+"""A JSON header and arrays in one piece, no pickle: as a file, a zip of plain ``.npy`` entries."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heliotrope.errors import FormatError
+
+if TYPE_CHECKING:  # for its types alone: it loads scikit-learn
+    from heliotrope.serialization.codec import Arrays, Json
+
+HEADER = "header"
+_ALIGNED = 16  # bytes
+
+
+def pack(header: Json, arrays: Arrays) -> bytes:
+    """The header and the arrays as one zip."""
+    text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
+    whole = io.BytesIO()
+    np.savez(whole, allow_pickle=False, **{HEADER: text}, **arrays)
+    return whole.getvalue()
+
+
+def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
+    """The header and the arrays of something of the given kind, of this version or an older one."""
+    header, arrays = _open(data, kind, source)
+    check(header, kind, version, source)
+    return header, arrays
+
+
+def check(header: Json, kind: str, version: int, source: str) -> None:
+    """Refuse the header of another kind, or of a newer version."""
+    if not isinstance(header, dict) or header.get("format") != kind:
+        raise FormatError(f"a {kind} file", f"something else in {source}")
+    if not isinstance(header.get("version"), int):
+        raise FormatError("a whole number as version", repr(header.get("version")))
+    if header["version"] > version:
+        raise FormatError(
+            f"a {kind} file of version {version} or older",
+            f"version {header['version']}",
+            "Update heliotrope to read it.",
+        )
+
+
+def pack_flat(header: Json, arrays: Arrays) -> bytes:
+    """The header and the arrays one after another: many times faster, for what others check."""
+    index = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
+    text = json.dumps([header, index], allow_nan=False).encode()
+    text += b" " * (-len(text) % _ALIGNED)
+    parts = [len(text).to_bytes(_ALIGNED, "little"), text]
+    for array in arrays.values():
+        parts += [array.tobytes(), bytes(-array.nbytes % _ALIGNED)]
+    return b"".join(parts)
+
+
+def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
+    """The header and the arrays, not to be changed, of what :func:`pack_flat` made."""
+    arrays: dict[str, Any] = {}
+    try:
+        start = _ALIGNED + int.from_bytes(data[:_ALIGNED], "little")
+        header, index = json.loads(data[_ALIGNED:start])
+        for name, (dtype, shape) in index.items():
+            flat = np.frombuffer(data, dtype, math.prod(shape), start)
+            arrays[name] = flat.reshape(shape)
+            start += flat.nbytes + -flat.nbytes % _ALIGNED
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise FormatError(f"a whole {kind}", f"{source}, which cannot be read ({error})") from error
+    check(header, kind, version, source)
+    return header, arrays
+
+
+@contextmanager
+def fitting_parts(expected: str, source: str) -> Iterator[None]:
+    """Say of parts from which nothing can be made that they do not fit: it can fail in any way."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except Exception as error:
+        raise FormatError(expected, f"{source}, whose parts do not fit ({error!r})") from error
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write the whole file or nothing: a crash leaves the older file as it was."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _open(data: bytes, kind: str, source: str) -> tuple[Json, Arrays]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as whole:
+            broken = whole.testzip()
+        if broken is not None:
+            raise zipfile.BadZipFile(f"bad checksum of {broken}")
+        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
+            arrays: dict[str, Any] = {name: entries[name] for name in entries.files}
+        header = json.loads(arrays.pop(HEADER).tobytes())
+    except Exception as error:  # numpy and zipfile raise many kinds on foreign bytes
+        raise FormatError(
+            f"a whole {kind} file", f"{source}, which cannot be read ({error})", "Is it truncated?"
+        ) from error
+    return header, arrays

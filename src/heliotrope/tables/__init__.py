@@ -1,0 +1,1 @@
+"""Tables as people have them: files of separated values, and pandas frames."""

@@ -1,0 +1,148 @@
+"""A table as text: named columns of cells, and where each row stands, for the errors to say."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.validation import LARGEST, Array
+
+GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"))
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Columns of cells without outer blanks; ``rows`` says where each row stands ("line 17")."""
+
+    source: str
+    columns: dict[str, tuple[str, ...]]
+    rows: tuple[str, ...]
+    refusal: type[HeliotropeError]
+    decimal: str = "."
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(self.columns)
+
+    def where(self, *rows: int) -> str:
+        """Say where rows stand."""
+        return f"{' and '.join(self.rows[row] for row in rows)} of {self.source}"
+
+    def error(self, expected: str, got: str, advice: str = "") -> HeliotropeError:
+        """Return what to raise about this table."""
+        return self.refusal(expected, got, advice)
+
+    def bad_cell(self, expected: str, name: str, row: int, advice: str = "") -> HeliotropeError:
+        """Return what to raise about one cell."""
+        got = f"{_short(self.columns[name][row])} on {self.where(row)}"
+        return self.error(f"{expected} in column {_short(name)}", got, advice)
+
+    def filled(self, header: Sequence[str], columns: Sequence[tuple[str, ...]]) -> Sheet:
+        """Return the sheet of these columns, whose names must be there and differ.
+
+        A first column without a name is taken for the row numbers or the index of pandas.
+        """
+        names, cells = list(header), list(columns)
+        if names and not names[0]:
+            names[0] = "index"
+            if cells[0] == tuple(map(str, range(len(self.rows)))):
+                names, cells = names[1:], cells[1:]
+        if "" in names:
+            got = f"none for number {header.index('', 1) + 1} in {self.source}"
+            raise self.error("a name for every column", got)
+        if len(names) < 2:
+            got = f"{len(names)} in {self.source}"
+            advice = "Files separate them by comma, semicolon or tab."
+            raise self.error("2 columns or more", got, advice)
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            got = f"{times} called {_short(name)} in {self.source}"
+            raise self.error("columns of different names", got)
+        if not self.rows:
+            raise self.error("rows of values below the header", f"none in {self.source}")
+        return replace(self, columns=dict(zip(names, cells, strict=True)))
+
+    def take(self, rows: Sequence[int]) -> Sheet:
+        """Return the given rows, in the given order."""
+        columns = {name: tuple(cells[row] for row in rows) for name, cells in self.columns.items()}
+        return replace(self, columns=columns, rows=tuple(self.rows[row] for row in rows))
+
+    def numbers(self, name: str) -> Array:
+        """Return a column as numbers, NaN where there is a gap."""
+        cells = self.columns[name]
+        values = np.empty(len(cells))
+        for row, cell in enumerate(cells):
+            try:
+                values[row] = self._number(cell)
+            except ValueError:
+                raise self.bad_cell("a number or a gap", name, row) from None
+        large = np.flatnonzero(np.abs(values) > LARGEST)
+        if len(large):
+            raise self.bad_cell(f"numbers of a size below {LARGEST:g}", name, int(large[0]))
+        return values
+
+    def is_number(self, cell: str) -> bool:
+        """Whether a cell holds a number."""
+        try:
+            return not np.isnan(self._number(cell))
+        except ValueError:
+            return False
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column has cells that are no gaps, and not one number among them."""
+        filled = (cell for cell in self.columns[name] if cell.lower() not in GAPS)
+        return next(filled, None) is not None and not any(map(self.is_number, self.columns[name]))
+
+    def _number(self, cell: str) -> float:
+        if cell.lower() in GAPS:
+            return np.nan
+        if self.decimal == ",":
+            cell = cell.translate({ord(","): ".", ord("."): "?"})
+        return float(cell.replace("_", "?"))  # Python alone would take 1_000
+
+
+def plain(name: str) -> str:
+    """Return a column's name without case, bracketed unit and plural.
+
+    Examples
+    --------
+    >>> plain("Date/Time (UTC)"), plain("Steps")
+    ('date_time', 'step')
+    """
+    bare = re.sub(r"[(\[].*", "", name.lower()).strip()
+    return re.sub(r"[\s\-/]+", "_", bare).removesuffix("s")
+
+
+def sheet_of(frame: pd.DataFrame) -> Sheet:
+    """Return a pandas table as one of text; an index that is more than row numbers is a column."""
+    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        raise InputError("a pandas table with one row of column names", type(frame).__name__)
+    rows = tuple(f"row {label}" for label in frame.index)
+    series = [frame.iloc[:, at] for at in range(frame.shape[1])]
+    labels = zip(frame.columns, frame.columns.isna(), strict=True)
+    header = ["" if missing else str(name).strip() for name, missing in labels]
+    for level in reversed(range(frame.index.nlevels)):
+        index = frame.index.get_level_values(level)
+        if index.name is not None or not pd.api.types.is_numeric_dtype(index):
+            series.insert(0, index.to_series())
+            header.insert(0, "index" if index.name is None else str(index.name).strip())
+    empty = Sheet("the table", {}, rows, InputError)
+    return empty.filled(header, [_cells(one) for one in series])
+
+
+def _cells(series: pd.Series) -> tuple[str, ...]:
+    gaps = series.isna().tolist()
+    pairs = zip(series.tolist(), gaps, strict=True)
+    return tuple("" if gap else str(value).strip() for value, gap in pairs)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

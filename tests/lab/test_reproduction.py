@@ -1,0 +1,226 @@
+"""The paper's figures: their rows, claims and files, whoever plays the trials."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from cluster import cluster_of_two
+from data import DATA, measured
+from heliotrope.cli import app
+from heliotrope.errors import InputError
+from heliotrope.lab.claims import compare
+from heliotrope.lab.environments import play
+from heliotrope.lab.reproduction import FIGURES, Figure, Options
+from heliotrope.lab.reproduction.matched import EPSILONS, Matched, fig2b, prior, world
+from heliotrope.lab.reproduction.mismatch import Mismatch
+from heliotrope.lab.reproduction.protocol import trial_seed
+from heliotrope.lab.reproduction.run import Reproduction, reproduce
+from heliotrope.policies import tv_gp_ucb
+
+COLUMNS = "figure,panel,policy,epsilon,parameter,t,mean,std,stderr,trials"
+SMALL = Matched("fig2a", "SE", trials=4, horizon=25, seed=0, side=8)
+SWEEP = Mismatch("fig2c", "TV-GP-UCB", (0.0, 0.001, 0.005, 0.01, 0.1), 4, 20, 0, side=8)
+RESTARTS = Mismatch("fig2d", "R-GP-UCB", (2.0, 20.0, 25.0), 4, 25, 0, side=8)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce(SMALL, tmp_path_factory.mktemp("figure"), jobs=1)
+
+
+@pytest.mark.parametrize("figure", [SMALL, SWEEP, RESTARTS], ids=lambda f: f.name)
+def test_a_figure_writes_all_its_files(figure: Figure, tmp_path: Path) -> None:
+    made = reproduce(figure, tmp_path, jobs=1)
+    rows = table(made.file("csv"))
+    assert made.file("csv").read_text().startswith(COLUMNS + "\n")
+    assert {row["figure"] for row in rows} == {figure.name}
+    assert {row["trials"] for row in rows} == {"4"}
+    with Image.open(made.file("png")) as picture:
+        assert min(picture.size) > 300
+    assert made.file("pdf").read_bytes().startswith(b"%PDF")
+    record = json.loads(made.file("json").read_text())
+    assert record["settings"]["seed"] == 0
+    assert record["trial_seeds"] == [trial_seed(0, n) for n in range(4)]
+    assert {"python", "numpy", "heliotrope"} <= set(record["versions"])
+    assert record["seconds"] >= 0.0
+    assert [claim["sentence"] for claim in record["claims"]] == [c.sentence for c in made.claims]
+    for claim in made.claims:
+        assert claim.sentence in made.file("md").read_text()
+
+
+def test_rows_are_the_mean_over_paired_trials(made: Reproduction) -> None:
+    """Every number comes from playing the same worlds again, one by one."""
+    regrets = []
+    for number in range(4):
+        seed = trial_seed(0, number)
+        episode = world("SE", 0.01, 8).episode(25, seed)
+        regrets.append([s.regret for s in play(tv_gp_ucb(prior("SE", 0.01)), episode, seed)])
+    expected = np.cumsum(regrets, axis=1) / np.arange(1, 26)
+    rows = [r for r in made.rows if r.policy == "TV-GP-UCB" and r.epsilon == 0.01]
+    assert [row.t for row in rows] == list(range(1, 26))
+    np.testing.assert_allclose([r.mean for r in rows], expected.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose([r.std for r in rows], expected.std(axis=0, ddof=1), rtol=1e-12)
+    np.testing.assert_allclose([r.stderr for r in rows], [r.std / 2 for r in rows])
+
+
+def test_block_lengths_are_the_corollarys() -> None:
+    assert [Matched("fig2a", "SE", 1, 300, 0).block(e) for e in EPSILONS] == [68, 38, 29]
+    assert fig2b(Options()).block(0.01) == int(np.ceil(24 * 0.01 ** (-1 / (4 - 6 / 11))))
+
+
+def test_the_same_rows_from_one_process_two_and_a_cluster(
+    made: Reproduction, tmp_path: Path
+) -> None:
+    text = made.file("csv").read_text()
+    two = reproduce(SMALL, tmp_path / "two", jobs=2)
+    assert two.file("csv").read_text() == text
+    with cluster_of_two(tmp_path) as cluster:
+        away = reproduce(SMALL, tmp_path / "cluster", cluster=cluster.address)
+    assert away.file("csv").read_text() == text
+
+
+def test_more_trials_go_on_from_those_that_are_there(tmp_path: Path) -> None:
+    reproduce(SWEEP, tmp_path, jobs=1)
+    ticks: list[int] = []
+    more = reproduce(replace(SWEEP, trials=6), tmp_path, jobs=1, tick=ticks.append)
+    assert ticks == [4, 5, 6]
+    fresh = reproduce(replace(SWEEP, trials=6), tmp_path / "fresh", jobs=1)
+    assert more.file("csv").read_text() == fresh.file("csv").read_text()
+
+
+def test_another_seed_is_another_world(made: Reproduction, tmp_path: Path) -> None:
+    other = reproduce(replace(SMALL, seed=1), tmp_path, jobs=1)
+    assert other.rows[30].mean != made.rows[30].mean
+
+
+def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    arguments = ["fig2d", "--trials", "6", "--horizon", "25", "--jobs", "2"]
+    command = [sys.executable, "-m", "heliotrope.cli", "reproduce", *arguments]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "killed")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not any((tmp_path / "killed").rglob("*.npz")) and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for out in ("killed", "whole"):
+        result = invoke(*arguments, "--out", str(tmp_path / out))
+        assert result.exit_code == 0, result.output
+    killed, whole = ((tmp_path / out / "fig2d.csv").read_text() for out in ("killed", "whole"))
+    assert killed == whole
+
+
+def test_claims_are_judged_by_the_numbers() -> None:
+    """Made-up results in which the paper is right, and in which it is wrong."""
+    regret = np.zeros((20, 12, 25))
+    level = {"TV-GP-UCB": 0.3, "R-GP-UCB": 0.6, "GP-UCB": 0.9, "genie": 0.1}
+    rng = np.random.default_rng(0)
+    for i, one in enumerate(SMALL.series):
+        assert one.epsilon is not None
+        regret[:, i] = level[one.policy] * (1 + 10 * one.epsilon) + 0.01 * rng.random((20, 25))
+    right = SMALL.claims([{"regret": one} for one in regret])
+    assert len(right) == 13  # no restart within 25 steps
+    assert all(claim.holds for claim in right)
+    assert not any(claim.holds for claim in SMALL.claims([{"regret": -one} for one in regret]))
+
+
+def test_a_restart_shows() -> None:
+    figure = replace(SMALL, horizon=100)
+    regret = np.full((10, 12, 100), 0.5) + 0.01 * np.random.default_rng(0).random((10, 12, 100))
+    after = 38 + np.arange(3)
+    regret[:, 5, after] += 1.0
+    claims = figure.claims([{"regret": one} for one in regret])
+    (oscillation,) = [c for c in claims if "restart" in c.sentence and "0.01" in c.sentence]
+    assert oscillation.holds
+
+
+def test_paired_comparison() -> None:
+    found = compare(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 1.0]))
+    assert found.difference == pytest.approx(4 / 3)
+    assert found.errors == pytest.approx(4.0)
+    assert compare(np.ones(3), np.ones(3)).errors == 0.0
+    assert compare(np.ones(3), np.zeros(3)).clearly_positive
+    assert not compare(np.ones(1), np.zeros(1)).clearly_positive  # one trial proves nothing
+
+
+def test_the_command_makes_figure_1(tmp_path: Path) -> None:
+    result = invoke("fig1", "--out", str(tmp_path), "--horizon", "40", "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert "changes much more between distant times" in result.stdout
+    rows = table(tmp_path / "fig1.csv")
+    places = [float(row["mean"]) for row in rows if row["policy"] == "argmax"]
+    assert len(places) == 80
+    assert 0.0 <= min(places) <= max(places) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fig3"], "fig3"),
+        (["fig1", "--horizon", "2"], "horizon"),
+        (["fig2a", "--trials", "0"], "trials"),
+        (["fig2a", "--jobs", "0", "--horizon", "2"], "jobs"),
+        (["fig1", "--cluster", "nowhere"], "scheduler"),
+        (["temperature", "--data", "/nowhere"], "intel_temperature.csv.gz"),
+        (["traffic"], "--data"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_made_is_refused(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HELIOTROPE_DATA", raising=False)
+    result = invoke(*arguments, "--out", str(tmp_path))
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@measured
+def test_the_temperatures_are_ordered_as_in_the_paper(tmp_path: Path) -> None:
+    figure = FIGURES["temperature"](Options(trials=6, data=DATA))
+    made = reproduce(figure, tmp_path, jobs=1)
+    final = {row.policy: row.mean for row in made.rows if row.t == 288}
+    assert final["TV-GP-UCB"] < final["R-GP-UCB"] < final["GP-UCB"] < final["random"]
+    assert all(claim.holds for claim in made.claims[:3])
+    settings = figure.settings()
+    assert 0.030 <= float(str(settings["epsilon"])) <= 0.036
+    assert settings["N"] == 15.0  # as the paper found
+
+
+@measured
+def test_the_traffic_has_a_panel_for_each_test_day(tmp_path: Path) -> None:
+    figure = FIGURES["traffic"](Options(trials=3, horizon=30, data=DATA))
+    made = reproduce(figure, tmp_path, jobs=1)
+    assert len({row.panel for row in made.rows}) == 7
+    assert made.claims[0].holds
+    assert any("not public" in note for note in made.notes)
+    with pytest.raises(InputError, match="at most the 60 steps"):
+        FIGURES["traffic"](Options(horizon=61, data=DATA))

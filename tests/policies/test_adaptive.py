@@ -1,0 +1,570 @@
+"""Policies whose parameters are learned while they track, and the default one among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process.kernels import RBF, Matern
+
+import heliotrope as ht
+from heliotrope.acquisition import MeasuredUCB
+from heliotrope.domains import Domain, Lattice
+from heliotrope.domains.unit_cube import first_points
+from heliotrope.errors import InputError, NoBeliefError, TimeError
+from heliotrope.estimation import (
+    Given,
+    Model,
+    Results,
+    believing,
+    estimate,
+    fences,
+    is_time_to_learn,
+    of_new_level,
+    spread_out,
+)
+from heliotrope.lab.environments import GPDrift, play
+from heliotrope.policies import GPPolicy, Policy, uniform
+from heliotrope.policies.adaptive import NAMES, Adaptive, Named
+from heliotrope.policies.adaptive.agent import AdaptiveAgent
+from heliotrope.policies.adaptive.recipes import Tracking, lasting_beta
+from heliotrope.testing import check_policy
+from strategies import ask_of, assert_same, refusal
+from studies import standard_error
+
+GRID, BOX = ht.grid(6, 6), ht.Box([-30.0, 1000.0], [10.0, 1001.0])
+MIXED = ht.Box([0.0, 5.0], [1.0, 9.0], [Lattice((1,), np.array([[5.0], [6.0], [9.0]]))])
+DOMAINS: dict[str, Domain] = {"grid": GRID, "box": BOX, "mixed": MIXED}
+
+
+def hill(x: Any, t: float) -> float:
+    """A hill over the box that moves slowly, in a unit of its own."""
+    u = (x[0] + 30.0) / 40.0, x[1] - 1000.0
+    return 500.0 - 40.0 * float((u[0] - 0.3 - 0.002 * t) ** 2 + (u[1] - 0.6) ** 2)
+
+
+def tracked(optimizer: ht.Optimizer, f: Callable[[Any, float], float], steps: int) -> ht.Optimizer:
+    for _ in range(steps):
+        s = optimizer.ask()
+        optimizer.tell(s, f(s.x, s.t))
+    return optimizer
+
+
+def agent_of(optimizer: ht.Optimizer) -> AdaptiveAgent:
+    agent = optimizer._agent
+    assert isinstance(agent, AdaptiveAgent)
+    return agent
+
+
+# What is learned
+
+
+def drifting(n: int, epsilon: float) -> Results:
+    """Results at five points that share nothing, each drifting by the paper's model."""
+    rng = np.random.default_rng(0)
+    f, points, y = rng.standard_normal(5), rng.integers(5, size=n), np.empty(n)
+    for i, point in enumerate(points):
+        y[i] = f[point] + 0.1 * rng.standard_normal()
+        f = np.sqrt(1.0 - epsilon) * f + np.sqrt(epsilon) * rng.standard_normal(5)
+    return Results(np.arange(1.0, n + 1.0), points[:, None] / 4.0, y)
+
+
+@pytest.mark.parametrize("n", [40, 250, 251, 600, 1_500])
+def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) -> None:
+    results = drifting(n, 0.25)
+    model = believing(fences(results.y), results, Given())
+    assert model.pace == 1.0
+    if n >= 250:
+        assert 0.125 < model.rate < 0.5
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 6])
+def test_noise_alone_does_not_rule_out_that_there_is_something(dimension: int) -> None:
+    rng, t = np.random.default_rng(0), np.arange(1.0, 121.0)
+    for _ in range(3):
+        x = rng.random((len(t), dimension))
+        model = estimate(Results(t, x, rng.standard_normal(len(t))), Given())
+        assert model.length_scale < 0.21 * np.sqrt(dimension)
+
+
+def test_a_peak_is_found_among_noise() -> None:
+    box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(112)
+    optimizer = ht.Optimizer(box, ht.auto(box), seed=12)
+    values = list[float]()
+    for _ in range(70):
+        s = optimizer.ask()
+        values.append(10.0 * float(np.exp(-np.sum((s.x - [0.7, 0.35]) ** 2) / 0.0128)))
+        optimizer.tell(s, values[-1] + 0.5 * rng.standard_normal())
+    assert max(values[:27]) < 1.0  # all of the first looks miss it
+    assert np.mean(values[-20:]) > 5.0  # random choice has 0.4
+
+
+def test_fast_drift_is_seen_after_many_results() -> None:
+    results, domain = drifting(450, 0.3), ht.Finite(np.linspace(0.0, 1.0, 5)[:, None])
+    optimizer = ht.Optimizer(domain, ht.auto(domain))
+    optimizer.tell_many(60.0 * results.t, results.x, results.y)
+    model = optimizer.model()
+    assert model.pace == 60.0
+    assert 0.15 < model.rate < 0.6
+
+
+def drawn(n: int, space: Any, epsilon: float, noise: float, seed: int) -> Results:
+    """Results at random points, of the paper's model with mean 50 and variance 9."""
+    rng = np.random.default_rng(seed)
+    t, x = np.arange(1.0, n + 1.0), rng.random((n, 2))
+    decay = (1.0 - epsilon) ** (0.5 * np.abs(t[:, None] - t[None, :]))
+    root = np.linalg.cholesky(space(x) * decay + noise * np.eye(n))
+    return Results(t, x, 50.0 + 3.0 * root @ rng.standard_normal(n))
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern"])
+@pytest.mark.parametrize("epsilon", [0.003, 0.03])
+def test_the_model_is_found(kernel: str, epsilon: float) -> None:
+    """Medians of five: each logarithm has a deviation of about 0.3 to 0.5.
+
+    No point was measured twice, so noise can hardly be told from fast drift.
+    """
+    space = RBF(0.2) if kernel == "se" else Matern(0.2, nu=2.5)
+    found = [estimate(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
+    assert sum(one.kernel == kernel for one in found) >= 3
+    assert np.median([one.epsilon for one in found]) == pytest.approx(epsilon, rel=0.4)
+    assert np.median([one.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
+    assert 0.25 < np.median([one.noise for one in found]) / (9.0 * 0.02) < 4.0
+    assert np.median([one.mean for one in found]) == pytest.approx(50.0, abs=1.5)
+
+
+def test_the_variance_is_hardly_exceeded() -> None:
+    """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
+    found = [estimate(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
+    assert sum(one.variance < 9.0 for one in found) < 9
+    assert np.median([one.variance for one in found]) < 3 * 9.0
+
+
+def test_what_is_given_stays() -> None:
+    results = drawn(30, RBF(0.2), 0.01, 0.02, 0)
+    given = Given(mean=40.0, variance=2.0, noise=0.3, kernel="se", length_scale=0.7)
+    assert estimate(results, given, (0.02,)) == given.over(Model(rate=0.02))
+    partly = estimate(results, Given(noise=0.3))
+    assert partly.noise == 0.3
+
+
+def test_results_apart_are_kept() -> None:
+    """Of 100 results at one point and 4 elsewhere, long ago, the latter are all kept."""
+    x = np.full((110, 1), 0.5)
+    x[[3, 20, 40, 60], 0] = [0.0, 1.0, 0.2, 0.8]
+    chosen = spread_out(np.arange(110.0), x, latest=10, apart=12)
+    assert len(chosen) == 22
+    assert chosen[12:].tolist() == list(range(100, 110))
+    assert {3, 20, 40, 60} <= set(chosen.tolist())
+    assert np.all(np.diff(chosen) > 0)
+
+
+# The acquisition
+
+
+def test_a_measured_bound_counts_what_a_measurement_can_show() -> None:
+    """The mean moves by s^2 / sqrt(s^2 + noise) times a standard normal."""
+    std, noise = np.array([0.0, 0.1, 2.0]), 0.25
+    moved = MeasuredUCB(1.0, noise).value(1.0, np.zeros(3), std)
+    rng = np.random.default_rng(0)
+    f = std * rng.standard_normal((200_000, 1))
+    y = f + np.sqrt(noise) * rng.standard_normal(f.shape)
+    mean = y * std**2 / (std**2 + noise)
+    np.testing.assert_allclose(moved, mean.std(axis=0), rtol=5.0 / np.sqrt(400_000))
+
+
+def test_slopes_of_a_measured_bound() -> None:
+    bound, std, h = MeasuredUCB(3.0, 0.2), np.array([0.05, 0.4, 3.0]), 1e-6
+    by_mean, by_std = bound.slopes(1.0, np.ones(3), std)
+    up, down = (bound.value(1.0, np.ones(3), std + step) for step in (h, -h))
+    np.testing.assert_allclose(by_std, (up - down) / (2.0 * h), rtol=1e-7)
+    assert by_mean.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_noise_of_a_measured_bound_is_positive() -> None:
+    with refusal(InputError):
+        MeasuredUCB(3.0, 0.0)
+
+
+def test_beta_lasts_the_longer_the_slower_the_drift() -> None:
+    betas = [lasting_beta(rate) for rate in (1.0, 0.1, 0.01, 0.003, 0.001, 1e-4, 0.0)]
+    assert betas == sorted(betas)
+    assert betas[0] == betas[2] == ht.LogBeta()(10)
+
+
+# The policy
+
+
+@pytest.mark.parametrize("name", ["box", "mixed"])
+def test_the_default_policy_keeps_the_laws(name: str) -> None:
+    laws = ("stays in the domain", "late results", "constant values", "extreme values")
+    check_policy(ht.auto(DOMAINS[name]), DOMAINS[name], laws=laws)
+
+
+def test_values_too_large_to_learn_from_are_refused_before_they_harm() -> None:
+    """Up to the limit the next learning takes them, whatever else was told."""
+    optimizer, rng = ht.Optimizer(GRID, ht.auto(GRID), seed=0), np.random.default_rng(0)
+    for _ in range(45):
+        suggestion = optimizer.ask()
+        with pytest.raises(InputError, match=r"size below 1e\+45.*got -1e\+46.*larger unit"):
+            optimizer.tell(suggestion, -1e46)
+        optimizer.tell(suggestion, float(rng.choice([1e45, -1e45, 1.0, 0.0])))
+    assert np.all(np.isfinite(optimizer.belief().mean))
+
+
+def test_a_hill_in_any_unit_is_climbed() -> None:
+    """Without noise, and within a tenth of the box: 40 * 0.1^2 = 0.4 below the top."""
+    optimizer = tracked(ht.Optimizer(BOX, ht.auto(BOX), seed=0), hill, 40)
+    best = optimizer.best()
+    assert hill(best.x, best.t) > 500.0 - 0.4
+    assert best.mean == pytest.approx(hill(best.x, best.t), abs=1.0)
+
+
+def test_units_make_no_difference() -> None:
+    """Powers of two, so that not even rounding does."""
+    plain, scaled = ht.grid(5, 5), ht.grid(5, 5, upper=4.0)
+    one = ht.Optimizer(plain, ht.auto(plain), seed=2)
+    other = ht.Optimizer(scaled, ht.auto(scaled), seed=2)
+    for _ in range(25):
+        s, other_s = one.ask(), other.ask()
+        assert s.index == other_s.index
+        y = float(np.sin(5.0 * s.x).sum())
+        one.tell(s, y)
+        other.tell(other_s, 64.0 * y)
+
+
+def test_first_points_lie_apart() -> None:
+    for seed in range(5):
+        optimizer = ht.Optimizer(BOX, ht.auto(BOX), seed=seed)
+        x = BOX.unit(np.array([optimizer.ask().x for _ in range(5)]))
+        gaps = np.linalg.norm(x[:, None] - x[None], axis=2) + 9.0 * np.eye(5)
+        assert gaps.min() > 0.3
+
+
+def test_choices_lie_on_the_lattice() -> None:
+    optimizer = ht.Optimizer(MIXED, ht.auto(MIXED), seed=0)
+    tracked(optimizer, lambda x, _: float(x[0] * x[1]), 20)
+    assert set(optimizer.history.x[:, 1].tolist()) <= {5.0, 6.0, 9.0}
+
+
+def test_a_context_is_kept() -> None:
+    domain = ht.Contextual(choices=ht.Box(0.0, 4.0), context=ht.Box(-10.0, 40.0))
+    optimizer = ht.Optimizer(domain, ht.auto(domain.joined), seed=0)
+    for i in range(15):
+        context = float(i % 3) * 20.0 - 10.0
+        s = optimizer.ask(context=context)
+        assert s.x[1] == context
+        optimizer.tell(s, -((s.x[0] - 2.0) ** 2) + context)
+    assert optimizer.best(context=5.0).x[1] == 5.0
+
+
+@pytest.mark.parametrize("name", ["grid", "box"])
+def test_saved_in_the_middle(name: str) -> None:
+    optimizer = ht.Optimizer(DOMAINS[name], ht.auto(DOMAINS[name]), seed=3)
+    tracked(optimizer, lambda x, _: float(np.sum(x) % 3.0), 17)
+    optimizer.ask()
+    read = ht.Optimizer.loads(optimizer.dumps())
+    assert read.model() == optimizer.model()
+    s, other = optimizer.ask(), read.ask()
+    assert ask_of(s) == ask_of(other)
+    optimizer.tell(s, 1.0)  # the 18th, at which it learns
+    read.tell(other, 1.0)
+    assert is_time_to_learn(18)
+    assert read.model() == optimizer.model()
+    if name == "grid":
+        assert_same(optimizer, read)
+
+
+def test_open_evaluations_outlive_what_is_learned() -> None:
+    """Told late, over a time at which the model was learned anew, and in any order."""
+    optimizer = ht.Optimizer(GRID, ht.auto(GRID), seed=0)
+    waiting = [optimizer.ask() for _ in range(3)]
+    tracked(optimizer, lambda x, _: float(x[0]), 13)
+    optimizer.cancel(waiting[0])
+    for s in reversed(waiting[1:]):
+        optimizer.tell(s, float(s.x[0]))
+    expected = sorted((o.t, int(o.index or 0), o.y) for o in optimizer.history)
+    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer)._latest]
+    assert kept == expected
+
+
+def test_memory_is_bounded() -> None:
+    optimizer = ht.Optimizer(ht.grid(3), Adaptive(Named("gp_ucb")), seed=0)
+    tracked(optimizer, lambda x, t: float(x[0]) + np.sin(t), 500)
+    agent = agent_of(optimizer)
+    assert len(agent._latest) == 400 + 500 - 429  # as many, and those told since it learned
+    assert agent._latest[0].t < 100.0  # some are old
+
+
+def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliotrope.policies.adaptive.agent.is_time_to_learn", lambda _: False)
+    agent, held = ht.auto(GRID).start(GRID), list[int]()
+    for step in range(820):
+        agent.open(step, float(step), np.array([step % 7]))
+        agent.tell(step, float(step % 5))
+        held.append(len(agent._latest))
+    assert held == [*range(1, 601), *range(400, 601), *range(400, 419)]
+
+
+@pytest.mark.parametrize("values", ["tiny", "huge", "constant", "steps"])
+def test_values_of_any_kind(values: str) -> None:
+    f: dict[str, Callable[[Any, float], float]] = {
+        "tiny": lambda x, _: 1e-80 * float(x[0]),
+        "huge": lambda x, _: 1e40 * float(x[0]) - 1e41,
+        "constant": lambda *_: -3.0,
+        "steps": lambda _, t: float(t > 10.0),
+    }
+    optimizer = tracked(ht.Optimizer(GRID, ht.auto(GRID), seed=0), f[values], 30)
+    belief = optimizer.belief()
+    assert np.isfinite(belief.mean).all()
+    assert np.isfinite(belief.std).all()
+
+
+def test_one_point_alone() -> None:
+    domain = ht.Finite([[2.0, 3.0]])
+    optimizer = tracked(ht.Optimizer(domain, ht.auto(domain)), lambda _, t: t, 10)
+    assert optimizer.best().index == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_named_policy_learns_its_parameters(name: str) -> None:
+    optimizer = ht.Optimizer(GRID, Adaptive(Named(name)), seed=0)
+    tracked(optimizer, lambda x, t: 20.0 + float(np.sin(3.0 * x[0] + 0.05 * t)), 20)
+    assert abs(optimizer.model().mean - 20.0) < 1.0
+    assert ask_of(ht.Optimizer.loads(optimizer.dumps()).ask()) == ask_of(optimizer.ask())
+
+
+def test_parameters_follow_from_the_drift_between_results() -> None:
+    """Results 60 units of time apart, of which one unit has a sixtieth of the drift."""
+    model = Model(pace=60.0)
+    epsilon = model.a_unit(0.01)
+    assert model.between_results(epsilon) == pytest.approx(0.01, rel=1e-9)
+    restarting = Named("r_gp_ucb").policy(model, epsilon, GRID)
+    assert isinstance(restarting, GPPolicy)
+    assert restarting.memory == ht.policies.Restart(38 * 60.0)
+    tracking = Tracking().policy(model, epsilon, GRID)
+    assert isinstance(tracking, GPPolicy)
+    assert tracking.acquisition == MeasuredUCB(lasting_beta(0.01), model.noise)
+    assert tracking.prior.time == ht.Forgetting(epsilon)
+
+
+def test_wrong_recipes_and_domains() -> None:
+    wrong: list[Callable[[], object]] = [
+        lambda: Named("best"),
+        lambda: Adaptive(Named),  # type: ignore[arg-type]
+        lambda: Adaptive(uniform()),  # type: ignore[arg-type]
+        lambda: ht.auto([0.0, 1.0]),  # type: ignore[arg-type]
+    ]
+    for attempt in wrong:
+        with refusal(InputError):
+            attempt()
+
+
+def test_the_default_policy_needs_no_parameters() -> None:
+    """Where everything is to be learned its regret is at most a tenth more than the knowing one's.
+
+    Six paired trials of 120 steps, within three standard errors of them.
+    """
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(0.03), 0.01, mean=100.0)
+    world = GPDrift(ht.grid(12, 12), prior)
+    policies: tuple[Policy, ...] = (ht.tv_gp_ucb(prior), ht.auto(world.domain), ht.uniform())
+    regrets = np.array(
+        [
+            [
+                np.mean([s.regret for s in play(policy, world.episode(120, seed), seed)])
+                for policy in policies
+            ]
+            for seed in range(6)
+        ]
+    )
+    beyond = regrets[:, 1] - 1.1 * regrets[:, 0]
+    assert beyond.mean() < 3.0 * standard_error(beyond.tolist())
+    assert regrets[:, 1].mean() < 0.6 * regrets[:, 2].mean()
+
+
+def test_a_model_knows_its_drift_in_a_unit_of_time() -> None:
+    assert Model(pace=1.0, rate=0.02).epsilon == pytest.approx(0.02)
+    assert Model(pace=0.5, rate=0.02).epsilon == pytest.approx(1.0 - 0.98**2)
+
+
+def test_the_default_policy_takes_a_context() -> None:
+    """What is best is where the context is."""
+    domain = ht.Contextual(ht.Finite(np.linspace(0.0, 1.0, 9)), ht.Box(0.0, 1.0))
+    optimizer, rng = ht.Optimizer(domain, ht.auto(domain), seed=0), np.random.default_rng(0)
+    regrets = []
+    for _ in range(60):
+        context = rng.random()
+        suggestion = optimizer.ask(context=[context])
+        assert suggestion.choice is not None
+        missed = abs(float(np.ravel(suggestion.choice)[0]) - context)
+        optimizer.tell(suggestion, -missed)
+        regrets.append(missed)
+    assert np.mean(regrets[30:]) < 0.15  # chance has 0.33
+
+
+@pytest.mark.parametrize("unit", [3600.0, 2.0**-16])
+@pytest.mark.parametrize("name", ["auto", "tv_gp_ucb", "wgp_ucb", "r_gp_ucb", "cp_gp_ucb"])
+def test_the_unit_of_time_does_not_matter(name: str, unit: float) -> None:
+    domain = ht.grid(5, 5)
+    policy = ht.auto(domain) if name == "auto" else Adaptive(Named(name))
+    one, other = (ht.Optimizer(domain, policy, seed=3) for _ in range(2))
+    for number in range(1, 31):
+        a, b = one.ask(t=number), other.ask(t=1.5e5 + unit * number)
+        assert a.index == b.index
+        for optimizer, asked in ((one, a), (other, b)):
+            optimizer.tell(asked, np.sin(0.2 * number) + float(a.x @ [0.3, 0.7]))
+    assert other.model().pace == pytest.approx(unit * one.model().pace, rel=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [-1e3, 1e3])
+def test_a_value_far_off_all_others_is_not_believed(wrong: float) -> None:
+    """The maximum is at 0.3: within a tenth of it if all is well, anywhere if not."""
+    domain, rng = ht.Box(0.0, 1.0), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    for number in range(45):
+        s = optimizer.ask()
+        value = -10.0 * float(s.x[0] - 0.3) ** 2 + 0.1 * rng.standard_normal()
+        optimizer.tell(s, wrong if number == 20 else value)
+    model, best = optimizer.model(), optimizer.best()
+    assert abs(model.low or model.high or 0.0) < 15.0
+    assert abs(best.x[0] - 0.3) < 0.1
+    assert abs(best.mean) < 1.0
+    assert optimizer.history.y[20] == wrong
+
+
+def test_what_was_learned_can_be_read_and_drawn_from() -> None:
+    optimizer = ht.Optimizer(domain := ht.Box([0, 100], [1, 300]), ht.auto(domain), seed=0)
+    for number in range(20):
+        s = optimizer.ask()
+        optimizer.tell(s, 50.0 + 10.0 * float(s.x[0]) + 0.1 * (number % 3))
+    assert optimizer.model().mean == pytest.approx(55.0, abs=10.0)
+    X = [[0.1, 120.0], [0.9, 250.0]]
+    belief, drawn = optimizer.belief(X=X), optimizer.sample(X=X, size=4_000)
+    error = belief.std / np.sqrt(4_000)
+    assert np.all(np.abs(drawn.mean(axis=0) - belief.mean) < 5.0 * error)
+    assert drawn.std(axis=0) == pytest.approx(belief.std, rel=0.1)
+    assert np.isfinite(optimizer.log_likelihood)
+    with pytest.raises(NoBeliefError, match="model"):
+        optimizer.learned()
+    with pytest.raises(NoBeliefError, match="joint belief"):
+        ht.Optimizer(ht.grid(3), Adaptive(Named("pe_gp_ucb"))).sample(1.0)
+    with pytest.raises(NoBeliefError, match="such as auto"):
+        ht.Optimizer(ht.grid(3), ht.uniform()).model()
+    with pytest.raises(TimeError, match="before the latest seen; got 3"):
+        optimizer.belief(3.0, X)
+
+
+@pytest.mark.parametrize(
+    ("domain", "count"),
+    [
+        (ht.grid(20, 20), 5),
+        (ht.SearchSpace({"m": ht.Categorical(list("abcdefghij"))}).domain, 10),
+        (ht.SearchSpace({"m": ht.Categorical(list("abcdefghij")), "x": ht.Real(0, 1)}).domain, 5),
+        (ht.Box([0, 0, 0], [1, 1, 1]), 7),
+        (ht.grid(1), 1),
+    ],
+    ids=["grid", "category", "category and number", "box", "point"],
+)
+def test_first_points_are_two_a_thing_to_choose_and_one(domain: Domain, count: int) -> None:
+    assert first_points(domain) == count
+
+
+@pytest.mark.parametrize("jump", [5.0, -5.0, -60.0])
+def test_a_jump_of_the_level_of_all_values_is_got_over(jump: float) -> None:
+    """Random choice has a regret of 0.25 a step; whoever is lost has more than half of that."""
+    domain, rng = ht.grid(10, 10), np.random.default_rng(1)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=1)
+    late = []
+    for number in range(130):
+        s = optimizer.ask()
+        regret = float(np.sum((s.x - 1.0 / 3.0) ** 2))
+        optimizer.tell(s, (jump if number >= 50 else 0.0) - regret + 0.05 * rng.standard_normal())
+        late += [regret] if number >= 100 else []
+    assert np.mean(late) < 0.05
+    assert optimizer.model().mean == pytest.approx(jump, abs=1.0)
+
+
+def test_a_jump_is_got_over_in_any_order_of_the_results() -> None:
+    domain, rng = ht.grid(30), np.random.default_rng(3)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=3)
+    waiting, late = list[ht.Suggestion](), list[float]()
+    for number in range(120):
+        while len(waiting) < 8:
+            waiting.append(optimizer.ask())
+        s = waiting.pop(int(rng.integers(8)))
+        regret = 2.0 * float(s.x[0] - 0.3) ** 2
+        level = 50.0 if s.t >= 40.0 else 0.0
+        optimizer.tell(s, level - regret + 0.05 * rng.standard_normal())
+        late += [regret] if number >= 80 else []
+    assert np.mean(late) < 0.1  # random choice has 0.25
+
+
+@pytest.mark.parametrize("burst", [2, 4, 10])
+def test_results_in_bursts_are_remembered(burst: int) -> None:
+    domain, rng = ht.grid(50), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    late = []
+    for number in range(80):
+        s = optimizer.ask(t=3600.0 * (number // burst) + 1e-3 * (number % burst))
+        regret = 10.0 * float(s.x[0] - 0.3) ** 2
+        optimizer.tell(s, 0.05 * rng.standard_normal() - regret)
+        late += [regret] if number >= 40 else []
+    assert np.mean(late) < 0.1  # random choice has 1.23
+    now, later = optimizer.belief().std, optimizer.belief(optimizer.belief().t + 3600.0).std
+    assert np.median(later) < 2.0 * np.median(now) + 0.05
+
+
+def test_one_outlier_does_not_make_every_record_one() -> None:
+    rng = np.random.default_rng(0)
+    values = np.append(0.2 * np.arange(40) + 0.1 * rng.standard_normal(40), 1e6)
+    found = fences(values)
+    assert found.suit(values)
+    assert found.suit(np.append(values, 8.5))
+    assert not found.suit(np.append(values, -1e6))
+    assert not found.suit(np.append(values, np.linspace(8.0, 14.0, 9)))
+    assert not fences(values[:-1]).suit(values)
+
+
+def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
+    rng = np.random.default_rng(0)
+    x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
+
+    def last(*values: ArrayLike, apart: float = 0.01) -> int:
+        points = np.vstack([x, x + apart])
+        return of_new_level(np.concatenate(values), lambda: points, length_scale=0.2)
+
+    assert last(y, new) == last(y, new, apart=0.0) == 4
+    assert last(y, new, apart=5.0) == 0
+    assert last(y, new[:3]) == last(y[:15], new) == 0
+    assert last(y, [9.0, 9.0, 9.0, -7.0]) == last(y, [1.2, 1.5, 1.1, 1.2]) == 0
+    assert last(y, new * 8) == 32
+    assert last(np.zeros(25), [-5.0, -4.0, -6.0, -5.5]) == 4
+    assert last(np.zeros(25), [-5.0, 4.0, -6.0, -5.5]) == 0
+    many = np.tile(y, 5)
+    assert last(many, [99.0] * 4) == 0  # of 154 values, four may be outliers
+    assert last(many, [99.0] * 5) == 5
+
+
+def test_an_outage_is_got_over() -> None:
+    """For a while all values are low, wherever the policy looks; then they are as before."""
+    box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(0)
+    optimizer = ht.Optimizer(box, ht.auto(box), seed=0)
+    late = list[float]()
+    for step in range(140):
+        s = optimizer.ask()
+        regret = float(np.sum((s.x - [0.3, 0.4]) ** 2))
+        is_out = 40 <= step < 70
+        optimizer.tell(s, -5.0 if is_out else 0.05 * rng.standard_normal() - regret)
+        late += [regret] if step >= 100 else []
+    assert np.mean(late) < 0.1  # random choice has 0.22
+
+
+@pytest.mark.parametrize("outlier", [50.0, 500.0, -5e3])
+def test_an_old_outlier_does_not_hide_a_jump(outlier: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.append(rng.uniform(-1.0, 1.0, 60), rng.uniform(-61.0, -59.0, 4))
+    y[20] = outlier
+    assert of_new_level(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4
