@@ -31,7 +31,7 @@ def _where_it_jumps(epsilon: float) -> Iterator[Finding]:
     regrets = average_regrets(
         Jumps(DOMAIN, prior, EVERY),
         {
-            "change points": ht.cp_gp_ucb(prior, beta=BETA),
+            "change points": ht.policies.cp_gp_ucb(prior, beta=BETA),
             "TV-GP-UCB": ht.tv_gp_ucb(prior, BETA),
             "TV-GP-UCB that learns its drift": ht.tv_gp_ucb(prior, BETA, learn=ht.Learn()),
         },
@@ -53,7 +53,7 @@ def _where_it_drifts(epsilon: float) -> Finding:
     prior = _prior(epsilon)
     regrets = average_regrets(
         GPDrift(DOMAIN, prior),
-        {"own": ht.cp_gp_ucb(prior, beta=BETA), "plain": ht.tv_gp_ucb(prior, BETA)},
+        {"own": ht.policies.cp_gp_ucb(prior, beta=BETA), "plain": ht.tv_gp_ucb(prior, BETA)},
         STEADY_TRIALS,
     )
     own, plain = regrets["own"], regrets["plain"]

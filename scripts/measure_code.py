@@ -76,7 +76,7 @@ def _exported(tree: ast.Module) -> set[str]:
     return {
         alias.name
         for node in imports
-        if (node.module or "").startswith("heliotrope")
+        if (node.module or "").startswith("heliotrope.")
         for alias in node.names
     }
 

@@ -45,7 +45,7 @@ OPTIMIZERS: dict[str, Callable[[], ht.Optimizer]] = {
         ht.gp_ucb(ht.Prior(Matern(0.5, nu=2.5), noise=0.01)),
         seed=3,
     ),
-    "rexp3": lambda: ht.Optimizer(ht.grid(4), ht.rexp3(-1.0, 1.0, batch=9), seed=4),
+    "rexp3": lambda: ht.Optimizer(ht.grid(4), ht.policies.rexp3(-1.0, 1.0, batch=9), seed=4),
 }
 STUDIES: dict[str, tuple[int, dict[str, Any]]] = {
     "sensors": (56, {"space": ["hall", "roof", "cellar"], "clock": "10min", "seed": 5}),

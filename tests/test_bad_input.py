@@ -344,7 +344,7 @@ PARAMETERS: dict[str, Callable[[Any], object]] = {
     "epsilon": ht.Forgetting,
     "noise": lambda noise: ht.Prior(noise=noise),
     "seed": lambda seed: ht.Optimizer(ht.grid(5), ht.uniform(), seed),
-    "beta": ht.ConstantBeta,
+    "beta": ht.acquisition.ConstantBeta,
     "beta of UCB": ht.UCB,
     "c1": lambda c1: LogBeta(c1, 4.0),
     "c2": lambda c2: LogBeta(0.8, c2),
@@ -408,9 +408,9 @@ def test_a_truth_value_is_no_number(truth: Any) -> None:
         ht.Contextual(ht.grid(3), ht.Box([0.0, 0.0], [1.0, 1.0])), ht.gp_ucb(PRIOR)
     )
     calls: list[Callable[[], object]] = [
-        lambda: ht.sw_gp_ucb(PRIOR, window=truth),
-        lambda: ht.d_ucb(0.0, 1.0, 0.9, xi=truth),
-        lambda: ht.exp3(truth, 2.0, horizon=9),
+        lambda: ht.policies.sw_gp_ucb(PRIOR, window=truth),
+        lambda: ht.policies.d_ucb(0.0, 1.0, 0.9, xi=truth),
+        lambda: ht.policies.exp3(truth, 2.0, horizon=9),
         lambda: ht.Box(0.0, truth),
         lambda: ht.Finite([[truth, 0.5], [0.0, 1.5]]),
         lambda: contextual.ask(context=[0.5, truth]),

@@ -40,7 +40,9 @@ def assert_posterior(draws: np.ndarray, engine: Engine, t: float, places: np.nda
 
 
 @pytest.mark.parametrize(
-    "time", [ht.Forgetting(0.05), ht.Static(), ht.Wiener(0.05)], ids=["drift", "still", "walk"]
+    "time",
+    [ht.Forgetting(0.05), ht.Static(), ht.priors.Wiener(0.05)],
+    ids=["drift", "still", "walk"],
 )
 def test_a_finite_engine_draws_from_its_posterior(time: ht.Forgetting) -> None:
     prior = ht.Prior(Matern(0.3, nu=1.5), time, 0.05, mean=0.5)
@@ -102,7 +104,7 @@ def test_one_of_a_bank_is_drawn_by_its_weight() -> None:
 
 @pytest.mark.parametrize("domain", [GRID, square()], ids=["finite", "box"])
 def test_a_draw_is_the_asks_own(domain: ht.Finite | ht.Box) -> None:
-    optimizer = ht.Optimizer(domain, ht.tv_ts(PRIOR), seed=1)
+    optimizer = ht.Optimizer(domain, ht.policies.tv_ts(PRIOR), seed=1)
     first = optimizer.propose(1.0)
     assert optimizer.propose(1.0).x.tolist() == first.x.tolist()
     points = {tuple(optimizer.ask(1.0).x.tolist()) for _ in range(8)}
@@ -112,7 +114,7 @@ def test_a_draw_is_the_asks_own(domain: ht.Finite | ht.Box) -> None:
 def test_choices_are_as_likely_as_they_are_best() -> None:
     """Two independent points: the share is the probability that one is above the other."""
     prior = ht.Prior(RBF(0.01), ht.Static(), noise=0.5)
-    optimizer = ht.Optimizer(ht.Finite([0.0, 1.0]), ht.tv_ts(prior), seed=0)
+    optimizer = ht.Optimizer(ht.Finite([0.0, 1.0]), ht.policies.tv_ts(prior), seed=0)
     optimizer.tell_many([1.0] * 3, [[0.0], [0.0], [1.0]], [0.9, 0.7, 0.3])
     belief = optimizer.belief(1.0)
 
@@ -135,7 +137,7 @@ def test_a_part_of_the_points_is_drawn_alike() -> None:
 def test_the_search_around_the_best_climbs() -> None:
     """Of a draw with next to no spread the maximum is the mean's, found closely."""
     prior = ht.Prior(RBF(0.5), ht.Static(), noise=1e-4)
-    optimizer = ht.Optimizer(square(), ht.tv_ts(prior), seed=0)
+    optimizer = ht.Optimizer(square(), ht.policies.tv_ts(prior), seed=0)
     X = np.random.default_rng(0).random((60, 2))
     y = -np.sum((X - [0.31, 0.62]) ** 2, axis=1)
     optimizer.tell_many(np.ones(60), X, y)
@@ -144,7 +146,7 @@ def test_the_search_around_the_best_climbs() -> None:
 
 
 def test_the_policy_is_a_composition() -> None:
-    policy = ht.tv_ts(PRIOR, ht.Learn())
+    policy = ht.policies.tv_ts(PRIOR, ht.Learn())
     assert (policy.acquisition, policy.memory) == (Thompson(), KeepAll())
     assert policy.prior is PRIOR
     assert policy.learn is not None
@@ -158,7 +160,7 @@ def test_it_tracks(learn: ht.Learn | None) -> None:
     for seed in range(6):
         tracking, blind = (
             np.mean([step.regret for step in run(policy, world, 80, seed)])
-            for policy in (ht.tv_ts(prior, learn), ht.uniform())
+            for policy in (ht.policies.tv_ts(prior, learn), ht.uniform())
         )
         gains.append(blind - tracking)
     assert np.mean(gains) > 5.0 * np.std(gains, ddof=1) / np.sqrt(6)

@@ -27,8 +27,8 @@ WEATHER: dict[str, Domain] = {
 PROBLEMS = {f"{a} x {b}": ht.Contextual(FANS[a], WEATHER[b]) for a, b in product(FANS, WEATHER)}
 POLICIES: dict[str, Policy] = {
     "tv_gp_ucb": ht.tv_gp_ucb(PRIOR, beta=3.0),
-    "tv_ts": ht.tv_ts(PRIOR),
-    "pe_gp_ucb": ht.pe_gp_ucb(PRIOR, [0.001, 0.01], beta=2.0),
+    "tv_ts": ht.policies.tv_ts(PRIOR),
+    "pe_gp_ucb": ht.policies.pe_gp_ucb(PRIOR, [0.001, 0.01], beta=2.0),
 }
 
 
@@ -154,7 +154,9 @@ def test_the_first_point_is_taken_where_it_may_be() -> None:
 
 
 def test_bandits_learn_each_context_by_itself() -> None:
-    optimizer, values = played(PROBLEMS["finite x finite"], ht.sw_ucb(-1.0, 0.0, 300, 0.02), 240)
+    optimizer, values = played(
+        PROBLEMS["finite x finite"], ht.policies.sw_ucb(-1.0, 0.0, 300, 0.02), 240
+    )
     assert np.mean(values[120:]) > -0.1
     assert optimizer.history.x.shape == (240, 2)
 
@@ -228,7 +230,7 @@ def test_another_policy_may_take_over() -> None:
     optimizer.reconsider(POLICIES["tv_gp_ucb"])
     assert optimizer.best(context=40.0).x[0] > 0.5
     with refusal(InputError):
-        optimizer.reconsider(ht.rexp3(-1.0, 0.0, 5))
+        optimizer.reconsider(ht.policies.rexp3(-1.0, 0.0, 5))
 
 
 def test_the_joined_domain_is_one_like_any_other() -> None:
@@ -264,7 +266,7 @@ def plain() -> ht.Optimizer:
         lambda: plain().belief(context=1.0),
         lambda: plain().sample(context=1.0),
         lambda: ht.Optimizer(PROBLEMS["box x box"], POLICIES["tv_gp_ucb"]).ask(context=41.0),
-        lambda: ht.Optimizer(PROBLEMS["finite x finite"], ht.exp3(0.0, 1.0, 9)),
+        lambda: ht.Optimizer(PROBLEMS["finite x finite"], ht.policies.exp3(0.0, 1.0, 9)),
         lambda: ht.Contextual(ht.grid(3), [1.0, 2.0]),  # type: ignore[arg-type]
         lambda: ht.Contextual(None, ht.grid(3)),  # type: ignore[arg-type]
     ],

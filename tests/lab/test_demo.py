@@ -1,8 +1,6 @@
 """The command line and its demo: what it prints, what it draws, and how it refuses."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -130,13 +128,3 @@ def test_version_and_help() -> None:
     assert invoke("--version").stdout == f"heliotrope {ht.__version__}\n"
     assert "demo" in invoke("--help").stdout
     assert "demo" in invoke().output
-
-
-@pytest.mark.parametrize(
-    ("module", "unwanted"),
-    [("heliotrope", ["matplotlib", "typer", "numpy"]), ("heliotrope.cli", ["matplotlib", "numpy"])],
-)
-def test_imports_are_lazy(module: str, unwanted: list[str]) -> None:
-    code = f"import sys, {module}; print(sorted(set({unwanted}) & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -576,12 +576,12 @@ def test_a_limit_holds_where_nothing_is_ever_stale() -> None:
 
 
 POLICIES: dict[str, Callable[[], GPPolicy]] = {
-    "window": lambda: ht.sw_gp_ucb(PRIOR, window=3),
-    "weights": lambda: ht.wgp_ucb(PRIOR, weight=0.8),
-    "event": lambda: ht.et_gp_ucb(PRIOR, delta=0.9),
+    "window": lambda: ht.policies.sw_gp_ucb(PRIOR, window=3),
+    "weights": lambda: ht.policies.wgp_ucb(PRIOR, weight=0.8),
+    "event": lambda: ht.policies.et_gp_ucb(PRIOR, delta=0.9),
     "river": lambda: GPPolicy(PRIOR, ht.UCB(2.0), ResetOnChange(River("ADWIN"))),
     "change points": lambda: GPPolicy(PRIOR, ht.UCB(2.0), ChangePoints(0.1, most=4)),
-    "wasserstein": lambda: ht.wdbo(PRIOR, alpha=2.0),
+    "wasserstein": lambda: ht.policies.wdbo(PRIOR, alpha=2.0),
     "learned window": lambda: GPPolicy(
         PRIOR, ht.UCB(2.0), Window(3), learn=ht.Learn(epsilons=(0.01, 0.1))
     ),
@@ -625,11 +625,11 @@ def test_steep_slopes_and_draws_in_a_box(name: str) -> None:
 
 def test_the_factories_are_compositions() -> None:
     expected: dict[str, tuple[GPPolicy, Memory]] = {
-        "sw": (ht.sw_gp_ucb(PRIOR, 30, 2.0), Window(30)),
-        "wgp": (ht.wgp_ucb(PRIOR, 0.9, 2.0), Weights(0.9)),
-        "et": (ht.et_gp_ucb(PRIOR, 2.0, 0.2), ResetOnChange(EventTrigger(0.2))),
-        "cp": (ht.cp_gp_ucb(PRIOR, 0.02, 2.0), ChangePoints(0.02)),
-        "wdbo": (ht.wdbo(PRIOR, 2.0, 0.5), Wasserstein(0.5)),
+        "sw": (ht.policies.sw_gp_ucb(PRIOR, 30, 2.0), Window(30)),
+        "wgp": (ht.policies.wgp_ucb(PRIOR, 0.9, 2.0), Weights(0.9)),
+        "et": (ht.policies.et_gp_ucb(PRIOR, 2.0, 0.2), ResetOnChange(EventTrigger(0.2))),
+        "cp": (ht.policies.cp_gp_ucb(PRIOR, 0.02, 2.0), ChangePoints(0.02)),
+        "wdbo": (ht.policies.wdbo(PRIOR, 2.0, 0.5), Wasserstein(0.5)),
     }
     for name, (policy, memory) in expected.items():
         assert policy.memory == memory
@@ -666,7 +666,7 @@ def test_the_factories_are_compositions() -> None:
         lambda: Window(3).engine(STILL, GRID, DenseOptions()),
         lambda: Wasserstein().engine(ht.Prior(time=ExpSineSquared()), GRID, None),
         lambda: Window(3).engine(ht.Prior(RBF(0.3), noise=1e-12), GRID, None),
-        lambda: ht.sw_gp_ucb(None, 3),  # type: ignore[arg-type]
+        lambda: ht.policies.sw_gp_ucb(None, 3),  # type: ignore[arg-type]
     ],
 )
 def test_parameters_that_make_no_sense(make: Callable[[], object]) -> None:

@@ -46,10 +46,10 @@ def written_out(
 @pytest.mark.parametrize(
     ("policy", "discount", "window", "xi"),
     [
-        (ht.d_ucb(-1.0, 3.0, 0.9), 0.9, None, 0.6),
-        (ht.d_ucb(-1.0, 3.0, 1.0, xi=0.1), 1.0, None, 0.1),
-        (ht.sw_ucb(-1.0, 3.0, 12), None, 12.0, 0.6),
-        (ht.sw_ucb(-1.0, 3.0, 1000, xi=2.0), None, 1000.0, 2.0),
+        (ht.policies.d_ucb(-1.0, 3.0, 0.9), 0.9, None, 0.6),
+        (ht.policies.d_ucb(-1.0, 3.0, 1.0, xi=0.1), 1.0, None, 0.1),
+        (ht.policies.sw_ucb(-1.0, 3.0, 12), None, 12.0, 0.6),
+        (ht.policies.sw_ucb(-1.0, 3.0, 1000, xi=2.0), None, 1000.0, 2.0),
     ],
     ids=["D-UCB", "no discount", "SW-UCB", "long window"],
 )
@@ -74,10 +74,13 @@ def test_exp3_is_rexp3_that_never_restarts() -> None:
     values = np.random.default_rng(1).random((60, 5))
     one, other = (
         [step.index for step in run(policy, Table(values), 60, seed=4)]
-        for policy in (ht.exp3(0.0, 1.0, horizon=60), ht.rexp3(0.0, 1.0, batch=60))
+        for policy in (
+            ht.policies.exp3(0.0, 1.0, horizon=60),
+            ht.policies.rexp3(0.0, 1.0, batch=60),
+        )
     )
     assert one == other
-    agent = ht.exp3(0.0, 1.0, horizon=2, gamma=0.3).start(ARMS)
+    agent = ht.policies.exp3(0.0, 1.0, horizon=2, gamma=0.3).start(ARMS)
     for key in range(50):  # far beyond the horizon, nothing is forgotten
         agent.open(key, float(key), np.array([3]))
         agent.tell(key, 1.0)
@@ -107,7 +110,10 @@ def test_bad_horizons_and_changes_are_refused(settings: tuple[Any, Any]) -> None
 
 
 def agents() -> list[UCBAgent]:
-    return [ht.d_ucb(0.0, 1.0, 0.8).start(ARMS), ht.sw_ucb(0.0, 1.0, 10).start(ARMS)]
+    return [
+        ht.policies.d_ucb(0.0, 1.0, 0.8).start(ARMS),
+        ht.policies.sw_ucb(0.0, 1.0, 10).start(ARMS),
+    ]
 
 
 def evaluate(agent: UCBAgent, key: int, t: float, arm: int, y: float) -> None:
@@ -159,7 +165,7 @@ def test_what_is_old_is_forgotten(which: int) -> None:
 
 
 def test_the_window_drops_what_it_has_left() -> None:
-    agent = ht.sw_ucb(0.0, 1.0, 10).start(ARMS)
+    agent = ht.policies.sw_ucb(0.0, 1.0, 10).start(ARMS)
     for key in range(200):
         evaluate(agent, key, float(key), key % 5, 0.5)
     assert len(agent.state()["t"]) == 11  # ages 0 to 10
@@ -177,7 +183,9 @@ def test_a_part_of_the_points_is_a_bandit_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", [ht.d_ucb(0.0, 1.0, 0.99, xi=0.02), ht.sw_ucb(0.0, 1.0, 60, xi=0.08)], ids=str
+    "policy",
+    [ht.policies.d_ucb(0.0, 1.0, 0.99, xi=0.02), ht.policies.sw_ucb(0.0, 1.0, 60, xi=0.08)],
+    ids=str,
 )
 def test_forgetting_helps_when_the_best_changes(policy: Policy) -> None:
     """A better arm appears at half time; paired differences, five standard errors."""
@@ -187,7 +195,7 @@ def test_forgetting_helps_when_the_best_changes(policy: Policy) -> None:
         values[:, 0] += 0.5
         values[300:, 3] += 0.8
         world = Table(values)
-        keeps_all = ht.d_ucb(0.0, 1.0, 1.0, xi=0.02)
+        keeps_all = ht.policies.d_ucb(0.0, 1.0, 1.0, xi=0.02)
         forgetting, not_at_all = (
             np.mean([step.y for step in run(each, world, 600, seed)][300:])
             for each in (policy, keeps_all)
@@ -202,19 +210,19 @@ def test_forgetting_helps_when_the_best_changes(policy: Policy) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: ht.d_ucb(1.0, 1.0, 0.9),
-        lambda: ht.d_ucb(0.0, np.inf, 0.9),
-        lambda: ht.d_ucb(0.0, 1.0, 0.0),
-        lambda: ht.d_ucb(0.0, 1.0, 1.1),
-        lambda: ht.d_ucb(0.0, 1.0, 0.9, xi=0.0),
-        lambda: ht.sw_ucb(2.0, 1.0, 9),
-        lambda: ht.sw_ucb(0.0, 1.0, 0),
-        lambda: ht.sw_ucb(0.0, 1.0, 9, xi=-1.0),
-        lambda: ht.exp3(0.0, 1.0, horizon=0),
-        lambda: ht.exp3(0.0, 1.0, horizon=9, gamma=2.0),
-        lambda: ht.Optimizer(square(), ht.d_ucb(0.0, 1.0, 0.9)),
-        lambda: ht.Optimizer(square(), ht.sw_ucb(0.0, 1.0, 9)),
-        lambda: ht.Optimizer(square(), ht.exp3(0.0, 1.0, 9)),
+        lambda: ht.policies.d_ucb(1.0, 1.0, 0.9),
+        lambda: ht.policies.d_ucb(0.0, np.inf, 0.9),
+        lambda: ht.policies.d_ucb(0.0, 1.0, 0.0),
+        lambda: ht.policies.d_ucb(0.0, 1.0, 1.1),
+        lambda: ht.policies.d_ucb(0.0, 1.0, 0.9, xi=0.0),
+        lambda: ht.policies.sw_ucb(2.0, 1.0, 9),
+        lambda: ht.policies.sw_ucb(0.0, 1.0, 0),
+        lambda: ht.policies.sw_ucb(0.0, 1.0, 9, xi=-1.0),
+        lambda: ht.policies.exp3(0.0, 1.0, horizon=0),
+        lambda: ht.policies.exp3(0.0, 1.0, horizon=9, gamma=2.0),
+        lambda: ht.Optimizer(square(), ht.policies.d_ucb(0.0, 1.0, 0.9)),
+        lambda: ht.Optimizer(square(), ht.policies.sw_ucb(0.0, 1.0, 9)),
+        lambda: ht.Optimizer(square(), ht.policies.exp3(0.0, 1.0, 9)),
     ],
 )
 def test_bad_settings_are_refused(call: Callable[[], object]) -> None:
@@ -224,7 +232,10 @@ def test_bad_settings_are_refused(call: Callable[[], object]) -> None:
 
 def test_a_state_over_other_points_is_refused() -> None:
     few = ht.grid(3)
-    fresh = [ht.d_ucb(0.0, 1.0, 0.8).start(few), ht.sw_ucb(0.0, 1.0, 10).start(few)]
+    fresh = [
+        ht.policies.d_ucb(0.0, 1.0, 0.8).start(few),
+        ht.policies.sw_ucb(0.0, 1.0, 10).start(few),
+    ]
     for other, agent in zip(fresh, agents(), strict=True):
         evaluate(agent, 0, 1.0, 4, 0.5)
         with refusal(FormatError):
@@ -232,7 +243,7 @@ def test_a_state_over_other_points_is_refused() -> None:
 
 
 def test_they_have_no_belief() -> None:
-    optimizer = ht.Optimizer(ARMS, ht.sw_ucb(0.0, 1.0, 10))
+    optimizer = ht.Optimizer(ARMS, ht.policies.sw_ucb(0.0, 1.0, 10))
     for call in (optimizer.belief, optimizer.best):
         with refusal(NoBeliefError):
             call()

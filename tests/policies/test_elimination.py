@@ -35,7 +35,7 @@ def agent_of(optimizer: ht.Optimizer) -> EliminationAgent:
 @pytest.mark.parametrize("domain", [GRID, square()], ids=["finite", "box"])
 def test_the_rule_written_out(domain: Domain) -> None:
     """Beside dense formulas: who chooses, for what it answers, when it goes."""
-    policy = ht.pe_gp_ucb(PRIOR, EPSILONS, beta=0.5, delta=0.2)
+    policy = ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.5, delta=0.2)
     optimizer, rng = ht.Optimizer(domain, policy, seed=1), np.random.default_rng(0)
     references = [ReferenceEngine(prior, domain) for prior in policy.priors]
     left, errors, widths, chosen = [0, 1], [0.0, 0.0], [0.0, 0.0], [0, 0]
@@ -61,7 +61,7 @@ def test_the_rule_written_out(domain: Domain) -> None:
 
 
 def test_every_choice_has_the_highest_bound_of_any_prior() -> None:
-    policy = ht.pe_gp_ucb(PRIOR, (0.001, 0.03, 0.3), beta=9.0)
+    policy = ht.policies.pe_gp_ucb(PRIOR, (0.001, 0.03, 0.3), beta=9.0)
     optimizer, rng = ht.Optimizer(GRID, policy, seed=2), np.random.default_rng(1)
     for _ in range(25):
         s = optimizer.propose()
@@ -77,7 +77,7 @@ def test_every_choice_has_the_highest_bound_of_any_prior() -> None:
 def test_a_prior_that_is_right_is_not_eliminated() -> None:
     """By the theorem's beta, in at most a share delta of the worlds: here in none of eight."""
     prior = ht.Prior(RBF(0.3), ht.Forgetting(0.05), noise=0.05)
-    policy = ht.pe_gp_ucb(prior, (0.05, 0.9), beta=ht.TVBeta(0.1, 2))
+    policy = ht.policies.pe_gp_ucb(prior, (0.05, 0.9), beta=ht.acquisition.TVBeta(0.1, 2))
     world = GPDrift(GRID, prior)
     for seed in range(8):
         optimizer = ht.Optimizer(GRID, policy, seed)
@@ -91,7 +91,7 @@ def test_a_prior_that_is_right_is_not_eliminated() -> None:
 
 
 def test_the_last_prior_stays() -> None:
-    optimizer = ht.Optimizer(GRID, ht.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
+    optimizer = ht.Optimizer(GRID, ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
     for _ in range(30):
         optimizer.tell(optimizer.ask(), 50.0)
     assert len(agent_of(optimizer).left) == 1
@@ -99,7 +99,7 @@ def test_the_last_prior_stays() -> None:
 
 
 def test_the_belief_is_the_mixture_of_what_is_left() -> None:
-    policy = ht.pe_gp_ucb(PRIOR, EPSILONS)
+    policy = ht.policies.pe_gp_ucb(PRIOR, EPSILONS)
     optimizer = ht.Optimizer(GRID, policy, seed=0)
     references = [ReferenceEngine(prior, GRID) for prior in policy.priors]
     for key in range(6):
@@ -129,7 +129,7 @@ def test_late_values_are_judged_by_what_was_known_at_the_ask() -> None:
 
 
 def test_a_state_survives_an_elimination() -> None:
-    optimizer = ht.Optimizer(GRID, ht.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
+    optimizer = ht.Optimizer(GRID, ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
     for _ in range(10):
         optimizer.tell(optimizer.ask(), 9.0)
     assert len(agent_of(optimizer).left) == 1
@@ -149,15 +149,21 @@ def test_it_tracks_without_knowing_the_drift() -> None:
     for seed in range(6):
         tracking, blind = (
             np.mean([step.regret for step in run(policy, world, 80, seed)])
-            for policy in (ht.pe_gp_ucb(prior, (0.003, 0.03, 0.3), beta=3.0), ht.uniform())
+            for policy in (ht.policies.pe_gp_ucb(prior, (0.003, 0.03, 0.3), beta=3.0), ht.uniform())
         )
         gains.append(blind - tracking)
     assert np.mean(gains) > 5.0 * np.std(gains, ddof=1) / np.sqrt(6)
 
 
 def test_priors_of_any_kind_can_compete() -> None:
-    priors = [ht.Prior(RBF(0.3)), ht.Prior(Matern(0.3, nu=1.5), ht.Wiener(0.1)), smooth_time()]
-    optimizer = ht.Optimizer(GRID, PriorElimination(priors, ht.ConstantBeta(3.0)), seed=0)
+    priors = [
+        ht.Prior(RBF(0.3)),
+        ht.Prior(Matern(0.3, nu=1.5), ht.priors.Wiener(0.1)),
+        smooth_time(),
+    ]
+    optimizer = ht.Optimizer(
+        GRID, PriorElimination(priors, ht.acquisition.ConstantBeta(3.0)), seed=0
+    )
     for y in (0.3, 0.1, -0.4):
         optimizer.tell(optimizer.ask(), y)
     assert len(optimizer.belief().mean) == 36
@@ -166,17 +172,17 @@ def test_priors_of_any_kind_can_compete() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: ht.pe_gp_ucb(PRIOR, []),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1]),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1, 0.01, 0.1]),
-        lambda: ht.pe_gp_ucb(PRIOR, [0.1, 1.5]),
-        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, beta=-1.0),
-        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, delta=0.0),
-        lambda: ht.pe_gp_ucb(PRIOR, EPSILONS, delta=1.0),
-        lambda: ht.pe_gp_ucb(smooth_time(), EPSILONS),
-        lambda: ht.pe_gp_ucb(None, EPSILONS),  # type: ignore[arg-type]
-        lambda: PriorElimination([], ht.ConstantBeta(1.0)),
-        lambda: PriorElimination([None], ht.ConstantBeta(1.0)),  # type: ignore[list-item]
+        lambda: ht.policies.pe_gp_ucb(PRIOR, []),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, [0.1]),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, [0.1, 0.01, 0.1]),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, [0.1, 1.5]),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=-1.0),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, EPSILONS, delta=0.0),
+        lambda: ht.policies.pe_gp_ucb(PRIOR, EPSILONS, delta=1.0),
+        lambda: ht.policies.pe_gp_ucb(smooth_time(), EPSILONS),
+        lambda: ht.policies.pe_gp_ucb(None, EPSILONS),  # type: ignore[arg-type]
+        lambda: PriorElimination([], ht.acquisition.ConstantBeta(1.0)),
+        lambda: PriorElimination([None], ht.acquisition.ConstantBeta(1.0)),  # type: ignore[list-item]
     ],
 )
 def test_bad_settings_are_refused(call: Callable[[], object]) -> None:

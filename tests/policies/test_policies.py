@@ -179,7 +179,7 @@ def test_policies_survive_json(
     space: Kernel, time: Any, noise: float, every: float, first: Any, engine: Any
 ) -> None:
     prior = ht.Prior(space, time, noise, mean=np.arange(3.0))
-    policy = GPPolicy(prior, ht.UCB(ht.RBeta(0.2, 3)), Restart(every), first, engine)
+    policy = GPPolicy(prior, ht.UCB(ht.acquisition.RBeta(0.2, 3)), Restart(every), first, engine)
     read = there_and_back(policy)
     assert isinstance(read, GPPolicy)
     assert (read.prior.space, read.prior.time, read.prior.noise) == (space, time, noise)

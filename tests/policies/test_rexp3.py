@@ -18,7 +18,7 @@ from heliotrope.policies.rexp3 import Exp3Agent, RExp3
 from strategies import ask_of, fingerprint, fixed, play, refusal, square
 
 ARMS = ht.Finite(np.arange(5))
-POLICY = ht.rexp3(-1.0, 3.0, batch=20, gamma=0.3)
+POLICY = ht.policies.rexp3(-1.0, 3.0, batch=20, gamma=0.3)
 
 
 class Exp3:
@@ -65,7 +65,7 @@ def evaluate(agent: Exp3Agent, t: float, arm: int, y: float) -> None:
 )
 @fixed(40)
 def test_it_is_exp3_begun_anew(pulls: list[tuple[int, float]], gamma: float, batch: int) -> None:
-    agent, plain = started(ht.rexp3(-1.0, 3.0, batch, gamma)), Exp3(5, gamma)
+    agent, plain = started(ht.policies.rexp3(-1.0, 3.0, batch, gamma)), Exp3(5, gamma)
     for t, (arm, y) in enumerate(pulls, start=1):
         if (t - 1) % batch == 0:
             plain = Exp3(5, gamma)
@@ -161,7 +161,7 @@ def test_asking_is_pure_and_follows_the_seed() -> None:
 
 @pytest.mark.parametrize("gamma", [None, 0.3])
 def test_a_loaded_optimizer_goes_on_as_the_saved_one(gamma: float | None, tmp_path: Path) -> None:
-    saved = play(ht.Optimizer(ARMS, ht.rexp3(-1.0, 3.0, 10, gamma), seed=5), steps=8)
+    saved = play(ht.Optimizer(ARMS, ht.policies.rexp3(-1.0, 3.0, 10, gamma), seed=5), steps=8)
     saved.save(tmp_path / "optimizer")
     loaded = ht.Optimizer.load(tmp_path / "optimizer")
     assert loaded.policy == saved.policy
@@ -187,7 +187,7 @@ def test_it_beats_uniform_where_one_of_five_is_best() -> None:
     for seed in range(30):
         coins = np.random.default_rng(seed).random((400, 5)) < [0.5, 0.5, 0.75, 0.5, 0.5]
         world = Table(coins.astype(float))
-        policies = ht.rexp3(0.0, 1.0, batch=400), ht.uniform()
+        policies = ht.policies.rexp3(0.0, 1.0, batch=400), ht.uniform()
         exp3, blind = ([step.y for step in run(policy, world, 400, seed)] for policy in policies)
         differences.append(np.mean(exp3) - np.mean(blind))
     assert np.mean(differences) > 5.0 * np.std(differences, ddof=1) / np.sqrt(30)
@@ -199,7 +199,7 @@ def test_restarts_help_when_the_best_changes() -> None:
     for seed in range(20):
         values = np.zeros((1000, 5))
         values[:500, 0] = values[500:, 3] = 1.0
-        policies = ht.rexp3(0.0, 1.0, 500, 0.1), ht.rexp3(0.0, 1.0, 1000, 0.1)
+        policies = ht.policies.rexp3(0.0, 1.0, 500, 0.1), ht.policies.rexp3(0.0, 1.0, 1000, 0.1)
         restarted, not_at_all = (
             np.mean([step.y for step in run(policy, Table(values), 1000, seed)])
             for policy in policies
@@ -212,11 +212,11 @@ def test_restarts_help_when_the_best_changes() -> None:
 
 
 def test_gamma_is_the_papers_by_default() -> None:
-    assert ht.rexp3(0.0, 1.0, 100).mixing(5) == pytest.approx(
+    assert ht.policies.rexp3(0.0, 1.0, 100).mixing(5) == pytest.approx(
         np.sqrt(5 * np.log(5) / ((np.e - 1) * 100))
     )
-    assert ht.rexp3(0.0, 1.0, 1).mixing(5) == 1.0
-    assert ht.rexp3(0.0, 1.0, 1, gamma=0.2).mixing(5) == 0.2
+    assert ht.policies.rexp3(0.0, 1.0, 1).mixing(5) == 1.0
+    assert ht.policies.rexp3(0.0, 1.0, 1, gamma=0.2).mixing(5) == 0.2
 
 
 def test_the_batch_is_the_papers() -> None:
@@ -227,7 +227,7 @@ def test_the_batch_is_the_papers() -> None:
 
 
 def test_one_point_is_always_chosen() -> None:
-    optimizer = play(ht.Optimizer(ht.Finite([0.5]), ht.rexp3(0.0, 1.0, 3)))
+    optimizer = play(ht.Optimizer(ht.Finite([0.5]), ht.policies.rexp3(0.0, 1.0, 3)))
     assert [optimizer.ask().index for _ in range(5)] == [0] * 5
 
 
@@ -250,7 +250,7 @@ def test_one_point_is_always_chosen() -> None:
 )
 def test_bad_settings_are_refused(arguments: tuple[Any, ...]) -> None:
     with refusal(InputError):
-        ht.rexp3(*arguments)
+        ht.policies.rexp3(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -268,4 +268,4 @@ def test_a_box_is_refused() -> None:
 
 def test_a_state_over_other_points_is_refused() -> None:
     with refusal(FormatError):
-        ht.rexp3(0.0, 1.0, 5).start(ht.grid(4)).restore(started().state())
+        ht.policies.rexp3(0.0, 1.0, 5).start(ht.grid(4)).restore(started().state())

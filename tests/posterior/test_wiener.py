@@ -35,7 +35,7 @@ AT = BOX.scaled(np.random.default_rng(9).random((30, 2)))
 
 
 def walking(rate: float = 0.05, noise: float = 0.05) -> ht.Prior:
-    return ht.Prior(Matern([0.3, 0.5], nu=2.5), ht.Wiener(rate), noise, mean=0.3)
+    return ht.Prior(Matern([0.3, 0.5], nu=2.5), ht.priors.Wiener(rate), noise, mean=0.3)
 
 
 @pytest.mark.parametrize("irregular", [False, True])
@@ -67,7 +67,7 @@ def test_the_reference_is_the_formula() -> None:
     """Cov[f_s(x), f_t(x')] = (1 + rate (min(s, t) - t0)) k(x, x'), t0 the first time."""
     rng = np.random.default_rng(3)
     t, x, y = np.sort(rng.uniform(4, 30, 25)), BOX.scaled(rng.random((25, 2))), rng.normal(size=25)
-    prior = ht.Prior(RBF(0.4), ht.Wiener(0.2), 0.1, mean=1.0)
+    prior = ht.Prior(RBF(0.4), ht.priors.Wiener(0.2), 0.1, mean=1.0)
     reference = ReferenceEngine(prior, BOX)
     for key in range(25):
         reference.open(key, t[key], x[key : key + 1])
@@ -148,7 +148,7 @@ def test_off_a_finite_domain() -> None:
 
 def test_before_the_first_time_nothing_moves() -> None:
     times = np.array([-5.0, 2.0, 3.0])
-    c = covariance_in_time(ht.Wiener(0.5), times[:, None], times[None, :], start=2.0)
+    c = covariance_in_time(ht.priors.Wiener(0.5), times[:, None], times[None, :], start=2.0)
     np.testing.assert_allclose(c, np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.5]]))
     engine = DenseEngine(walking(), GRID)
     engine.open(0, 2.0, np.array([0]))
@@ -172,8 +172,8 @@ def test_tracking_for_ever_keeps_the_budget() -> None:
 
 
 def test_the_policy_is_a_composition() -> None:
-    policy = ht.ui_gp_ucb(PRIOR, 0.02, beta=3.0)
-    assert policy.prior.time == ht.Wiener(0.02)
+    policy = ht.policies.ui_gp_ucb(PRIOR, 0.02, beta=3.0)
+    assert policy.prior.time == ht.priors.Wiener(0.02)
     assert (policy.memory, policy.acquisition) == (KeepAll(), ht.UCB(3.0))
     assert (policy.prior.space, policy.prior.noise) == (PRIOR.space, PRIOR.noise)
 
@@ -188,7 +188,7 @@ def test_it_tracks_what_drifts_away_for_good() -> None:
         return optimizer.best(90.0).mean
 
     prior = ht.Prior(RBF(0.3), ht.Forgetting(0.05), 0.01)
-    assert tracked(ht.ui_gp_ucb(prior, 0.5)) > 15.5
+    assert tracked(ht.policies.ui_gp_ucb(prior, 0.5)) > 15.5
     assert tracked(ht.tv_gp_ucb(prior)) < 13.0
 
 
@@ -198,18 +198,18 @@ def test_it_tracks_what_drifts_away_for_good() -> None:
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, None, "1"])
 def test_bad_rates_are_refused(rate: Any) -> None:
     with refusal(InputError):
-        ht.Wiener(rate)
+        ht.priors.Wiener(rate)
 
 
 def test_where_time_must_be_stationary_it_is_refused() -> None:
     with refusal(InputError):
-        correlation(ht.Wiener(0.1), np.ones(2))
+        correlation(ht.priors.Wiener(0.1), np.ones(2))
     with refusal(InputError):
         ht.tv_gp_ucb(walking(), learn=ht.Learn())
 
 
 def test_a_budget_and_a_named_engine_are_taken() -> None:
     for engine in ("box", "dense", "reference", BoxOptions(budget=10)):
-        optimizer = ht.Optimizer(BOX, ht.ui_gp_ucb(walking(), 0.1, engine=engine), seed=0)
+        optimizer = ht.Optimizer(BOX, ht.policies.ui_gp_ucb(walking(), 0.1, engine=engine), seed=0)
         optimizer.tell(optimizer.ask(), 1.0)
         assert np.isfinite(optimizer.belief(X=AT).std).all()
