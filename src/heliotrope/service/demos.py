@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from threading import Event, Lock, Thread
 
 import numpy as np
 
-from heliotrope.domains import Box
 from heliotrope.errors import HeliotropeError
-from heliotrope.lab.environments import Episode, Function
 from heliotrope.service.refusals import BusyError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
@@ -17,7 +16,7 @@ from heliotrope.validation import Array
 
 STEPS = 300
 _PAUSE = 0.2  # seconds between two steps
-_NOISE = 0.01
+_NOISE = 0.1  # standard deviation
 _SPACE = {name: {"type": "real", "low": 0.0, "high": 1.0} for name in ("x", "y")}
 
 
@@ -49,11 +48,10 @@ class Demos:
             thread.join()
 
     def _drive(self, name: str) -> None:
-        world = Function(Box([0.0, 0.0], [1.0, 1.0]), hills, _NOISE)
-        episode = world.episode(STEPS, seed=0)
+        noise = np.random.default_rng([0, 1]).normal(scale=_NOISE, size=STEPS)
         try:
-            for _ in range(STEPS):
-                self._studies.use(name, lambda study: _step(study, episode))
+            for one in noise.tolist():
+                self._studies.use(name, partial(_step, noise=one))
                 if self._stop.wait(self._pause):
                     return
         except HeliotropeError as error:  # somebody deleted it, say
@@ -75,8 +73,8 @@ def _hill(distance: Array) -> float:
     return float(np.exp(-(distance @ distance) / 0.05))
 
 
-def _step(study: Study, episode: Episode) -> None:
+def _step(study: Study, noise: float) -> None:
     ask = study.ask()
     assert ask.params is not None
     x = np.array([ask.params[name] for name in _SPACE])
-    study.tell(ask.id, episode.measure(ask.t, x))
+    study.tell(ask.id, hills(x, ask.t) + noise)

@@ -1,1 +1,1 @@
-"""Tables as people have them: files of separated values, and pandas frames."""
+"""Files of separated values as tables of text."""

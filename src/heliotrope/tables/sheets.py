@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.errors import HeliotropeError
 from heliotrope.validation import LARGEST, Array
 
 GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"))
@@ -118,29 +117,6 @@ def plain(name: str) -> str:
     """
     bare = re.sub(r"[(\[].*", "", name.lower()).strip()
     return re.sub(r"[\s\-/]+", "_", bare).removesuffix("s")
-
-
-def sheet_of(frame: pd.DataFrame) -> Sheet:
-    """Return a pandas table as one of text; an index that is more than row numbers is a column."""
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
-        raise InputError("a pandas table with one row of column names", type(frame).__name__)
-    rows = tuple(f"row {label}" for label in frame.index)
-    series = [frame.iloc[:, at] for at in range(frame.shape[1])]
-    labels = zip(frame.columns, frame.columns.isna(), strict=True)
-    header = ["" if missing else str(name).strip() for name, missing in labels]
-    for level in reversed(range(frame.index.nlevels)):
-        index = frame.index.get_level_values(level)
-        if index.name is not None or not pd.api.types.is_numeric_dtype(index):
-            series.insert(0, index.to_series())
-            header.insert(0, "index" if index.name is None else str(index.name).strip())
-    empty = Sheet("the table", {}, rows, InputError)
-    return empty.filled(header, [_cells(one) for one in series])
-
-
-def _cells(series: pd.Series) -> tuple[str, ...]:
-    gaps = series.isna().tolist()
-    pairs = zip(series.tolist(), gaps, strict=True)
-    return tuple("" if gap else str(value).strip() for value, gap in pairs)
 
 
 def _short(value: object) -> str:

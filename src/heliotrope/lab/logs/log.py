@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from heliotrope.errors import InputError
 from heliotrope.lab.logs.layouts import Matrix, laid_out
 from heliotrope.lab.logs.places import points_of
 from heliotrope.lab.logs.times import in_words
 from heliotrope.tables.files import read_sheet
-from heliotrope.tables.sheets import Sheet, sheet_of
+from heliotrope.tables.sheets import Sheet
 from heliotrope.validation import Array
 
 _FEWEST = 10  # times
@@ -71,7 +72,30 @@ def log_of(frame: pd.DataFrame, locations: pd.DataFrame | None = None) -> Log:
     >>> log.step, log.names, log.times[:3].tolist(), log.values[1].tolist()
     ('1 day', ('a', 'b'), [1.0, 2.0, 3.0], [1.0, 3.0])
     """
-    return _log(sheet_of(frame), None if locations is None else sheet_of(locations))
+    return _log(_sheet(frame), None if locations is None else _sheet(locations))
+
+
+def _sheet(frame: pd.DataFrame) -> Sheet:
+    """Return a pandas table as text; an index that is more than row numbers is a column."""
+    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        raise InputError("a pandas table with one row of column names", type(frame).__name__)
+    rows = tuple(f"row {label}" for label in frame.index)
+    series = [frame.iloc[:, at] for at in range(frame.shape[1])]
+    labels = zip(frame.columns, frame.columns.isna(), strict=True)
+    header = ["" if missing else str(name).strip() for name, missing in labels]
+    for level in reversed(range(frame.index.nlevels)):
+        index = frame.index.get_level_values(level)
+        if index.name is not None or not pd.api.types.is_numeric_dtype(index):
+            series.insert(0, index.to_series())
+            header.insert(0, "index" if index.name is None else str(index.name).strip())
+    empty = Sheet("the table", {}, rows, InputError)
+    return empty.filled(header, [_cells(one) for one in series])
+
+
+def _cells(series: pd.Series) -> tuple[str, ...]:
+    gaps = series.isna().tolist()
+    pairs = zip(series.tolist(), gaps, strict=True)
+    return tuple("" if gap else str(value).strip() for value, gap in pairs)
 
 
 def _log(sheet: Sheet, locations: Sheet | None) -> Log:
