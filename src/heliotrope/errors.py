@@ -82,6 +82,16 @@ class ServiceError(HeliotropeError):
 
 
 @contextmanager
+def requires_extra(name: str) -> Iterator[None]:
+    """Turn a failed import in the block into an error that names the extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        advice = f"Run: pip install 'heliotrope[{name}]'"
+        raise InputError(f"the packages of the extra {name}", str(error), advice) from error
+
+
+@contextmanager
 def located(field: str) -> Iterator[None]:
     """Say of an error that the block raises in which field it lies, from the outside inwards."""
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from heliotrope.cli.console import errors_as_messages, progress
+from heliotrope.cli.console import lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.theory.report import Measured, Setting, Theory
@@ -46,7 +46,7 @@ def bounds(
 ) -> None:
     """Compute the paper's regret bounds, and measure beside them how loose they are."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
-    with errors_as_messages():
+    with lab_errors_as_messages():
         from heliotrope.lab.theory import Problem, report, tables  # scikit-learn is slow to load
 
         space = report.named_kernel(kernel, length, nu)

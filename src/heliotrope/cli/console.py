@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any, cast
 
 import typer
@@ -11,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from heliotrope.errors import HeliotropeError
+from heliotrope.errors import HeliotropeError, requires_extra
 
+_LAB = ("joblib", "matplotlib", "pandas", "threadpoolctl")  # the packages of the extra
 _LONGEST = 60  # characters of a wrong value that are shown
 
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
@@ -72,6 +74,17 @@ def errors_as_messages() -> Iterator[None]:
         return
     typer.echo(f"heliotrope: {message}", err=True)
     raise typer.Exit(1)
+
+
+@contextmanager
+def lab_errors_as_messages() -> Iterator[None]:
+    """Do the same for a command of the lab, and check first that its packages are installed."""
+    with errors_as_messages():
+        with requires_extra("lab"):
+            missing = [name for name in _LAB if find_spec(name) is None]
+            if missing:
+                raise ImportError(f"no package {missing[0]}")
+        yield
 
 
 def progress(*, counted: bool = False) -> Progress:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import errors_as_messages, progress
+from heliotrope.cli.console import lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.demo import Race
@@ -26,7 +26,7 @@ def demo(
     animation: Annotated[bool, typer.Option(help="Make the animation too.")] = True,
 ) -> None:
     """Race GP-UCB, R-GP-UCB and TV-GP-UCB on one drifting function, and draw what happened."""
-    with errors_as_messages():
+    with lab_errors_as_messages():
         out.mkdir(parents=True, exist_ok=True)
         race, pictures = _race_and_draw(out, steps, seed, animation)
     console = Console()

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import errors_as_messages, progress
+from heliotrope.cli.console import lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.league import Contestant, League, Standings
@@ -58,7 +58,7 @@ def league(
     the folder: an interrupted run goes on where it was. Who fails is in the table; only a peer that
     never played a step makes the exit code 1.
     """
-    with errors_as_messages():
+    with lab_errors_as_messages():
         from heliotrope.lab.environments.suite import chosen
         from heliotrope.lab.league import League
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import errors_as_messages, progress
+from heliotrope.cli.console import lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.replay import Replay
@@ -40,7 +40,7 @@ def replay(
 
     Finished replays are kept in the folder: an interrupted run goes on where it was.
     """
-    with errors_as_messages():
+    with lab_errors_as_messages():
         from heliotrope.lab import replay as replays  # slow to load
         from heliotrope.lab.logs import read_log
         from heliotrope.lab.replay import POLICIES, report

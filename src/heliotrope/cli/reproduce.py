@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import errors_as_messages, progress
+from heliotrope.cli.console import lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.reproduction import Figure
@@ -55,7 +55,7 @@ def reproduce(
 
     Finished trials are kept in the folder: an interrupted run goes on where it was.
     """
-    with errors_as_messages():
+    with lab_errors_as_messages():
         from heliotrope.lab.reproduction import FIGURES, Options  # slow to load
 
         options = Options(trials, horizon, seed, data)

@@ -10,7 +10,7 @@ import typer
 
 from heliotrope.cli.console import errors_as_messages
 from heliotrope.cli.places import DEFAULT, is_service
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, requires_extra
 
 
 def serve(
@@ -49,11 +49,7 @@ def _check_store(url: str) -> None:
 
 
 def _service() -> tuple[ModuleType, ModuleType]:
-    """What is needed beyond the package, and slow to load."""
-    try:
+    """Load the service; it is slow to load."""
+    with requires_extra("service"):
         from heliotrope.service import running, settings
-    except ImportError as error:
-        raise InputError(
-            "the packages that the service needs", str(error), "pip install 'heliotrope[service]'"
-        ) from error
     return running, settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heliotrope.errors import InputError
+from heliotrope.errors import requires_extra
 from heliotrope.validation import as_positive, as_whole
 
 if TYPE_CHECKING:
@@ -30,16 +30,12 @@ def connect(
         about five seconds.
     """
     seconds, tries = as_positive(timeout, "timeout"), as_whole(retries, "retries", least=0)
-    try:
+    with requires_extra("client"):
         import httpx
 
         from heliotrope.client.addresses import as_base, as_token
         from heliotrope.client.link import Link
         from heliotrope.client.service import Service
-    except ImportError as error:
-        raise InputError(
-            "the packages that a client needs", str(error), "pip install 'heliotrope[client]'"
-        ) from error
     headers = {} if token is None else {"Authorization": f"Bearer {as_token(token)}"}
     http = httpx.Client(base_url=as_base(url), headers=headers, timeout=seconds)
     return Service(Link(http, seconds, tries))

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from heliotrope.errors import InputError
 from heliotrope.serialization.codec import register
@@ -26,6 +24,9 @@ from heliotrope.validation import (
     as_vector,
     as_whole,
 )
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
 
@@ -111,6 +112,8 @@ class Finite:
 
     @cached_property
     def _tree(self) -> KDTree:
+        from scipy.spatial import KDTree  # slow to load, and not needed by clients
+
         return KDTree(self.points / self._widths)
 
     def _nearest(self, points: Array) -> tuple[Indices, Array]:
@@ -136,6 +139,8 @@ class Lattice:
 
     def snap(self, points: Array) -> None:
         """Move the coordinates of points (n, d) to the nearest row."""
+        from scipy.spatial.distance import cdist  # slow to load, and not needed by clients
+
         here = points[:, self.columns]
         away = cdist(here, self.rows, "sqeuclidean")  # a product of the two would cancel far from 0
         points[:, self.columns] = self.rows[away.argmin(axis=1)]

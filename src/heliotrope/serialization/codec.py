@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.gaussian_process import kernels as sklearn_kernels
 
 from heliotrope.errors import FormatError, InputError
 
@@ -95,8 +94,10 @@ def _encode_params(kernel: Any, arrays: Arrays) -> Json:
 
 
 def _sklearn_kernel(name: str) -> type | None:
-    found = getattr(sklearn_kernels, name, None)
-    is_kernel = isinstance(found, type) and issubclass(found, sklearn_kernels.Kernel)
+    from sklearn.gaussian_process import kernels  # slow to load, and not needed by clients
+
+    found = getattr(kernels, name, None)
+    is_kernel = isinstance(found, type) and issubclass(found, kernels.Kernel)
     return found if is_kernel else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, requires_extra
 from heliotrope.storage.memory import MemoryStore
 from heliotrope.storage.protocol import Store
 
@@ -33,12 +33,8 @@ def open_store(url: str, *, make: bool = True) -> Store:
         return MemoryStore()
     if scheme not in ("sqlite", "postgresql"):
         raise InputError("the URL of a store", repr(url), f"Take {_ADVICE}.")
-    try:
+    with requires_extra("store"):
         return _open_sql(scheme, url, make)
-    except ImportError as error:
-        raise InputError(
-            "the packages that a database needs", str(error), "pip install 'heliotrope[store]'"
-        ) from error
 
 
 def _open_sql(scheme: str, url: str, make: bool) -> Store:

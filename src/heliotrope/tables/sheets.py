@@ -107,12 +107,12 @@ class Sheet:
         return float(cell.replace("_", "?"))  # Python alone would take 1_000
 
 
-def plain(name: str) -> str:
+def normalized_name(name: str) -> str:
     """Return a column's name without case, bracketed unit and plural.
 
     Examples
     --------
-    >>> plain("Date/Time (UTC)"), plain("Steps")
+    >>> normalized_name("Date/Time (UTC)"), normalized_name("Steps")
     ('date_time', 'step')
     """
     bare = re.sub(r"[(\[].*", "", name.lower()).strip()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.lab.logs.times import STAMP_ADVICE, Times, read_times, time_columns
-from heliotrope.tables.sheets import GAPS, Sheet, plain
+from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array, Indices
 
 PLACES = re.compile(
@@ -47,11 +47,11 @@ def laid_out(sheet: Sheet) -> Matrix:
 
 
 def _is_place(name: str) -> bool:
-    return PLACES.fullmatch(plain(name)) is not None
+    return PLACES.fullmatch(normalized_name(name)) is not None
 
 
 def _is_value(name: str) -> bool:
-    return VALUES.fullmatch(plain(name)) is not None
+    return VALUES.fullmatch(normalized_name(name)) is not None
 
 
 def _left_over(sheet: Sheet) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heliotrope.tables.sheets import Sheet, plain
+from heliotrope.tables.sheets import Sheet, normalized_name
 from heliotrope.validation import Array
 
 _EARTH = 6371.0  # its radius in km
@@ -71,8 +71,8 @@ def _column(sheet: Sheet, spellings: Sequence[str]) -> str | None:
 
 def _split(name: str) -> tuple[str, str]:
     """Return a coordinate's name and its unit: x and m of x_m."""
-    found = _UNIT.fullmatch(plain(name))
-    return (found[1], found[2]) if found else (plain(name), "")
+    found = _UNIT.fullmatch(normalized_name(name))
+    return (found[1], found[2]) if found else (normalized_name(name), "")
 
 
 def _numbers(sheet: Sheet, name: str) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from heliotrope.tables.sheets import GAPS, Sheet, plain
+from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array
 
 NAMES = re.compile(
@@ -47,7 +47,9 @@ class Times:
 def time_columns(sheet: Sheet) -> list[str]:
     """Return the columns that hold times, by name or by content."""
     return [
-        name for name in sheet.names if NAMES.fullmatch(plain(name)) or _holds_times(sheet, name)
+        name
+        for name in sheet.names
+        if NAMES.fullmatch(normalized_name(name)) or _holds_times(sheet, name)
     ]
 
 
