@@ -28,6 +28,14 @@ def loaded(code: str) -> set[str]:
     return set(run.stdout.splitlines()[-1].split())
 
 
+def run_without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter where these packages cannot be imported."""
+    blocked = f"import sys\nsys.modules.update(dict.fromkeys({packages}))\n"
+    return subprocess.run(
+        [sys.executable, "-c", blocked + code], capture_output=True, check=False, text=True
+    )
+
+
 def test_the_top_has_these_names() -> None:
     assert set(ht.__all__) - {"__version__"} == NAMES
     assert set(dir(ht)) == NAMES | SUBMODULES | {"__version__"}
@@ -48,3 +56,33 @@ def test_imports_are_lazy(module: str) -> None:
     unwanted = {"numpy", "scipy", "sklearn", "pandas", "matplotlib"}
     assert not loaded(f"import {module}") & unwanted
     assert "typer" not in loaded("import heliotrope")
+
+
+ASK_TELL = """
+import heliotrope as ht
+
+box = ht.Box([0.0], [1.0])
+for policy in (ht.tv_gp_ucb(ht.Prior()), ht.auto(box)):
+    optimizer = ht.Optimizer(box, policy, seed=0)
+    for _ in range(3):
+        optimizer.tell(optimizer.ask(), 1.0)
+study = ht.Study.create("fan", {"speed": ht.Real(0, 1)}, store="memory:")
+study.tell(study.ask(), 1.0)
+assert not [name for name in sys.modules if name.startswith("heliotrope.lab")]
+"""
+
+
+def test_ask_and_tell_need_no_package_of_the_lab() -> None:
+    done = run_without(["pandas", "matplotlib", "plotly"], ASK_TELL)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["demo", "reproduce all", "league", "replay x.csv", "bounds"])
+@pytest.mark.parametrize("package", ["matplotlib", "pandas"])
+def test_a_command_names_the_extra_it_misses(command: str, package: str) -> None:
+    call = f"from heliotrope.cli import app\napp({command.split()})"
+    done = run_without([package], call)
+    assert done.returncode == 1
+    (said,) = done.stderr.splitlines()
+    assert f"no package {package}" in said
+    assert "pip install 'heliotrope[lab]'" in said
