@@ -16,7 +16,7 @@ from benchmarks.load import Load, Outcome, run
 from benchmarks.report import Finding
 from benchmarks.service import SETUP, port_of
 from heliotrope.storage import Append, MemoryStore, Store, open_store
-from heliotrope.study import Ask, Study
+from heliotrope.study import Evaluation, Study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from askers import lost
@@ -96,7 +96,7 @@ class _Game:
         for one in self._latest.told:
             self.lost += len(lost(study, [("told", id, value) for _, id, value in one]))
         with service.client() as client:
-            asked = Ask(**post(client, f"/{NAME}/ask"))
+            asked = Evaluation(**post(client, f"/{NAME}/ask"))
             self.checks += 1
             self.equal += what(asked) == what(self._twin.asked())
             for ask in study.open_asks():
@@ -115,7 +115,7 @@ class _Twin:
         self._own = self._twins.create("twin", dict(first.body), first.at)
         self._study, self._fed = Study(self._twins, "twin"), 1
 
-    def asked(self) -> Ask:
+    def asked(self) -> Evaluation:
         """What it asks where the other one asked last, after all that came before."""
         *before, asked = self._store.events(self._uid, self._fed)
         assert asked.body["kind"] == "asked", asked

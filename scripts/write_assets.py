@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import heliotrope as ht  # noqa: E402
 from heliotrope.errors import InputError  # noqa: E402
 from heliotrope.storage import Store, open_store  # noqa: E402
-from heliotrope.study import Ask, Study  # noqa: E402
+from heliotrope.study import Evaluation, Study  # noqa: E402
 from postgres import find_programs, server  # noqa: E402
 
 PRIOR = ht.Prior(RBF(0.2), ht.Forgetting(0.03), noise=0.01)
@@ -93,7 +93,7 @@ def next_asks(store: Store) -> dict[str, Any]:
     return expected
 
 
-def shown(ask: Ask) -> dict[str, Any]:
+def shown(ask: Evaluation) -> dict[str, Any]:
     """An ask without its id."""
     return {key: one for key, one in ask.to_json().items() if key != "id"}
 

@@ -12,7 +12,7 @@ import numpy as np
 import heliotrope as ht
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.storage import Append, MemoryStore, Store
-from heliotrope.study import Ask, Study
+from heliotrope.study import Evaluation, Study
 from heliotrope.validation import Array
 
 SPACES: dict[str, SearchSpace | Options] = {
@@ -85,7 +85,7 @@ def some_choice(study: Study, rng: random.Random) -> Any:
     return space.params([rng.random() for _ in range(space.cube.dimension)])
 
 
-def what(ask: Ask) -> tuple[Any, ...]:
+def what(ask: Evaluation) -> tuple[Any, ...]:
     """An ask without its id's beginning, which is the study's own."""
     return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context
 

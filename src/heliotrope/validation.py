@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,19 @@ Indices = NDArray[np.intp]
 
 LARGEST = 1e100  # squares of what comes in must not overflow
 _TRUTHS = (bool, np.bool_)
+
+
+def short_repr(value: object) -> str:
+    """Return the repr of any value in a few characters."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return f"a {type(value).__name__}"
+
+
+def as_python(value: object) -> object:
+    """Return a numpy scalar as the Python value; anything else unchanged."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def as_number(value: object, name: str, advice: str = "") -> float:

@@ -253,18 +253,18 @@ def test_a_table_is_brought_in_once(folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_table_that_was_cut_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "log.csv").write_text(TABLE)
     run("create", "boiler", "--space", SPACE)
-    add, left = ht.Study.add, [1]
+    do, left = ht.Study.do, [1]
 
     def fail(*arguments: Any, **others: Any) -> Any:
         if not left:
             raise ht.HeliotropeError("a store", "none")
         left.pop()
-        return add(*arguments, **others)
+        return do(*arguments, **others)
 
-    monkeypatch.setattr(ht.Study, "add", fail)
+    monkeypatch.setattr(ht.Study, "do", fail)
     result = invoke("import", "boiler", "log.csv")
     assert (result.exit_code, "expected a store" in result.stderr) == (1, True)
-    monkeypatch.setattr(ht.Study, "add", add)
+    monkeypatch.setattr(ht.Study, "do", do)
     assert imported("boiler", "log.csv") == {"added": 2, "known": 1}
     assert run("show", "boiler")["told"] == 3
 

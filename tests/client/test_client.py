@@ -33,7 +33,7 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.study import Ask, Setup
+from heliotrope.study import Evaluation, Setup
 from served import Served
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -127,7 +127,7 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 def test_it_has_the_methods_of_a_study() -> None:
     of_the_service = {"create", "create_from", "open", "close"}
-    of_a_server = {"change_all", "asking", "telling", "telling_and_asking", "adding"}
+    of_a_server = {"do_all"}
     for name, member in inspect.getmembers(ht.Study):
         if name.startswith("_") or name in of_the_service | of_a_server:
             continue
@@ -208,7 +208,7 @@ def test_what_passes_is_tried_again_with_the_same_key(
 ) -> None:
     script = Script(outcome, outcome, ok(ASK), ok(ASK))
     there = study(script)
-    assert there.ask() == Ask("a-0", 1.0, {"x": 0.5})
+    assert there.ask() == Evaluation("a-0", 1.0, {"x": 0.5})
     there.ask()
     first, second, third, fourth = script.bodies
     assert first == second == third
@@ -221,7 +221,7 @@ def test_what_passes_is_tried_again_with_the_same_key(
 def test_a_result_is_sent_again_with_the_same_key(outcome: Outcome) -> None:
     script = Script(outcome, ok(ASK), ok(ASK), ok(ASK))
     there = study(script)
-    assert there.add({"x": np.float64(0.5)}, 2.0) == Ask("a-0", 1.0, {"x": 0.5})
+    assert there.add({"x": np.float64(0.5)}, 2.0) == Evaluation("a-0", 1.0, {"x": 0.5})
     there.add({"x": 0.5}, 2.0)
     there.add({"x": 0.5}, 2.0, 3.0, key="mine")
     first, again, other, mine = script.bodies
@@ -599,7 +599,9 @@ def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
     yield from mistakes(there, first, fourth)
 
 
-def mistakes(there: ht.Study | RemoteStudy, told: Ask, waiting: Ask) -> Iterator[object]:
+def mistakes(
+    there: ht.Study | RemoteStudy, told: Evaluation, waiting: Evaluation
+) -> Iterator[object]:
     calls: list[Callable[[], object]] = [
         lambda: there.tell(told.id, 2.0),
         lambda: there.cancel(told.id),
@@ -764,7 +766,7 @@ def shaky(served: Served, seed: int) -> Iterator[Service]:
 
 
 def work(there: RemoteStudy, steps: int, told: dict[str, float], given_up: set[str]) -> None:
-    """Ask and tell, give up and add now and then; note what was done."""
+    """Evaluation and tell, give up and add now and then; note what was done."""
     ask = there.ask()
     for step in range(steps):
         if step % 5 == 2:

@@ -10,7 +10,8 @@ import pytest
 from heliotrope.errors import UnknownSuggestionError
 from heliotrope.service.lines import Line
 from heliotrope.spaces import Options
-from heliotrope.study import Ask, Study
+from heliotrope.study import Evaluation, Study
+from heliotrope.study.commands import Ask, Tell
 
 
 @pytest.fixture
@@ -19,11 +20,11 @@ def study() -> Study:
 
 
 def test_those_who_come_together_are_served_together(study: Study) -> None:
-    async def crowd() -> list[Ask]:
+    async def crowd() -> list[Evaluation]:
         line = Line(study)
-        return await asyncio.gather(*(line.decide(study.asking()) for _ in range(8)))
+        return await asyncio.gather(*(line.do(Ask()) for _ in range(8)))
 
-    with mock.patch.object(study, "change_all", wraps=study.change_all) as served:
+    with mock.patch.object(study, "do_all", wraps=study.do_all) as served:
         asks = asyncio.run(crowd())
     assert [len(call.args[0]) for call in served.call_args_list] == [8]
     assert asks == study.open_asks()
@@ -32,9 +33,9 @@ def test_those_who_come_together_are_served_together(study: Study) -> None:
 def test_each_gets_its_own_answer(study: Study) -> None:
     async def crowd() -> tuple[object, object]:
         line = Line(study)
-        ask = await line.decide(study.asking())
-        told = line.decide(study.telling(ask.id, 1.0))
-        wrong = line.decide(study.telling("nobody's", 1.0))
+        ask = await line.do(Ask())
+        told = line.do(Tell(ask.id, 1.0))
+        wrong = line.do(Tell("nobody's", 1.0))
         return await asyncio.gather(told, wrong, return_exceptions=True)
 
     told, wrong = asyncio.run(crowd())
@@ -44,13 +45,13 @@ def test_each_gets_its_own_answer(study: Study) -> None:
 
 
 def test_who_leaves_the_line_does_not_stop_it(study: Study) -> None:
-    async def crowd() -> Ask:
+    async def crowd() -> Evaluation:
         line = Line(study)
-        impatient = asyncio.create_task(line.decide(study.asking()))
+        impatient = asyncio.create_task(line.do(Ask()))
         await asyncio.sleep(0)  # it stands in line
         impatient.cancel()
-        await line.decide(study.asking())
-        return await line.decide(study.asking())
+        await line.do(Ask())
+        return await line.do(Ask())
 
     last = asyncio.run(crowd())
     assert last == study.open_asks()[-1]

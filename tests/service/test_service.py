@@ -581,7 +581,7 @@ def test_what_a_service_leaves_undone_as_it_stops_may_be_sent_again(
         finally:
             answered.set()
 
-    monkeypatch.setattr(Study, "change_all", hang)
+    monkeypatch.setattr(Study, "do_all", hang)
     with ThreadPoolExecutor(1) as pool:
         with serving(create_app("memory:")) as client:
             post(client, "", name="slow", **OPTIONS)

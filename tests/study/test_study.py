@@ -38,7 +38,8 @@ from heliotrope.lab.environments import GPDrift
 from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
-from heliotrope.study import Ask, Setup, Study, replica
+from heliotrope.study import Evaluation, Setup, Study, replica
+from heliotrope.study.commands import Ask, Tell
 from heliotrope.study.fold import Fold
 from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
@@ -178,7 +179,7 @@ def test_a_repetition_is_answered_by_what_others_wrote(store: Store) -> None:
     here, there = begin(store=store), Study.open("pump", store)
     ask = here.ask(key="mine")
     there.tell(ask.id, 1.0)
-    (together,) = here.change_all([here.asking(key="mine")])
+    (together,) = here.do_all([Ask(key="mine")])
     assert isinstance(together, ClosedSuggestionError)
     again = here.ask(key="next")
     there.cancel(again.id)
@@ -231,14 +232,14 @@ def test_a_group_commit_writes_for_many(store: Store) -> None:
 def test_callers_served_together_get_what_they_would_one_by_one(store: Store) -> None:
     study = begin(store=store)
     single = begin(store="memory:")
-    asks = study.change_all([study.asking() for _ in range(4)])
+    asks = study.do_all([Ask() for _ in range(4)])
     assert [ask.option for ask in asks] == [single.ask().option for _ in range(4)]
     for ask, alone in zip(asks, single.open_asks(), strict=True):
         single.tell(alone.id, ask.t)
-    next_ask = study.change_all(
+    next_ask = study.do_all(
         [
-            *(study.telling(ask.id, ask.t) for ask in asks[:-1]),
-            study.telling_and_asking(asks[-1].id, asks[-1].t),
+            *(Tell(ask.id, ask.t) for ask in asks[:-1]),
+            Tell(asks[-1].id, asks[-1].t, Ask()),
         ]
     )[-1]
     assert next_ask.option == single.ask().option
@@ -248,14 +249,14 @@ def test_callers_served_together_get_what_they_would_one_by_one(store: Store) ->
 def test_the_refusal_of_one_caller_is_nothing_to_the_others(store: Store) -> None:
     study = begin(store=store)
     ask = study.ask()
-    outcomes = study.change_all(
+    outcomes = study.do_all(
         [
-            study.telling(ask.id, 1.0),
-            study.telling(ask.id, 2.0),  # another value for the same
-            study.asking(t=0.5),  # in the past
-            study.asking(key="mine"),
-            study.telling("nobody's", 1.0),
-            study.asking(key="mine"),
+            Tell(ask.id, 1.0),
+            Tell(ask.id, 2.0),  # another value for the same
+            Ask(t=0.5),  # in the past
+            Ask(key="mine"),
+            Tell("nobody's", 1.0),
+            Ask(key="mine"),
         ]
     )
     assert outcomes[0] is None
@@ -273,11 +274,11 @@ def test_the_refusal_of_one_caller_is_nothing_to_the_others(store: Store) -> Non
 def test_one_refusal_does_not_part_the_others() -> None:
     store = MemoryStore()
     study = begin(store=store)
-    decisions = [study.asking() for _ in range(20)]
-    decisions.insert(10, study.asking(t=0.5))
+    decisions = [Ask() for _ in range(20)]
+    decisions.insert(10, Ask(t=0.5))
     with mock.patch.object(store, "append", wraps=store.append) as append:
-        outcomes = study.change_all(decisions)
-    assert [type(one) for one in outcomes[10:12]] == [TimeError, Ask]
+        outcomes = study.do_all(decisions)
+    assert [type(one) for one in outcomes[10:12]] == [TimeError, Evaluation]
     assert append.call_count == 2
 
 
@@ -288,7 +289,8 @@ def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
         emit(fold.asked(None, None))
         raise RuntimeError("a defect")
 
-    first, failed, last = study.change_all([study.asking(), half, study.asking()])
+    asking = study._decision(Ask())
+    first, failed, last = study._replica.change_all([asking, half, asking])
     assert isinstance(failed, RuntimeError)
     assert [first, last] == study.open_asks()
     assert shown(study) == shown(Study.open("pump", store))
@@ -298,7 +300,7 @@ def test_callers_served_together_are_served_again_if_another_process_wrote(store
     here, there = begin(store=store), Study.open("pump", store)
     here.ask()
     there.ask()
-    asks = here.change_all([here.asking(), here.asking()])
+    asks = here.do_all([Ask(), Ask()])
     assert [ask.id.rpartition("-")[2] for ask in asks] == ["2", "3"]
     assert shown(here) == shown(there)
 
@@ -308,7 +310,7 @@ def test_if_nothing_can_be_written_all_callers_are_told() -> None:
     study = begin(store=store)
     ask = study.ask()
     with mock.patch.object(store, "append", side_effect=StoreError("to write", "a full disk")):
-        outcomes = study.change_all([study.telling(ask.id, 1.0), study.asking()])
+        outcomes = study.do_all([Tell(ask.id, 1.0), Ask()])
     assert [type(one) for one in outcomes] == [StoreError, StoreError]
     assert study.open_asks() == [ask]
 

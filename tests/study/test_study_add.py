@@ -23,7 +23,8 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.storage import MemoryStore, Store
-from heliotrope.study import Ask, Study
+from heliotrope.study import Evaluation, Study
+from heliotrope.study.commands import Add
 from studies import (
     CONTEXTUAL,
     OUTSIDE,
@@ -60,7 +61,7 @@ def refused(action: Callable[[], object]) -> HeliotropeError:
     return caught.value
 
 
-def chosen(ask: Ask) -> Any:
+def chosen(ask: Evaluation) -> Any:
     return ask.option if ask.params is None else ask.params
 
 
@@ -192,7 +193,7 @@ def test_a_key_takes_a_result_once() -> None:
     for opened in (study, Study.open("pump", store)):
         assert opened.add(MIXED, 2.5, 3.0, key="mine") == added  # though time went on
         assert opened.add({**MIXED, "n": 3.0}, np.float64(2.5), key="mine") == added
-        (again,) = opened.change_all([opened.adding(MIXED, 2.5, key="mine")])
+        (again,) = opened.do_all([Add(2.5, MIXED, key="mine")])
         assert again == added
     assert study.events() == log
     assert study.add(MIXED, 2.5, key="another") != added
@@ -356,10 +357,10 @@ def test_both_events_are_written_or_neither() -> None:
 
 def test_the_refusal_of_one_is_nothing_to_the_others() -> None:
     study = begin("options")
-    outcomes = study.change_all(
-        [study.adding("hall", 1.0), study.adding("garden", 2.0), study.adding("roof", 3.0)]
+    outcomes = study.do_all(
+        [Add(1.0, option="hall"), Add(2.0, option="garden"), Add(3.0, option="roof")]
     )
-    assert [type(one) for one in outcomes] == [Ask, InputError, Ask]
+    assert [type(one) for one in outcomes] == [Evaluation, InputError, Evaluation]
     assert [one["option"] for one in study.track()["results"]] == ["hall", "roof"]
 
 

@@ -11,7 +11,8 @@ import pytest
 import heliotrope as ht
 from heliotrope.errors import FormatError, InputError
 from heliotrope.study import Setup, Study
-from heliotrope.study.tables import Result, keys, read_results
+from heliotrope.study.commands import Add
+from heliotrope.study.tables import keys, read_results
 from studies import CONTEXTUAL, SPACES, some_context
 
 MIXED = Setup(
@@ -26,7 +27,7 @@ MIXED = Setup(
 )
 
 
-def read(folder: Path, text: str, setup: Setup = MIXED) -> list[Result]:
+def read(folder: Path, text: str, setup: Setup = MIXED) -> list[Add]:
     file = folder / "log.csv"
     file.write_text(text)
     return read_results(file, setup)
@@ -47,21 +48,21 @@ def test_what_a_study_exports_can_be_read(name: str, tmp_path: Path) -> None:
     study = Study.create("a", SPACES[space], context=context, policy=policy, store="memory:")
     results = exported(study, 5)
     found = read(tmp_path, study.export(), study.setup)
-    assert [(one.params, one.value, one.t, one.context) for one in found] == results
+    assert [(one.chosen, one.value, one.t, one.context) for one in found] == results
 
 
 def test_names_may_be_short_and_columns_in_any_order(tmp_path: Path) -> None:
     found = read(tmp_path, "note;on;value;m;x;n\nfirst;TRUE;1,5;1;2,25;3\n;false;-2;b;10;9\n")
     assert found == [
-        Result({"x": 2.25, "n": 3, "m": 1, "on": True}, 1.5),
-        Result({"x": 10.0, "n": 9, "m": "b", "on": False}, -2.0),
+        Add(1.5, {"x": 2.25, "n": 3, "m": 1, "on": True}),
+        Add(-2.0, {"x": 10.0, "n": 9, "m": "b", "on": False}),
     ]
 
 
 def test_rows_without_a_value_are_left_aside(tmp_path: Path) -> None:
     setup = Setup(ht.Options(["a", "b"]))
     found = read(tmp_path, "option,value,t\na,1,2\nb,,3\nx,NA,1\nb,4,5\n", setup)
-    assert found == [Result("a", 1.0, 2.0), Result("b", 4.0, 5.0)]
+    assert found == [Add(1.0, option="a", t=2.0), Add(4.0, option="b", t=5.0)]
     assert read(tmp_path, "option,value\na,\n", setup) == []
 
 
@@ -71,7 +72,7 @@ def test_names_that_mean_something_else_are_written_in_full(tmp_path: Path) -> N
     setup = Setup(space, context=ht.SearchSpace({"n": unit}))
     header = "params.value,params.t,n,context.n,value,t"
     (found,) = read(tmp_path, f"{header}\n0.1,0.2,0.3,0.4,5,6\n", setup)
-    assert found == Result({"value": 0.1, "t": 0.2, "n": 0.3}, 5.0, 6.0, {"n": 0.4})
+    assert found == Add(5.0, {"value": 0.1, "t": 0.2, "n": 0.3}, t=6.0, context={"n": 0.4})
     for short in ("params.value", "params.t", "context.n"):
         with pytest.raises(FormatError, match=f"expected a column '{short}'; got"):
             read(tmp_path, f"{header.replace(short, 'other')}\n0.1,0.2,0.3,0.4,5,6\n", setup)
@@ -114,7 +115,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_table_that_goes_on_has_the_keys_of_the_one_before() -> None:
-    one, other = Result("a", 1.0), Result("b", 1.0)
+    one, other = Add(1.0, option="a"), Add(1.0, option="b")
     long, short = list(keys([one, one, other])), list(keys([one, one]))
     assert len(set(long)) == 3
     assert long[:2] == short

@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
 from heliotrope.client.link import Link
 from heliotrope.client.refusals import understood
-from heliotrope.errors import HeliotropeError, ServiceError
-from heliotrope.spaces.checks import plain
+from heliotrope.errors import ServiceError
 from heliotrope.storage import Event
-from heliotrope.study import Ask, Setup
-from heliotrope.study.events import as_value, id_of
+from heliotrope.study import Setup
+from heliotrope.study.commands import Add, Ask, Command, Evaluation, Tell
+from heliotrope.study.verbs import StudyVerbs
 from heliotrope.validation import as_number, as_whole
+
+T = TypeVar("T")
+_Keyed = TypeVar("_Keyed", Ask, Add)
 
 _PAGE = 1_000  # events in one answer
 
 
-class RemoteStudy:
+class RemoteStudy(StudyVerbs):
     """What :class:`heliotrope.Study` is, at a service: the same methods, results and errors.
 
     Several threads may use it at a time. What it changes is this study alone: if that is deleted
@@ -53,66 +57,12 @@ class RemoteStudy:
 
     # ---- changing it
 
-    def ask(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Suggest what to measure now, in the ``context`` if the study has contexts.
-
-        A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
-        gives it again, in its first context; later it is refused, with a ClosedSuggestionError.
-        """
-        wish = {**_wish(t, key), **self._given(context), "uid": self._uid}
-        return _as_ask(self._post("ask", wish))
-
-    def tell(self, ask: Ask | str, value: float) -> None:
-        """Take the result of an ask, or of its id; again is accepted, another value is refused."""
-        self._post("tell", _result(ask, value))
-
-    def tell_and_ask(
-        self,
-        ask: Ask | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Tell a result and ask for the next in one go: both are done, or neither."""
-        wish = {**_wish(t, key), **self._given(context)}
-        try:
-            answer = self._post("tell", {**_result(ask, value), "ask": wish})
-        except HeliotropeError as error:
-            error.field = error.field.removeprefix("ask.")
-            raise
+    def do(self, command: Command[T]) -> T:
+        """Do what a command says, and return its result when it is on disk."""
+        sent = self._prepared(command)
+        answer = self._post(sent.verb, sent.to_json())
         with understood():
-            return _as_ask(answer["ask"])
-
-    def add(
-        self,
-        params: Mapping[str, Any] | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Take the value of what somebody else chose, as if it had been asked for and told at once.
-
-        ``params`` has a value for every parameter, or is the name of an option. A ``key`` of the
-        caller's own makes it safe to repeat: the same result is taken once, another one by the
-        same key is refused, with a ClosedSuggestionError.
-        """
-        result = {"value": as_value(value), **self._chosen(params, context)}
-        wish = {**_wish(t, key), **self._given(context), "uid": self._uid}
-        return _as_ask(self._post("add", {**result, **wish}))
-
-    def cancel(self, ask: Ask | str) -> None:
-        """Give up an ask whose measurement failed, by itself or its id; again is accepted."""
-        self._post("cancel", {"id": id_of(ask)})
+            return sent.result(answer)
 
     def delete(self) -> None:
         """Remove the study with all its events."""
@@ -135,11 +85,11 @@ class RemoteStudy:
             after = page[-1].seq if page else last
         return found
 
-    def open_asks(self) -> list[Ask]:
+    def open_asks(self) -> list[Evaluation]:
         """Asks that wait for their results, oldest first."""
         summary = self.summary()
         with understood():
-            return [_as_ask(form) for form in summary["open"]]
+            return [Evaluation.from_json(form) for form in summary["open"]]
 
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
@@ -174,14 +124,22 @@ class RemoteStudy:
             return {}
         return {"context": self.setup.terrain.given(context)}
 
-    def _chosen(
-        self, params: Mapping[str, Any] | str, context: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        """What an add says of its choice, as JSON has it."""
-        self.setup.terrain.placed(params, context)  # refuses what is none
-        if isinstance(params, str):
-            return {"option": params}
-        return {"params": {name: plain(value) for name, value in params.items()}}
+    def _prepared(self, command: Command[T]) -> Command[T]:
+        """A command to this study alone, with a key so that it may be sent again."""
+        result: Any = command
+        match command:
+            case Ask():
+                result = replace(self._keyed(command), uid=self._uid)
+            case Tell(ask=Ask()):
+                result = replace(command, ask=self._keyed(command.ask))
+            case Add():
+                self.setup.terrain.placed(command.chosen, command.context)  # raises InputError
+                result = replace(self._keyed(command), uid=self._uid)
+        return result  # type: ignore[no-any-return]
+
+    def _keyed(self, command: _Keyed) -> _Keyed:
+        key = uuid.uuid4().hex if command.key is None else command.key
+        return replace(command, key=key, **self._given(command.context))
 
     def _looked_at(self, context: Mapping[str, Any] | None) -> dict[str, str]:
         """What a query says of a context, if it says anything."""
@@ -206,27 +164,11 @@ class RemoteStudy:
         return found, last
 
 
-def _wish(t: float | None, key: str | None) -> dict[str, Any]:
-    """What an ask says; with a key of its own it may be sent again."""
-    wish: dict[str, Any] = {"key": uuid.uuid4().hex if key is None else key}
-    return wish if t is None else {**wish, "t": as_number(t, "t")}
-
-
-def _result(ask: Ask | str, value: float) -> dict[str, Any]:
-    return {"id": id_of(ask), "value": as_value(value)}
-
-
 def _as_object(answer: object) -> dict[str, Any]:
     with understood():
         if not isinstance(answer, dict):
             raise TypeError("no object")
         return answer
-
-
-def _as_ask(form: Mapping[str, Any]) -> Ask:
-    with understood():
-        chosen = {key: form[key] for key in ("params", "option", "context") if key in form}
-        return Ask(form["id"], form["t"], **chosen)
 
 
 def _as_event(form: dict[str, Any]) -> Event:

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from heliotrope.errors import InputError
 from heliotrope.service.refusals import Refusal
-from heliotrope.spaces.checks import shown
+from heliotrope.validation import short_repr
 
 _SURROGATE = rb"\ud"  # begins half a character, which is no text without its other half
 
@@ -70,7 +70,7 @@ def _check_query(route: APIRoute, request: Request) -> None:
     for key, _ in request.query_params.multi_items():
         if key not in known:
             expected = f"no keys but {', '.join(known)} in the query" if known else "no query"
-            raise InputError(expected, shown(key), field=key)
+            raise InputError(expected, short_repr(key), field=key)
         if key in seen:
             raise InputError("keys that differ in the query", "one twice", field=key)
         seen.add(key)

@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from heliotrope.study import Decision, Study
+from heliotrope.study import Study
+from heliotrope.study.commands import Command
 
 T = TypeVar("T")
-_Waiting: TypeAlias = tuple[Decision[Any], asyncio.Future[Any]]
+_Waiting: TypeAlias = tuple[Command[Any], asyncio.Future[Any]]
 
 _MOST = 64  # served together: the first of them waits for the last
 
@@ -26,11 +27,11 @@ class Line:
         self._waiting: list[_Waiting] = []
         self._is_busy = False
 
-    async def decide(self, decision: Decision[T]) -> T:
-        """The result of a decision, once it is on disk."""
+    async def do(self, command: Command[T]) -> T:
+        """The result of a command, once it is on disk."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._waiting.append((decision, future))
+        self._waiting.append((command, future))
         if not self._is_busy:
             self._is_busy = True
             loop.call_soon(self._start, loop)  # with all that come at the same moment
@@ -45,7 +46,7 @@ class Line:
     def _work(self, loop: asyncio.AbstractEventLoop, served: Sequence[_Waiting]) -> None:
         outcomes: list[Any] = [RuntimeError("The study failed.")] * len(served)
         try:
-            outcomes = self._study.change_all([decision for decision, _ in served])
+            outcomes = self._study.do_all([command for command, _ in served])
         finally:
             loop.call_soon_threadsafe(self._next, loop, served, outcomes)
 

@@ -15,7 +15,7 @@ from starlette.routing import Match, Route
 
 from heliotrope import errors
 from heliotrope.errors import HeliotropeError, InputError
-from heliotrope.spaces.checks import shown
+from heliotrope.validation import short_repr
 
 log = logging.getLogger("heliotrope.service")
 
@@ -127,11 +127,11 @@ def as_input_error(found: Mapping[str, Any]) -> InputError:
     if found["type"] == "missing":
         return InputError("a value", "none", "", field)
     if found["type"] == "extra_forbidden":
-        return InputError("no such key", shown(field), "", field)
+        return InputError("no such key", short_repr(field), "", field)
     usual = found["msg"].removeprefix("Input should be ")
     expected = _EXPECTED.get(found["type"], "{usual}").format(usual=usual, **found.get("ctx", {}))
     given = found["input"]
-    return InputError(expected, "null" if given is None else shown(given), "", field)
+    return InputError(expected, "null" if given is None else short_repr(given), "", field)
 
 
 _EXPECTED = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
@@ -12,7 +11,6 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 
-from heliotrope.errors import HeliotropeError
 from heliotrope.service import schemas
 from heliotrope.service.bodies import QuickRoute, StrictRoute, loads
 from heliotrope.service.demos import Demos
@@ -20,6 +18,7 @@ from heliotrope.service.metrics import Metrics
 from heliotrope.service.refusals import Refusal
 from heliotrope.service.studies import Studies
 from heliotrope.service.watching import Watch, as_json
+from heliotrope.study.commands import Add, Ask, Tell
 
 Name: TypeAlias = Annotated[str, Path(description="The study.")]
 Number: TypeAlias = Annotated[int, Query(ge=0, le=2**53, description="The event before.")]
@@ -82,38 +81,26 @@ class Api:
 
     async def ask(self, name: Name, body: schemas.AskFor) -> Response:
         """Say what to measure now; the same key again gives the same open ask."""
-        ask = await self._studies.decide(
-            name,
-            lambda study: study.asking(body.t, context=body.context, key=body.key),
-            body.uid,
-        )
+        command = Ask.from_json(body.model_dump(exclude_unset=True))
+        ask = await self._studies.do(name, command)
         self._metrics.asks.inc()
-        return JSONResponse(ask.to_json())
+        return JSONResponse(command.answer(ask))
 
     async def tell(self, name: Name, body: schemas.Tell) -> Response:
         """Take a result; the same again is accepted. With an ask: say what to measure next."""
-        if body.ask is None:
-            await self._studies.decide(name, lambda study: study.telling(body.id, body.value))
-            answer: dict[str, Any] = {"told": body.id}
-        else:
-            wish = {"t": body.ask.t, "context": body.ask.context, "key": body.ask.key}
-            with _nested("ask", wish):
-                ask = await self._studies.decide(
-                    name, lambda study: study.telling_and_asking(body.id, body.value, **wish)
-                )
+        command = Tell.from_json(body.model_dump(exclude_unset=True))
+        ask = await self._studies.do(name, command)
+        if command.ask is not None:
             self._metrics.asks.inc()
-            answer = {"told": body.id, "ask": ask.to_json()}
         self._metrics.tells.inc()
-        return JSONResponse(answer)
+        return JSONResponse(command.answer(ask))
 
     async def add(self, name: Name, body: schemas.Add) -> Response:
         """Take the value of what somebody else chose; by the same key it is taken once."""
-        chosen, wish = body.chosen(), {"context": body.context, "key": body.key}
-        ask = await self._studies.decide(
-            name, lambda study: study.adding(chosen, body.value, body.t, **wish), body.uid
-        )
+        command = Add.from_json(body.model_dump(exclude_unset=True))
+        ask = await self._studies.do(name, command)
         self._metrics.tells.inc()
-        return JSONResponse(ask.to_json())
+        return JSONResponse(command.answer(ask))
 
     def cancel(self, name: Name, body: schemas.Cancel) -> Response:
         """Give up an ask whose measurement failed."""
@@ -173,17 +160,6 @@ def _parsed(context: str | None) -> Any:
         return loads(context.encode())
     except Refusal as refusal:
         refusal.field = "context"
-        raise
-
-
-@contextmanager
-def _nested(outer: str, fields: Collection[str]) -> Iterator[None]:
-    """Say of an error in one of some fields that these lie in another one."""
-    try:
-        yield
-    except HeliotropeError as error:
-        if error.field.partition(".")[0] in fields:
-            error.field = f"{outer}.{error.field}"
         raise
 
 

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from heliotrope.errors import InputError
-
 Key = Annotated[str, Field(min_length=1, max_length=200)]
 Uid = Annotated[str, Field(min_length=1, max_length=100)]
 AskId = Annotated[str, Field(min_length=1, max_length=100)]
@@ -119,14 +117,6 @@ class Add(AskFor):
     params: dict[str, Any] | None = Field(None, description="A value for every parameter.")
     option: str | None = None
     value: FiniteFloat
-
-    def chosen(self) -> dict[str, Any] | str:
-        """What was measured."""
-        if self.params is not None and self.option is None:
-            return self.params
-        if self.option is not None and self.params is None:
-            return self.option
-        raise InputError("either params or an option", "neither" if self.option is None else "both")
 
 
 class Cancel(_Request):

@@ -19,7 +19,8 @@ from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
 from heliotrope.storage import Append, Event, GroupCommit, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
-from heliotrope.study import Decision, Setup, Study
+from heliotrope.study import Setup, Study
+from heliotrope.study.commands import Command
 from heliotrope.study.terrain import Terrain
 
 T = TypeVar("T")
@@ -116,17 +117,15 @@ class Studies:
             self._let_go(name, held.study)
             return action(self._get(name).checked(uid))
 
-    async def decide(
-        self, name: str, decision: Callable[[Study], Decision[T]], uid: str | None = None
-    ) -> T:
-        """Have a study decide, and wait for the disk without a thread; UnknownStudyError."""
+    async def do(self, name: str, command: Command[T]) -> T:
+        """Have a study do a command, and wait for the disk without a thread; UnknownStudyError."""
         held = await self._get_soon(name)
         try:
-            return await held.line.decide(decision(held.checked(uid)))
+            return await held.line.do(command)
         except UnknownStudyError:  # as in use
             self._let_go(name, held.study)
             held = await self._get_soon(name)
-            return await held.line.decide(decision(held.checked(uid)))
+            return await held.line.do(command)
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Remove a study, of that uid if one is given; UnknownStudyError."""

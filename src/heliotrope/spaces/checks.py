@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from heliotrope.errors import InputError
-from heliotrope.validation import as_number
+from heliotrope.validation import as_number, as_python, short_repr
 
 NAME = 100  # characters
 INTEGER = 1e12  # beyond it neighbours on a logarithmic scale come near to rounding
 COORDINATES = 2_000  # of a point: a categorical of 1,000 choices has as many
-
-
-def shown(value: object) -> str:
-    """Anything at all in a few characters."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        return f"a {type(value).__name__}"
-
-
-def plain(value: object) -> object:
-    """Return numpy's scalars as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_text(value: object, longest: int = NAME) -> bool:
@@ -36,16 +22,16 @@ def is_text(value: object, longest: int = NAME) -> bool:
 
 def as_text(value: object, name: str, longest: int = NAME) -> str:
     """Return a text of 1 to ``longest`` printable characters, or complain."""
-    text = plain(value)
+    text = as_python(value)
     if type(text) is not str or not is_text(text, longest):
-        raise InputError(f"{name} to be 1 to {longest:,} printable characters", shown(value))
+        raise InputError(f"{name} to be 1 to {longest:,} printable characters", short_repr(value))
     return text
 
 
 def as_real(value: object, name: str) -> float:
     """Return a finite number; True and False are none."""
-    if isinstance(plain(value), bool):
-        raise InputError(f"{name} to be a real number", shown(value))
+    if isinstance(as_python(value), bool):
+        raise InputError(f"{name} to be a real number", short_repr(value))
     return as_number(value, name)
 
 
@@ -53,23 +39,25 @@ def as_integer(value: object, name: str) -> int:
     """Return a whole number of a size up to 1e12."""
     number = as_real(value, name)
     if number != int(number) or abs(number) > INTEGER:
-        raise InputError(f"{name} to be a whole number of a size up to {INTEGER:g}", shown(value))
+        raise InputError(
+            f"{name} to be a whole number of a size up to {INTEGER:g}", short_repr(value)
+        )
     return int(number)
 
 
 def as_index(value: object, count: int) -> int:
     """Return an index into so many things."""
-    index = plain(value)
+    index = as_python(value)
     if type(index) is not int or not 0 <= index < count:
-        raise InputError(f"an index from 0 to {count - 1}", shown(value))
+        raise InputError(f"an index from 0 to {count - 1}", short_repr(value))
     return index
 
 
 def as_truth(value: object, name: str) -> bool:
     """Return True or False; no number stands for them."""
-    truth = plain(value)
+    truth = as_python(value)
     if not isinstance(truth, bool):
-        raise InputError(f"{name} to be true or false", shown(value))
+        raise InputError(f"{name} to be true or false", short_repr(value))
     return truth
 
 
@@ -77,7 +65,7 @@ def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[A
     """Return a list of 1 to ``most`` items; ``unless`` says where fewer are allowed."""
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes, bytearray)):
-        raise InputError(f"{name} as a list", shown(value))
+        raise InputError(f"{name} as a list", short_repr(value))
     if not 1 <= len(items) <= most:
         raise InputError(f"1 to {most:,} {name}{unless}", f"{len(items):,}")
     return items
@@ -86,7 +74,7 @@ def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[A
 def as_object(value: object, name: str) -> Mapping[Any, Any]:
     """Return a mapping, as a JSON object is read."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{name} as a mapping", shown(value))
+        raise InputError(f"{name} as a mapping", short_repr(value))
     return value
 
 
@@ -100,7 +88,7 @@ def same_keys(
     for key in given:
         if key not in needed and key not in optional:
             raise InputError(
-                f"no keys but {shown([*needed, *optional])}",
-                shown(key),
+                f"no keys but {short_repr([*needed, *optional])}",
+                short_repr(key),
                 field=key if is_text(key) else "",
             )

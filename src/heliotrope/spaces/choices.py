@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_list, as_real, as_text, as_truth, plain, shown
+from heliotrope.spaces.checks import as_list, as_real, as_text, as_truth
 from heliotrope.spaces.discrete import Discrete, Json, Value
-from heliotrope.validation import Array, Indices
+from heliotrope.validation import Array, Indices, as_python, short_repr
 
 _CHOICES = 1_000
 _CHOICE = 1_000  # characters
@@ -44,7 +44,7 @@ class Categorical(Discrete):
     def _add(self, choice: Value) -> None:
         key = (isinstance(choice, bool), choice)
         if key in self._positions:
-            raise InputError("choices that differ", f"{shown(choice)} twice")
+            raise InputError("choices that differ", f"{short_repr(choice)} twice")
         self._positions[key] = len(self._positions)
 
     @property
@@ -63,12 +63,12 @@ class Categorical(Discrete):
 
     def position(self, value: object) -> int:
         """Return the position of a choice, or complain."""
-        choice = plain(value)
+        choice = as_python(value)
         if isinstance(choice, (str, int, float)):
             position = self._positions.get((isinstance(choice, bool), choice))
             if position is not None:
                 return position
-        raise InputError(f"one of {shown(list(self.choices))}", shown(value))
+        raise InputError(f"one of {short_repr(list(self.choices))}", short_repr(value))
 
     def nearest(self, U: Array) -> Indices:
         """Return the positions of the largest coordinates, the first among equals."""
@@ -124,7 +124,7 @@ class Boolean(Discrete):
 
 def _as_choice(value: object) -> Value:
     """Return a text, a number or a truth value, or complain."""
-    choice = plain(value)
+    choice = as_python(value)
     if type(choice) is bool:
         return choice
     if type(choice) is str:
@@ -132,4 +132,4 @@ def _as_choice(value: object) -> Value:
     if type(choice) is int or type(choice) is float:
         as_real(choice, "a choice")
         return choice
-    raise InputError("a choice to be a text, a number or true or false", shown(value))
+    raise InputError("a choice to be a text, a number or true or false", short_repr(value))

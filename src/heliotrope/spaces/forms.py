@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError
-from heliotrope.spaces.checks import as_object, same_keys, shown
+from heliotrope.spaces.checks import as_object, same_keys
 from heliotrope.spaces.choices import Boolean, Categorical
 from heliotrope.spaces.ranges import Integer, Real
+from heliotrope.validation import short_repr
 
 Parameter: TypeAlias = Real | Integer | Categorical | Boolean
 
@@ -24,7 +25,7 @@ def parameter_from_json(data: object) -> Parameter:
     form = as_object(data, "a parameter's type and fields")
     kind = form.get("type")
     if not isinstance(kind, str) or kind not in _READERS:
-        got = shown(kind) if "type" in form else "none"
+        got = short_repr(kind) if "type" in form else "none"
         raise InputError(f"type to be one of {', '.join(_READERS)}", got, field="type")
     return _READERS[kind](form)
 
@@ -60,5 +61,5 @@ _READERS: dict[str, Callable[[Mapping[Any, Any]], Parameter]] = {
 def _is_log(form: Mapping[Any, Any]) -> bool:
     scale = form.get("scale", "linear")
     if not isinstance(scale, str) or scale not in ("linear", "log"):
-        raise InputError("scale to be linear or log", shown(scale), field="scale")
+        raise InputError("scale to be linear or log", short_repr(scale), field="scale")
     return scale == "log"

@@ -18,9 +18,8 @@ from heliotrope.spaces.checks import (
     as_real,
     as_text,
     same_keys,
-    shown,
 )
-from heliotrope.validation import Array
+from heliotrope.validation import Array, short_repr
 
 Features: TypeAlias = Sequence[float] | Mapping[str, float]
 
@@ -91,7 +90,7 @@ class Options:
     def index(self, name: str) -> int:
         """Return the index of the option of a name."""
         if not isinstance(name, str) or name not in self._indices:
-            raise InputError(f"one of {shown(list(self.names))}", shown(name))
+            raise InputError(f"one of {short_repr(list(self.names))}", short_repr(name))
         return self._indices[name]
 
     def to_json(self) -> list[Any]:
@@ -124,7 +123,7 @@ class Options:
         return hash(self.names)
 
     def __repr__(self) -> str:
-        return f"Options({shown(list(self.names))})"
+        return f"Options({short_repr(list(self.names))})"
 
 
 def _numbered(names: object) -> dict[str, int]:
@@ -134,7 +133,7 @@ def _numbered(names: object) -> dict[str, int]:
         with located(f"{i}.name"):
             name = as_text(given, "an option's name")
             if name in indices:
-                raise InputError("names that differ", f"{shown(name)} twice")
+                raise InputError("names that differ", f"{short_repr(name)} twice")
             indices[name] = i
     return indices
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_integer, as_real, as_truth, shown
+from heliotrope.spaces.checks import as_integer, as_real, as_truth
 from heliotrope.spaces.discrete import Discrete, Json
-from heliotrope.validation import LARGEST, Array, Indices
+from heliotrope.validation import LARGEST, Array, Indices, short_repr
 
 _SMALLEST = 1.0 / LARGEST
 _NARROWEST = 1e-9  # share of its bounds' size that a range is wide
@@ -90,7 +90,7 @@ class Real:
         number = as_real(value, "the value")
         inside = min(max(number, self.low), self.high)
         if not isclose(number, inside, rel_tol=_SAME):
-            raise InputError(f"a number from {self.low!r} to {self.high!r}", shown(value))
+            raise InputError(f"a number from {self.low!r} to {self.high!r}", short_repr(value))
         return self._scale.unit(np.array([inside]))
 
     def to_json(self) -> Json:
@@ -145,7 +145,7 @@ class Integer(Discrete):
         if rest or not 0 <= steps < self.count:
             steps_of = f" in steps of {self.step}" if self.step > 1 else ""
             raise InputError(
-                f"a whole number from {self.low} to {self.high}{steps_of}", shown(value)
+                f"a whole number from {self.low} to {self.high}{steps_of}", short_repr(value)
             )
         return int(steps)
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys, shown
+from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
 from heliotrope.spaces.discrete import Discrete, Json, Value
 from heliotrope.spaces.forms import Parameter, parameter_from_json
-from heliotrope.validation import Array
+from heliotrope.validation import Array, short_repr
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box
@@ -198,7 +198,7 @@ def _checked(parameters: object) -> dict[str, Parameter]:
         if not isinstance(parameter, Parameter):
             raise InputError(
                 "a Real, an Integer, a Categorical or a Boolean",
-                shown(parameter),
+                short_repr(parameter),
                 "JSON forms are read by SearchSpace.from_json.",
                 field=name,
             )

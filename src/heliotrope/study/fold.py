@@ -25,7 +25,8 @@ from heliotrope.history import Observation, Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.serialization import archive
-from heliotrope.study.events import VERSION, Ask, Body, as_key, as_value, fitting
+from heliotrope.study.commands import Evaluation, as_key, as_value
+from heliotrope.study.events import VERSION, Body, fitting
 from heliotrope.study.keys import Keys
 from heliotrope.study.setups import Setup
 from heliotrope.study.terrain import Context, Place
@@ -194,7 +195,7 @@ class Fold:
 
     # ---- what can be read
 
-    def ask_of_key(self, key: str) -> Ask | None:
+    def ask_of_key(self, key: str) -> Evaluation | None:
         """The open ask that was made with a client's key; ClosedSuggestionError if it is closed."""
         id = self._keys.find(key)
         if id is None:
@@ -210,14 +211,18 @@ class Fold:
             )
         return self.ask_of(next(one for one in self.optimizer.open if one.id == number))
 
-    def ask_of_result(self, key: str, place: Place, t: float | None, value: float) -> Ask | None:
+    def ask_of_result(
+        self, key: str, place: Place, t: float | None, value: float
+    ) -> Evaluation | None:
         """The ask that took this very result by its key; ClosedSuggestionError if another did."""
         id = self._keys.find(key)
         if id is None:
             return None
         told = self.optimizer.history.of(self._number(id))
         known = None if told is None else self._ask_of_told(id, told)
-        if known is None or known != Ask(id, known.t if t is None else t, **self._shown(place)):
+        if known is None or known != Evaluation(
+            id, known.t if t is None else t, **self._shown(place)
+        ):
             raise ClosedSuggestionError(
                 "a new key, or the result that it was first used for",
                 f"the key of another ask ({id})",
@@ -228,18 +233,18 @@ class Fold:
         return known
 
     @property
-    def open(self) -> list[Ask]:
+    def open(self) -> list[Evaluation]:
         """Asks that wait for their results, oldest first."""
         return [self.ask_of(suggestion) for suggestion in self.optimizer.open]
 
-    def ask_of(self, suggestion: Suggestion) -> Ask:
+    def ask_of(self, suggestion: Suggestion) -> Evaluation:
         """A suggestion in the words of the space."""
         place = self.setup.terrain.place(suggestion)
-        return Ask(self._id(suggestion.id), suggestion.t, **self._shown(place))
+        return Evaluation(self._id(suggestion.id), suggestion.t, **self._shown(place))
 
-    def _ask_of_told(self, id: str, told: Observation) -> Ask:
+    def _ask_of_told(self, id: str, told: Observation) -> Evaluation:
         place = told.x if told.index is None else told.index
-        return Ask(id, told.t, **self.setup.terrain.shown(place))
+        return Evaluation(id, told.t, **self.setup.terrain.shown(place))
 
     def _value(self, number: int) -> float | None:
         """The value told for an ask, None if there is none."""

@@ -24,8 +24,7 @@ from heliotrope.policies.adaptive import lasting_beta, policy_named
 from heliotrope.policies.tamed import tamed
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Wiener
-from heliotrope.spaces.checks import plain, shown
-from heliotrope.validation import as_number
+from heliotrope.validation import as_number, as_python, short_repr
 
 Weighing: TypeAlias = Literal["best", "mixture"]
 """Whether a choice takes the likeliest drift, or weighs all candidates."""
@@ -71,11 +70,13 @@ class PolicyChoice:
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in _PARAMETERS:
-            raise InputError(f"a kind among {', '.join(_PARAMETERS)}", shown(self.kind), "", "kind")
+            raise InputError(
+                f"a kind among {', '.join(_PARAMETERS)}", short_repr(self.kind), "", "kind"
+            )
         for name in self.parameters:
             if name not in _PARAMETERS[self.kind]:
                 known = ", ".join(_PARAMETERS[self.kind]) or "none"
-                raise InputError(f"parameters of {self.kind} ({known})", shown(name), "", name)
+                raise InputError(f"parameters of {self.kind} ({known})", short_repr(name), "", name)
         for name in _NEEDED.get(self.kind, ()):
             if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
@@ -160,8 +161,8 @@ class PolicyChoice:
         if data is None:
             return cls()
         if not isinstance(data, Mapping):
-            raise InputError('a policy such as {"kind": "tv_gp_ucb"}', shown(data))
-        parameters = {str(name): plain(value) for name, value in data.items() if name != "kind"}
+            raise InputError('a policy such as {"kind": "tv_gp_ucb"}', short_repr(data))
+        parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
         return cls(data.get("kind", "tv_gp_ucb"), parameters)
 
     def _number(self, name: str, default: float) -> float:
@@ -178,7 +179,7 @@ class PolicyChoice:
         with located("beta"):
             if isinstance(given, Mapping):
                 if set(given) != {"c1", "c2"}:
-                    raise InputError("a number, or c1 and c2", shown(given))
+                    raise InputError("a number, or c1 and c2", short_repr(given))
                 return UCB(LogBeta(given["c1"], given["c2"]))
             return UCB(given)
 

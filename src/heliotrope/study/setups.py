@@ -12,11 +12,10 @@ from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT, Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.checks import shown
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.terrain import Terrain
-from heliotrope.validation import as_whole
+from heliotrope.validation import as_whole, short_repr
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 
@@ -40,9 +39,9 @@ class Setup:
             ("clock", (Steps, Wall), "a clock"),
         ):
             if not isinstance(getattr(self, name), kind):
-                raise InputError(expected, shown(getattr(self, name)), "", name)
+                raise InputError(expected, short_repr(getattr(self, name)), "", name)
         if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
-            raise InputError("maximize or minimize", shown(self.direction), "", "direction")
+            raise InputError("maximize or minimize", short_repr(self.direction), "", "direction")
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -102,11 +101,11 @@ class Setup:
     def from_json(cls, data: object) -> Setup:
         """Read a setup; whatever is not said has its default."""
         if not isinstance(data, Mapping):
-            raise InputError("an object that describes a study", shown(data))
+            raise InputError("an object that describes a study", short_repr(data))
         unknown = [name for name in data if name not in _KEYS]
         if unknown:
             raise InputError(
-                f"keys among {', '.join(_KEYS)}", shown(unknown[0]), "", str(unknown[0])[:60]
+                f"keys among {', '.join(_KEYS)}", short_repr(unknown[0]), "", str(unknown[0])[:60]
             )
         if ("space" in data) == ("options" in data):
             raise InputError("either a space or options", "both" if "space" in data else "neither")

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Store, open_store
 from heliotrope.study import decisions, exports, views
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
-from heliotrope.study.decisions import Wish, as_time
-from heliotrope.study.events import Ask, as_key, as_value, created, id_of
+from heliotrope.study.commands import Command, Evaluation, as_time
+from heliotrope.study.events import created
 from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.replica import Decision, Emit, Replica
+from heliotrope.study.replica import Decision, Replica
 from heliotrope.study.setups import Direction, Setup
+from heliotrope.study.verbs import StudyVerbs
+
+T = TypeVar("T")
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
 
 
-class Study:
+class Study(StudyVerbs):
     """Ask and tell by name, from any process: what was acknowledged is on disk.
 
     Every method may be called from several threads, and several processes may hold the same
@@ -126,115 +129,17 @@ class Study:
 
     # ---- changing it
 
-    def ask(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Suggest what to measure now, in the ``context`` if the study has contexts.
+    def do(self, command: Command[T]) -> T:
+        """Do what a command says, and return its result when it is on disk."""
+        return self._replica.change(self._decision(command))
 
-        A ``key`` of the caller's own makes it safe to repeat: while the ask is open, the same key
-        gives it again, in its first context; later it is refused, with a ClosedSuggestionError.
-        """
-        return self._replica.change(self.asking(t, context=context, key=key))
-
-    def tell(self, ask: Ask | str, value: float) -> None:
-        """Take the result of an ask, or of its id; again is accepted, another value is refused."""
-        self._replica.change(self.telling(ask, value))
-
-    def tell_and_ask(
-        self,
-        ask: Ask | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Tell a result and ask for the next in one go: both are done, or neither."""
-        both = self.telling_and_asking(ask, value, t, context=context, key=key)
-        return self._replica.change(both)
-
-    def add(
-        self,
-        params: Mapping[str, Any] | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Take the value of what somebody else chose, as if it had been asked for and told at once.
-
-        ``params`` has a value for every parameter, or is the name of an option. A ``key`` of the
-        caller's own makes it safe to repeat: the same result is taken once, another one by the
-        same key is refused, with a ClosedSuggestionError.
-        """
-        return self._replica.change(self.adding(params, value, t, context=context, key=key))
-
-    def cancel(self, ask: Ask | str) -> None:
-        """Give up an ask whose measurement failed, by itself or its id; again is accepted."""
-        self._replica.change(lambda fold, emit: decisions.cancel(fold, emit, id_of(ask)))
+    def do_all(self, commands: Sequence[Command[Any]]) -> list[Any]:
+        """Do several commands, synced together; return the result of each, or its error."""
+        return self._replica.change_all([self._decision(command) for command in commands])
 
     def delete(self) -> None:
         """Remove the study with all its events."""
         self._store.delete(self._info.uid)
-
-    # ---- changing it for many at a time
-
-    def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """Answer several callers, synced together; return the result of each, or its error."""
-        return self._replica.change_all(decisions)
-
-    def asking(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Decision[Ask]:
-        """What :meth:`ask` decides."""
-        wish = _wish(t, context, key)
-        return lambda fold, emit: decisions.ask(fold, emit, wish, self._now)
-
-    def telling(self, ask: Ask | str, value: float) -> Decision[None]:
-        """What :meth:`tell` decides."""
-        number = as_value(value)
-        return lambda fold, emit: decisions.tell(fold, emit, id_of(ask), number)
-
-    def adding(
-        self,
-        params: Mapping[str, Any] | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Decision[Ask]:
-        """What :meth:`add` decides."""
-        number, wish = as_value(value), _wish(t, context, key)
-        return lambda fold, emit: decisions.add(fold, emit, params, number, wish, self._now)
-
-    def telling_and_asking(
-        self,
-        ask: Ask | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Decision[Ask]:
-        """What :meth:`tell_and_ask` decides."""
-        number, wish = as_value(value), _wish(t, context, key)
-
-        def both(fold: Fold, emit: Emit) -> Ask:
-            decisions.check(fold, wish, self._now)  # before anything is told
-            decisions.tell(fold, emit, id_of(ask), number)
-            return decisions.ask(fold, emit, wish, self._now)
-
-        return both
 
     # ---- reading it
 
@@ -242,7 +147,7 @@ class Study:
         """The log, or what came after an event."""
         return self._store.events(self._info.uid, after, limit)
 
-    def open_asks(self) -> list[Ask]:
+    def open_asks(self) -> list[Evaluation]:
         """Asks that wait for their results, oldest first."""
         return self._replica.read(lambda fold: fold.open)
 
@@ -253,7 +158,8 @@ class Study:
 
         In a study with contexts it is about one, by default that of the latest ask.
         """
-        when = None if t is None else as_time(t)
+        with located("t"):
+            when = None if t is None else as_time(t)
 
         def look(fold: Fold) -> views.Show:
             at = decisions.present(fold, self._now) if when is None else when
@@ -284,14 +190,13 @@ class Study:
 
     # ---- the rest
 
+    def _decision(self, command: Command[T]) -> Decision[T]:
+        return lambda fold, emit: decisions.decide(command, fold, emit, self._now)
+
     def _readable(self) -> Study:
         """Itself, if it can be read."""
         self._replica.read(lambda fold: fold.seq)
         return self
-
-
-def _wish(t: float | None, context: Mapping[str, Any] | None, key: str | None) -> Wish:
-    return Wish(t, context, None if key is None else as_key(key))
 
 
 def _as_space(

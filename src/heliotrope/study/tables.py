@@ -11,7 +11,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -21,23 +22,13 @@ from heliotrope.errors import FormatError, InputError
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
 from heliotrope.storage import Event
 from heliotrope.study.clocks import Wall
-from heliotrope.study.events import Ask, as_value
+from heliotrope.study.commands import Add, Evaluation, as_choice
 from heliotrope.study.setups import Setup
 from heliotrope.tables.files import read_sheet
 from heliotrope.tables.sheets import Sheet
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
 _TRUTHS = {"true": True, "false": False}
-
-
-@dataclass(frozen=True)
-class Result:
-    """What :meth:`heliotrope.Study.add` takes."""
-
-    params: dict[str, Any] | str
-    value: float
-    t: float | None = None
-    context: dict[str, Any] | None = None
 
 
 class Receiver(Protocol):
@@ -50,19 +41,11 @@ class Receiver(Protocol):
     def events(self) -> list[Event]:
         """Its log."""
 
-    def add(
-        self,
-        params: Mapping[str, Any] | str,
-        value: float,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Ask:
-        """Take a result."""
+    def do(self, command: Add) -> Evaluation:
+        """Add a result."""
 
 
-def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Result]:
+def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Add]:
     """Read the results of a file, all of which fit a study; FormatError says where one does not."""
     sheet = read_sheet(path)
     values = sheet.numbers(_named(sheet, _VALUE))
@@ -71,32 +54,34 @@ def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Result]:
     times = _times(sheet)
     found = []
     for row, value in enumerate(values[~np.isnan(values)].tolist()):
-        result = Result(chosen[row], value, times[row], given[row])
-        _check(sheet, row, result, setup)
+        with _on_row(sheet, row):
+            result = Add(value, t=times[row], context=given[row], **as_choice(chosen[row]))
+            setup.terrain.placed(result.chosen, result.context)
         found.append(result)
     return found
 
 
-def keys(results: Sequence[Result]) -> Iterator[str]:
+def keys(results: Sequence[Add]) -> Iterator[str]:
     """A key for each result, which says all of it and how many like it came before.
 
     So a table that has more rows than another one has the keys of that, and others for what is new.
     """
     seen = Counter[str]()
     for result in results:
-        text = json.dumps(asdict(result), sort_keys=True)
+        said = {"params": result.chosen, "value": result.value, "t": result.t}
+        text = json.dumps({**said, "context": result.context}, sort_keys=True)
         yield sha256(f"{seen[text]} {text}".encode()).hexdigest()
         seen[text] += 1
 
 
-def unknown(results: Sequence[Result], study: Receiver) -> dict[str, Result]:
+def unknown(results: Sequence[Add], study: Receiver) -> dict[str, Add]:
     """The results that a study does not have, by their keys."""
     known = {event.body.get("key") for event in study.events()}
     pairs = zip(keys(results), results, strict=True)
     return {key: result for key, result in pairs if key not in known}
 
 
-def added(results: Mapping[str, Result], study: Receiver) -> Iterator[Ask]:
+def added(results: Mapping[str, Add], study: Receiver) -> Iterator[Evaluation]:
     """Add results by their keys, one after the other.
 
     By a wall clock those without a time are all of one: how fast they come says nothing.
@@ -104,15 +89,16 @@ def added(results: Mapping[str, Result], study: Receiver) -> Iterator[Ask]:
     now, by_wall = None, isinstance(study.setup.clock, Wall)
     for key, one in results.items():
         t = now if one.t is None else one.t
-        made = study.add(one.params, one.value, t, context=one.context, key=key)
+        made = study.do(replace(one, t=t, key=key))
         now = made.t if by_wall else None
         yield made
 
 
-def _check(sheet: Sheet, row: int, result: Result, setup: Setup) -> None:
+@contextmanager
+def _on_row(sheet: Sheet, row: int) -> Iterator[None]:
+    """Raise an InputError as a FormatError that names the row."""
     try:
-        setup.terrain.placed(result.params, result.context)
-        as_value(result.value)
+        yield
     except InputError as error:
         got = f"{error.got} on {sheet.where(row)}"
         raise FormatError(error.expected, got, error.advice, error.field) from error

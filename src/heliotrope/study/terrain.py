@@ -20,8 +20,7 @@ from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT
 from heliotrope.history import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
-from heliotrope.spaces.checks import shown
-from heliotrope.validation import Array
+from heliotrope.validation import Array, short_repr
 
 _PAIRS = 5_000  # of a choice and a context, that a Finite domain lists
 _PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices are kept
@@ -65,10 +64,12 @@ class Terrain:
         """A context as it is kept, or say what is wrong with it; None where there are none."""
         if self.context is None:
             if context is not None:
-                raise InputError("no context, the study having none", shown(context), "", "context")
+                raise InputError(
+                    "no context, the study having none", short_repr(context), "", "context"
+                )
             return None
         if context is None:
-            names = shown(list(self.context.parameters))
+            names = short_repr(list(self.context.parameters))
             raise InputError(f"a context of {names}", "none", "Say context=...", "context")
         with relocated("params", "context"):
             return self._words(self.context.point(context))
