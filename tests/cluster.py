@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
 from heliotrope.errors import InputError
-from heliotrope.lab.trials.run import run_trials
+from heliotrope.lab.trials import run_trials
 
 HERE = str(Path(__file__).parent)
 FATAL_RENAMING = "pathlib.Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"

@@ -30,7 +30,7 @@ from heliotrope.lab.league.matches import play
 from heliotrope.lab.league.picture import draw
 from heliotrope.lab.league.ranged import RANGED, Ranged
 from heliotrope.lab.league.report import Report, as_markdown, verdict
-from heliotrope.lab.league.season import Fixtures
+from heliotrope.lab.league.tournament import Fixtures
 from heliotrope.policies.adaptive import NAMES
 
 QUICK = ("--problems", "paper/se/0.01,sliced/eggholder", "--policies", "auto,sw_ucb")

@@ -20,13 +20,13 @@ import heliotrope as ht
 from data import DATA, measured
 from heliotrope.cli import app
 from heliotrope.errors import InputError
+from heliotrope.lab import pictures
 from heliotrope.lab import replay as replays
 from heliotrope.lab.claims import compare
 from heliotrope.lab.environments import GPDrift
 from heliotrope.lab.logs import Log, log_of, read_log
 from heliotrope.lab.replay import Drift, Replay, drift_rate, picture, report
 from heliotrope.lab.replay.drift import _RATIOS, _Profile, half_life
-from heliotrope.lab.reproduction import style
 from heliotrope.validation import Array, Indices
 
 EPSILON = 0.05
@@ -416,7 +416,7 @@ def test_what_is_recommended(done: Replay) -> None:
 def test_the_picture_counts_steps(done: Replay) -> None:
     times = np.arange(1.0, 401.0) + 200.0 * (np.arange(400) // 50)
     paused = replace(done, log=replace(done.log, times=times, step="5 minutes"))
-    with style.paper():
+    with pictures.paper():
         drawing = picture.draw(paused)
         plain = picture.draw(done)
     for axes in drawing.axes:

@@ -26,8 +26,8 @@ from heliotrope.lab.environments import play
 from heliotrope.lab.reproduction import FIGURES, Figure, Options
 from heliotrope.lab.reproduction.matched import EPSILONS, Matched, fig2b, prior, world
 from heliotrope.lab.reproduction.mismatch import Mismatch
-from heliotrope.lab.reproduction.protocol import trial_seed
 from heliotrope.lab.reproduction.run import Reproduction, reproduce
+from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import tv_gp_ucb
 
 COLUMNS = "figure,panel,policy,epsilon,parameter,t,mean,std,stderr,trials"

@@ -36,7 +36,7 @@ from cluster import (
 )
 from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.lab.trials import cluster as cluster_module
-from heliotrope.lab.trials.run import run_trials
+from heliotrope.lab.trials import run_trials
 
 COUNT = 8
 run = partial(run_trials, settings=SETTINGS)

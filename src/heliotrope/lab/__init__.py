@@ -1,1 +1,24 @@
-"""Experiments: many seeded trials, on one machine or on many, and what they show."""
+"""The lab: environments, seeded trials, the paper's figures and theory, the league, replay.
+
+Its modules need the extra ``lab`` and load when they are used first.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+__all__ = [
+    "demo",
+    "environments",
+    "league",
+    "logs",
+    "replay",
+    "reproduction",
+    "theory",
+    "trials",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

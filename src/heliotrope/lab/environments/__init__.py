@@ -1,10 +1,17 @@
 """Worlds to track, and policies run in them: one world drawn is an episode."""
 
-from heliotrope.lab.environments.drift import GPDrift
-from heliotrope.lab.environments.episodes import Environment, Episode, Place, Step
+from heliotrope.lab.environments.episodes import (
+    Environment,
+    Episode,
+    Place,
+    Step,
+    average_regret,
+    play,
+    run,
+)
 from heliotrope.lab.environments.finite import FiniteEpisode
 from heliotrope.lab.environments.function import BoxEpisode, Function
-from heliotrope.lab.environments.running import play, run
+from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.table import Table
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "Place",
     "Step",
     "Table",
+    "average_regret",
     "play",
     "run",
 ]

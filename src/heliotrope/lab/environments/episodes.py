@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from heliotrope.domains import Domain, Finite
+from heliotrope.errors import InputError
+from heliotrope.optimizer import Optimizer
+from heliotrope.policies import Policy
 from heliotrope.validation import Array
 
 Place: TypeAlias = int | Array
@@ -95,3 +99,36 @@ class Environment(Protocol):
 
     def episode(self, horizon: int, seed: int) -> Episode:
         """Draw one world of that many steps; the same seed gives the same world."""
+
+
+def run(policy: Policy, environment: Environment, horizon: int, seed: int = 0) -> Iterator[Step]:
+    """Draw an episode and let a policy track it; the seed is that of both."""
+    if isinstance(environment, type) or not isinstance(environment, Environment):
+        raise InputError("an environment, such as GPDrift(domain, prior)", repr(environment))
+    return play(policy, environment.episode(horizon, seed), seed)
+
+
+def play(policy: Policy, episode: Episode, seed: int = 0) -> Iterator[Step]:
+    """Let a policy track an episode from its first step to its last.
+
+    Draw one episode and let several policies play it, and they face the same world.
+    """
+    if isinstance(episode, type) or not isinstance(episode, Episode):
+        raise InputError(
+            "an episode", repr(episode), "An environment's episode(horizon, seed) draws one."
+        )
+    return _steps(Optimizer(episode.domain, policy, seed), episode)
+
+
+def _steps(optimizer: Optimizer, episode: Episode) -> Iterator[Step]:
+    for t in episode.times.tolist():
+        suggestion = optimizer.ask(t)
+        step = episode.step(t, suggestion.x if suggestion.index is None else suggestion.index)
+        optimizer.tell(suggestion, step.y)
+        yield step
+
+
+def average_regret(regret: Array) -> Array:
+    """R_t / t of regrets (..., T)."""
+    steps: Array = np.arange(1.0, regret.shape[-1] + 1.0)
+    return np.asarray(np.cumsum(regret, axis=-1) / steps)

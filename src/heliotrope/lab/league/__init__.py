@@ -3,8 +3,8 @@
 from heliotrope.lab.league.commands import Command
 from heliotrope.lab.league.entrants import ENTRANTS, Entrant, entrant
 from heliotrope.lab.league.matches import Contestant, Match
-from heliotrope.lab.league.season import League
 from heliotrope.lab.league.standings import Place, Score, Standings
+from heliotrope.lab.league.tournament import League
 
 __all__ = [
     "ENTRANTS",

@@ -13,12 +13,12 @@ from importlib.metadata import version
 from math import isnan
 from pathlib import Path
 
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import compare
 from heliotrope.lab.environments.suite import problem
 from heliotrope.lab.league.picture import draw
-from heliotrope.lab.league.season import League
 from heliotrope.lab.league.standings import Place, Score, Standings, mean_of
-from heliotrope.lab.reproduction import style
+from heliotrope.lab.league.tournament import League
 
 _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn")
 HEADINGS = (
@@ -56,7 +56,7 @@ def write(report: Report) -> list[Path]:
     report.file("md").write_text(as_markdown(report), encoding="utf-8")
     text = json.dumps(_record(report), indent=2, ensure_ascii=False)
     report.file("json").write_text(text + "\n", encoding="utf-8")
-    with style.paper():
+    with pictures.paper():
         picture = draw(report.standings)
         for kind in ("png", "pdf"):
             picture.savefig(report.file(kind))

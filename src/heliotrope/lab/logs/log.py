@@ -10,7 +10,7 @@ import pandas as pd
 
 from heliotrope.errors import InputError
 from heliotrope.lab.logs.layouts import Matrix, laid_out
-from heliotrope.lab.logs.places import points_of
+from heliotrope.lab.logs.locations import points_of
 from heliotrope.lab.logs.times import in_words
 from heliotrope.tables.files import read_sheet
 from heliotrope.tables.sheets import Sheet

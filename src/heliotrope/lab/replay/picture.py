@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import LogLocator, NullLocator
 
-from heliotrope.lab.replay.outcome import Replay
+from heliotrope.lab import pictures
+from heliotrope.lab.environments import average_regret
 from heliotrope.lab.replay.players import POLICIES
-from heliotrope.lab.reproduction import style
-from heliotrope.lab.reproduction.series import average_regret
+from heliotrope.lab.replay.result import Replay
 from heliotrope.validation import Array
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def draw(replay: Replay) -> Picture:
 
     Steps are counted, so that nights and other pauses take no room; few ones are marked.
     """
-    picture, ((left, right),) = style.panels(1, 2, width=3.6, height=2.6, sharey=False)
+    picture, ((left, right),) = pictures.panels(1, 2, width=3.6, height=2.6, sharey=False)
     _draw_regrets(replay, left)
     _draw_values(replay, right)
     step = "" if replay.log.step == "1" else f" of {replay.log.step}"
@@ -50,7 +50,7 @@ def _draw_regrets(replay: Replay, axes: Axes) -> None:
         for score in replay.scores
     }
     for rank, (name, curve) in enumerate(curves.items()):
-        axes.plot(counts, curve, label=name, zorder=3.0 - 0.1 * rank, **style.LOOK[name])
+        axes.plot(counts, curve, label=name, zorder=3.0 - 0.1 * rank, **pictures.LOOK[name])
     axes.set(ylabel="average regret $R_t / t$", title="Regret, the lower the better")
     _scale(axes, np.stack(list(curves.values())))
 
@@ -71,7 +71,7 @@ def _draw_values(replay: Replay, axes: Axes) -> None:
     best, name = replay.best_possible, POLICIES[replay.best]
     curves: dict[str, tuple[Array, dict[str, Any]]] = {
         "best possible": (best, {"color": "black", "linewidth": 0.9}),
-        f"_{name}": (best - replay.regrets(replay.best), style.LOOK[name]),
+        f"_{name}": (best - replay.regrets(replay.best), pictures.LOOK[name]),
         "mean of all places": (replay.rewards.mean(axis=1), {"color": "#999999", "linewidth": 0.9}),
     }
     length = -(-len(best) // _PARTS)

@@ -10,11 +10,11 @@ from dataclasses import asdict, astuple, fields
 from pathlib import Path
 
 from heliotrope import __version__
+from heliotrope.lab import pictures
 from heliotrope.lab.replay.drift import half_life
-from heliotrope.lab.replay.outcome import Replay, ReplayRow
 from heliotrope.lab.replay.picture import draw
 from heliotrope.lab.replay.players import POLICIES
-from heliotrope.lab.reproduction import style
+from heliotrope.lab.replay.result import Replay, ReplayRow
 
 _ALONE = 0.05  # share that places have in common with their neighbours, and below it none
 _SAID = {**POLICIES, "learning": "TV-GP-UCB that learns the drift"}
@@ -92,17 +92,17 @@ def write(replay: Replay, out: str | os.PathLike[str]) -> list[Path]:
     """Write replay.csv (every step), .json (scores and what was learned), .png and .pdf."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    table, record, *pictures = (folder / f"replay.{kind}" for kind in ("csv", "json", "png", "pdf"))
+    table, record, *drawings = (folder / f"replay.{kind}" for kind in ("csv", "json", "png", "pdf"))
     with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([field.name for field in fields(ReplayRow)])
         writer.writerows(map(astuple, replay.rows()))
     record.write_text(json.dumps(_record(replay), indent=2) + "\n", encoding="utf-8")
-    with style.paper():
+    with pictures.paper():
         picture = draw(replay)
-        for path in pictures:
+        for path in drawings:
             picture.savefig(path)
-    return [table, record, *pictures]
+    return [table, record, *drawings]
 
 
 def _record(replay: Replay) -> dict[str, object]:

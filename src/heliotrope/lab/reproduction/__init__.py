@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from heliotrope.lab.reproduction.figure import Figure, Options
 from heliotrope.lab.reproduction.matched import fig2a, fig2b
 from heliotrope.lab.reproduction.mismatch import fig2c, fig2d
-from heliotrope.lab.reproduction.protocol import Figure, Options
 from heliotrope.lab.reproduction.samples import fig1
 from heliotrope.lab.reproduction.temperature import temperature
 from heliotrope.lab.reproduction.traffic import traffic

@@ -13,12 +13,13 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 from heliotrope.acquisition import LogBeta
 from heliotrope.domains import grid
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
-from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, play
-from heliotrope.lab.reproduction import style
-from heliotrope.lab.reproduction.protocol import Options, Results, stacked, trial_seed
-from heliotrope.lab.reproduction.series import Row, Series, average_regret, rows
+from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, average_regret, play
+from heliotrope.lab.reproduction.figure import Options, Results, stacked
+from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.theory import block_length, run_genie
+from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import gp_ucb, r_gp_ucb, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -134,13 +135,13 @@ class Matched:
     def draw(self, results: Results) -> Picture:
         """A panel an epsilon."""
         values, t = average_regret(stacked(results)), np.arange(1.0, self.horizon + 1.0)
-        picture, (axes,) = style.panels(1, len(EPSILONS))
+        picture, (axes,) = pictures.panels(1, len(EPSILONS))
         for i, (_, policy) in enumerate(self._keys()):
-            style.curve(axes[i // len(POLICIES)], t, values[:, i], policy)
+            pictures.curve(axes[i // len(POLICIES)], t, values[:, i], policy)
         for epsilon, one in zip(EPSILONS, axes, strict=True):
             one.set(title=rf"$\epsilon = {epsilon}$", xlabel="time $t$", xlim=(0, self.horizon))
         axes[0].set(ylabel="average regret $R_t / t$", ylim=(0, None))
-        style.legend(picture, axes[0])
+        pictures.legend(picture, axes[0])
         return picture
 
     def _players(self, epsilon: float) -> list[Player]:

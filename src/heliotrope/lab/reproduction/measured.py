@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,11 +39,6 @@ def _folder(given: Path | None) -> Path:
     if named is None:
         raise InputError("a folder of measured tables", "none", _ADVICE)
     return Path(named)
-
-
-def fingerprint(values: Array) -> str:
-    """A short name of a table's content."""
-    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16]
 
 
 def regrets(entrants: Entrants, table: Table, horizon: int, first: int, seed: int) -> Array:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import play
-from heliotrope.lab.reproduction import style
+from heliotrope.lab.reproduction.figure import Options, Results, stacked
 from heliotrope.lab.reproduction.matched import BETA, NOISE, SIDE, kernel, prior, world
-from heliotrope.lab.reproduction.protocol import Options, Results, stacked, trial_seed
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.theory import block_length
+from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import Policy, r_gp_ucb, tv_gp_ucb
 from heliotrope.validation import Array
 
@@ -80,8 +81,8 @@ class Mismatch:
         """Mean and one standard deviation, as the paper has it."""
         regret = stacked(results)[:, :, 0]
         mean, spread = regret.mean(axis=0), regret.std(axis=0, ddof=min(1, len(regret) - 1))
-        color = style.LOOK[self.policy]["color"]
-        picture, ((axes,),) = style.panels(1, 1, width=3.4, height=2.3)
+        color = pictures.LOOK[self.policy]["color"]
+        picture, ((axes,),) = pictures.panels(1, 1, width=3.4, height=2.3)
         x = np.array(self.parameters)
         axes.plot(x, mean, "o-", color=color, markersize=3, label=f"{self.policy}, mean")
         axes.fill_between(

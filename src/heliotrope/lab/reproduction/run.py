@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
-from heliotrope.lab.reproduction import Figure, style
-from heliotrope.lab.reproduction.protocol import trial_seed
+from heliotrope.lab.reproduction import Figure
 from heliotrope.lab.reproduction.series import Row, as_csv
-from heliotrope.lab.trials.run import run_trials
+from heliotrope.lab.trials import run_trials, trial_seed
 
 _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn", "matplotlib", "joblib", "pandas")
 
@@ -50,7 +50,7 @@ def reproduce(
 
     ``FIGURE.png`` and ``.pdf``, ``.csv`` (the rows), ``.md`` (the paper's claims as a table) and
     ``.json`` (settings, seeds, versions, times, claims). ``jobs``, ``cluster`` and ``tick`` are
-    those of :func:`~heliotrope.lab.trials.run.run_trials`.
+    those of :func:`~heliotrope.lab.trials.run_trials`.
     """
     folder, started = Path(out), time.time()
     results = run_trials(
@@ -73,7 +73,7 @@ def reproduce(
         time.time() - started,
         folder,
     )
-    with style.paper():
+    with pictures.paper():
         picture = figure.draw(results)
         picture.savefig(made.file("png"))
         picture.savefig(made.file("pdf"))

@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.domains import grid
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
 from heliotrope.lab.environments import GPDrift
-from heliotrope.lab.reproduction import style
-from heliotrope.lab.reproduction.protocol import Options, Results, trial_seed
+from heliotrope.lab.reproduction.figure import Options, Results
 from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.trials import trial_seed
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_whole
 
@@ -84,7 +85,7 @@ class Samples:
 
     def draw(self, results: Results) -> Picture:
         """Height as colour over time and place, the maximum as a line."""
-        picture, (axes,) = style.panels(1, 2, width=3.4)
+        picture, (axes,) = pictures.panels(1, 2, width=3.4)
         limit = max(float(np.abs(f).max()) for f in results[0].values())
         for one, (name, f) in zip(axes, results[0].items(), strict=True):
             image = one.imshow(

@@ -41,12 +41,6 @@ class Row:
     trials: int
 
 
-def average_regret(regret: Array) -> Array:
-    """R_t / t of regrets (..., T)."""
-    steps: Array = np.arange(1.0, regret.shape[-1] + 1.0)
-    return np.asarray(np.cumsum(regret, axis=-1) / steps)
-
-
 def rows(figure: str, series: Sequence[Series], times: Array, values: Array) -> list[Row]:
     """Flat rows of values (trials, series, times)."""
     trials = len(values)

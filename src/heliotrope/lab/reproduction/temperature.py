@@ -16,20 +16,14 @@ from matplotlib.ticker import MultipleLocator
 from heliotrope.acquisition import LogBeta
 from heliotrope.errors import InputError
 from heliotrope.estimation import Panel, empirical_prior
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.cross_validation import choose_block_length
-from heliotrope.lab.environments import Table
-from heliotrope.lab.reproduction import style
-from heliotrope.lab.reproduction.measured import (
-    Entrants,
-    fingerprint,
-    first_place,
-    ordered,
-    read_table,
-    regrets,
-)
-from heliotrope.lab.reproduction.protocol import Options, Results, stacked, trial_seed
-from heliotrope.lab.reproduction.series import Row, Series, average_regret, rows
+from heliotrope.lab.environments import Table, average_regret
+from heliotrope.lab.reproduction.figure import Options, Results, stacked
+from heliotrope.lab.reproduction.measured import Entrants, first_place, ordered, read_table, regrets
+from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, r_gp_ucb, rexp3, rexp3_batch, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -145,9 +139,9 @@ class Temperature:
         """Regret over time, and the temperatures themselves."""
         values, t = average_regret(stacked(results)), np.arange(1, self.horizon + 1)
         hours = t / 6.0
-        picture, ((left, right),) = style.panels(1, 2, width=3.4, height=2.4, sharey=False)
+        picture, ((left, right),) = pictures.panels(1, 2, width=3.4, height=2.4, sharey=False)
         for i, policy in enumerate(POLICIES):
-            style.curve(left, hours, values[:, i], policy)
+            pictures.curve(left, hours, values[:, i], policy)
         left.set(xlabel="time (hours)", ylabel="average regret $R_t / t$ (°C)", ylim=(0, None))
         for one in (left, right):
             one.xaxis.set_major_locator(MultipleLocator(12))
@@ -155,7 +149,7 @@ class Temperature:
         right.plot(hours, self.test[: self.horizon], linewidth=0.5, alpha=0.8)
         right.set(xlabel="time (hours)", ylabel="temperature (°C)")
         right.set_title(f"The {self.test.shape[1]} sensors")
-        style.legend(picture, left)
+        pictures.legend(picture, left)
         return picture
 
     @property

@@ -14,18 +14,13 @@ import numpy as np
 from heliotrope.acquisition import LogBeta
 from heliotrope.errors import InputError
 from heliotrope.estimation import Panel, empirical_prior
+from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
-from heliotrope.lab.environments import Table
-from heliotrope.lab.reproduction import style
-from heliotrope.lab.reproduction.measured import (
-    Entrants,
-    fingerprint,
-    first_place,
-    read_table,
-    regrets,
-)
-from heliotrope.lab.reproduction.protocol import Options, Results, stacked, trial_seed
-from heliotrope.lab.reproduction.series import Row, Series, average_regret, rows
+from heliotrope.lab.environments import Table, average_regret
+from heliotrope.lab.reproduction.figure import Options, Results, stacked
+from heliotrope.lab.reproduction.measured import Entrants, first_place, read_table, regrets
+from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -133,17 +128,19 @@ class Traffic:
         values = average_regret(self._by_day(results))
         minutes = MINUTES * np.arange(1.0, self.horizon + 1.0)
         columns = min(4, len(self.days))
-        picture, grid = style.panels(-(-len(self.days) // columns), columns, width=1.9, height=1.8)
+        picture, grid = pictures.panels(
+            -(-len(self.days) // columns), columns, width=1.9, height=1.8
+        )
         for day, one in zip(self.days, grid.flat, strict=False):
             for i, policy in enumerate(POLICIES):
-                style.curve(one, minutes, values[:, self.days.index(day), i], policy)
+                pictures.curve(one, minutes, values[:, self.days.index(day), i], policy)
             one.set(title=f"Day {day}")
         for one in grid.flat[len(self.days) :]:
             one.set_visible(False)
         grid.flat[0].set(ylim=(0, None), xlim=(0, None))
         picture.supxlabel("minutes after 06:00", fontsize=9)
         picture.supylabel("average regret $R_t / t$ (mph)", fontsize=9)
-        style.legend(picture, grid.flat[0])
+        pictures.legend(picture, grid.flat[0])
         return picture
 
     def _by_day(self, results: Results) -> Array:

@@ -5,6 +5,7 @@ from heliotrope.lab.theory.bounds import (
     RegretBound,
     psi,
     r_bound,
+    run_genie,
     tv_block_bound,
     tv_bound,
 )
@@ -16,7 +17,6 @@ from heliotrope.lab.theory.gains import (
     greedy_gain,
     max_information_gain,
 )
-from heliotrope.lab.theory.genie import run_genie
 from heliotrope.lab.theory.information import (
     Corrected,
     drift_information,

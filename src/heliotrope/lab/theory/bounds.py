@@ -12,6 +12,7 @@ C_1      8 / log(1 + sigma^-2)          psi_T    what mismatch costs R-GP-UCB a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, pi, sqrt
 
@@ -20,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from heliotrope.acquisition import RBeta, TVBeta
 from heliotrope.errors import InputError
-from heliotrope.lab.theory.checks import expect
+from heliotrope.lab.environments import FiniteEpisode, Step
 from heliotrope.lab.theory.constants import KernelConstants
-from heliotrope.lab.theory.information import Corrected, drift_added, information
+from heliotrope.lab.theory.information import Corrected, drift_added, expect, information
 from heliotrope.priors import Forgetting
 from heliotrope.validation import Array, as_number, as_positive, as_vector, as_whole
 
@@ -138,6 +139,22 @@ def psi(problem: Problem, every: int) -> Corrected:
     mean = (s + 1.0) * (grown / s / s) * sqrt(log_rounds)  # s^2 may underflow
     noise = max(2.0, sqrt(2.0 * s))
     return Corrected(deviation + mean * (2.0 + b0), 2.0 * (deviation + mean * (noise + b0)))
+
+
+def run_genie(episode: FiniteEpisode, seed: int = 0) -> Iterator[Step]:
+    """Play an episode as one who sees all of f_{t-1}, without noise, before choosing x_t.
+
+    This is no policy: it reads the world itself, never a measurement, so that it can only be run
+    where the world was drawn. Given f_{t-1} the past says nothing more, and f_t(x) has the mean
+    sqrt(1 - epsilon) f_{t-1}(x) under a constant prior mean; so the maximizer of f_{t-1} is the
+    best choice there is, and its regret, of the order of epsilon a step, is the floor. At t = 1
+    nothing is known and any point is as good: one is drawn by the seed.
+    """
+    rng = np.random.default_rng(as_whole(seed, "seed", least=0))
+    index = int(rng.integers(len(expect(episode, FiniteEpisode).domain)))
+    for t, values in zip(episode.times.tolist(), episode.values, strict=True):
+        yield episode.step(t, index)
+        index = int(values.argmax())
 
 
 def _from_gain(problem: Problem, schedule: TVBeta | RBeta, gain: float | Array) -> Array:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log, sqrt
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
-from heliotrope.lab.theory.checks import expect
 from heliotrope.posterior import Engine, FiniteOptions, build
 from heliotrope.priors import Forgetting, Prior, Static, correlation
 from heliotrope.validation import Array, Indices, as_positive, as_vector, as_whole
+
+Kind = TypeVar("Kind")
 
 _MOST_MEASUREMENTS = 5000  # of whose covariance the eigenvalues are computed
 
@@ -125,3 +127,10 @@ def checked_rho(prior: Prior) -> float:
     if not isinstance(prior.time, (Static, Forgetting)):
         raise InputError("a Static or Forgetting time", str(prior.time))
     return prior.time.rho
+
+
+def expect(value: object, kind: type[Kind]) -> Kind:
+    """Return the value if it is of that kind, or complain."""
+    if not isinstance(value, kind):
+        raise InputError(f"a {kind.__name__}", f"a {type(value).__name__}")
+    return value

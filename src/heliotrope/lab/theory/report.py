@@ -15,12 +15,17 @@ from heliotrope.acquisition import LogBeta
 from heliotrope.domains import Finite, grid
 from heliotrope.errors import InputError
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, play
-from heliotrope.lab.theory.bounds import Problem, RegretBound, r_bound, tv_block_bound, tv_bound
-from heliotrope.lab.theory.checks import expect
+from heliotrope.lab.theory.bounds import (
+    Problem,
+    RegretBound,
+    r_bound,
+    run_genie,
+    tv_block_bound,
+    tv_bound,
+)
 from heliotrope.lab.theory.constants import KernelConstants, tail
 from heliotrope.lab.theory.gains import Gain, best_gain, gain_curve
-from heliotrope.lab.theory.genie import run_genie
-from heliotrope.lab.theory.information import standing_still
+from heliotrope.lab.theory.information import expect, standing_still
 from heliotrope.lab.theory.rates import block_length
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, tv_gp_ucb, uniform

@@ -66,6 +66,11 @@ class Checkpoints:
         }
 
 
+def fingerprint(values: NDArray[Any]) -> str:
+    """A short name of a table's content."""
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16]
+
+
 def as_result(values: object, number: int) -> Result:
     """Named arrays of numbers or texts, as a trial has to return them."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from heliotrope.errors import HeliotropeError, InputError
-from heliotrope.lab.trials.attempts import Outcome, Trial, WorkerDiedError, attempt
+from heliotrope.lab.trials.trial import Outcome, Trial, WorkerDiedError, attempt
 
 if TYPE_CHECKING:  # an optional package
     from distributed import Client, Future

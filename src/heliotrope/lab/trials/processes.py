@@ -12,7 +12,7 @@ from functools import cache
 from pickle import PicklingError
 
 from heliotrope.errors import InputError
-from heliotrope.lab.trials.attempts import Outcome, Trial, WorkerDiedError, attempt
+from heliotrope.lab.trials.trial import Outcome, Trial, WorkerDiedError, attempt
 
 
 def on_processes(trial: Trial, jobs: int, numbers: Sequence[int]) -> Generator[Outcome]:

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from heliotrope.errors import HeliotropeError, InputError
-from heliotrope.lab.trials.attempts import Failure, Source, Trial, WorkerDiedError, here
 from heliotrope.lab.trials.checkpoints import Checkpoints, Result, as_result
 from heliotrope.lab.trials.cluster import on_cluster
 from heliotrope.lab.trials.processes import on_processes
+from heliotrope.lab.trials.trial import Failure, Source, Trial, WorkerDiedError, here
 from heliotrope.validation import as_whole
 
 __all__ = ["Result", "Trial", "run_trials"]

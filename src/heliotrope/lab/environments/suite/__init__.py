@@ -1,8 +1,8 @@
 """Problems with stable ids, on which policies are compared: each knows its optimum over time."""
 
-from heliotrope.lab.environments.suite.drawn import Jumps, Periodic
-from heliotrope.lab.environments.suite.logged import Windows
-from heliotrope.lab.environments.suite.peaks import MovingPeaks
+from heliotrope.lab.environments.suite.gp import Jumps, Periodic
+from heliotrope.lab.environments.suite.log_windows import Windows
+from heliotrope.lab.environments.suite.moving_peaks import MovingPeaks
 from heliotrope.lab.environments.suite.problems import SUITE, Problem, World, chosen, problem
 from heliotrope.lab.environments.suite.sliced import Sliced
 

@@ -13,12 +13,12 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 from heliotrope.domains import Domain, grid
 from heliotrope.errors import InputError
-from heliotrope.lab.environments.drift import GPDrift
 from heliotrope.lab.environments.episodes import Episode
-from heliotrope.lab.environments.suite.drawn import Jumps, Periodic
+from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.suite.functions import FUNCTIONS
-from heliotrope.lab.environments.suite.logged import Windows
-from heliotrope.lab.environments.suite.peaks import MovingPeaks
+from heliotrope.lab.environments.suite.gp import Jumps, Periodic
+from heliotrope.lab.environments.suite.log_windows import Windows
+from heliotrope.lab.environments.suite.moving_peaks import MovingPeaks
 from heliotrope.lab.environments.suite.sliced import Sliced
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel
 

@@ -71,11 +71,6 @@ class Figure(Protocol):
         """The picture."""
 
 
-def trial_seed(seed: int, number: int) -> int:
-    """The seed of one trial, which no other trial shares but by a rare chance."""
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-
-
 def stacked(results: Results, name: str = "regret") -> Array:
     """One array of all trials, (trials, ...)."""
     return np.stack([result[name] for result in results])

@@ -15,9 +15,7 @@ from heliotrope.errors import InputError
 from heliotrope.lab.environments.suite import Windows, problem
 from heliotrope.lab.league.matches import Contestant, Match, play
 from heliotrope.lab.league.standings import YARDSTICK, Standings
-from heliotrope.lab.reproduction.measured import fingerprint
-from heliotrope.lab.reproduction.protocol import trial_seed
-from heliotrope.lab.trials.run import run_trials
+from heliotrope.lab.trials import fingerprint, run_trials, trial_seed
 from heliotrope.validation import as_positive, as_whole
 
 
@@ -87,7 +85,7 @@ class League:
 
         Matches are kept by contestant: more of them, or more trials, go on from there. ``tick`` is
         called with who plays and the number of finished matches of all; ``jobs`` and ``cluster``
-        are those of :func:`~heliotrope.lab.trials.run.run_trials`.
+        are those of :func:`~heliotrope.lab.trials.run_trials`.
         """
         each, played = len(self.problems) * self.trials, dict[str, Sequence[Match]]()
         for count, contestant in enumerate(self.contestants):

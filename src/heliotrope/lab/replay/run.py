@@ -18,10 +18,9 @@ from heliotrope.kernels import Tabulated
 from heliotrope.lab.environments import Table
 from heliotrope.lab.logs import Log
 from heliotrope.lab.replay.lessons import Lesson, learn
-from heliotrope.lab.replay.outcome import Replay
 from heliotrope.lab.replay.players import CHANCY, POLICIES, steps
-from heliotrope.lab.reproduction.protocol import trial_seed
-from heliotrope.lab.trials.run import run_trials
+from heliotrope.lab.replay.result import Replay
+from heliotrope.lab.trials import run_trials, trial_seed
 from heliotrope.validation import Array, Indices, as_number, as_whole
 
 _FEWEST = 10  # rows of either part

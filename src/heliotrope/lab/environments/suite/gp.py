@@ -8,8 +8,8 @@ import numpy as np
 
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
-from heliotrope.lab.environments.drift import GPDrift
 from heliotrope.lab.environments.finite import FiniteEpisode
+from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.timed import as_horizon, gaussian_noise
 from heliotrope.priors import Prior, Static
 from heliotrope.validation import Array, as_positive, as_whole

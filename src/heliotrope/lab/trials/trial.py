@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -48,6 +49,11 @@ class Failure:
             error = kind.__new__(kind, *arguments)
         error.__dict__.update(*state)
         return error
+
+
+def trial_seed(seed: int, number: int) -> int:
+    """The seed of one trial, which no other trial shares but by a rare chance."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def here(trial: Trial, numbers: Sequence[int]) -> Generator[Outcome]:
