@@ -105,7 +105,8 @@ def ended(pid: int) -> bool:
 @contextmanager
 def started(log: Path, *command: object, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """A Python process that finds this module, in a session of its own; killed in the end."""
-    path = os.pathsep.join(filter(None, [variables.pop("PYTHONPATH", ""), HERE]))
+    paths = (variables.pop("PYTHONPATH", ""), HERE, os.environ.get("PYTHONPATH"))
+    path = os.pathsep.join(filter(None, paths))
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *map(str, command)],
