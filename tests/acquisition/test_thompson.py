@@ -12,7 +12,7 @@ from heliotrope import posterior as engines
 from heliotrope.acquisition import Thompson, thompson
 from heliotrope.lab.environments import GPDrift, run
 from heliotrope.linalg import pivoted_rows
-from heliotrope.policies import KeepAll
+from heliotrope.memory import KeepAll
 from heliotrope.posterior import BankEngine, Drawable, Engine, FiniteEngine, ReferenceEngine, finite
 from heliotrope.rng import Stream
 from scenario import play

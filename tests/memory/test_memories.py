@@ -15,19 +15,19 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 import heliotrope as ht
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
-from heliotrope.memory import detectors
-from heliotrope.memory.change_points import RunLengthEngine
-from heliotrope.memory.detectors import EventTrigger, River, Surprise
-from heliotrope.memory.wasserstein import Losses
-from heliotrope.policies import (
+from heliotrope.memory import (
     ChangePoints,
-    GPPolicy,
     Memory,
     ResetOnChange,
     Wasserstein,
     Weights,
     Window,
+    detectors,
 )
+from heliotrope.memory.change_points import ChangePointsEngine
+from heliotrope.memory.detectors import EventTrigger, Innovation, River
+from heliotrope.memory.wasserstein import RemovalDistances
+from heliotrope.policies import GPPolicy
 from heliotrope.posterior import DenseOptions, ReferenceEngine, Surfaced, sample
 from heliotrope.posterior.mixture import bounding
 from heliotrope.posterior.records import Records
@@ -55,7 +55,7 @@ def places_of(domain: Domain) -> Places:
     return domain.scaled(np.random.default_rng(9).random((20, 2)))
 
 
-def jumps(engine: RunLengthEngine) -> tuple[Array, Array]:
+def jumps(engine: ChangePointsEngine) -> tuple[Array, Array]:
     """When the latest jump may have been, minus infinity for never, and how likely."""
     state = engine.state()
     return state["run_since"], np.exp(state["run_log_w"])
@@ -253,8 +253,8 @@ def test_the_event_trigger_is_the_papers_formula() -> None:
         rounds = np.log(2.0 * np.pi**2 * count**2 / 6.0 / 0.1)
         bound = np.sqrt(2.0 * rounds) * deviation + np.sqrt(2.0 * noise * rounds)
         for sign in (-1.0, 1.0):
-            assert not trigger.changed(Surprise(sign * 0.999 * bound, deviation, noise, count))
-            assert trigger.changed(Surprise(sign * 1.001 * bound, deviation, noise, count))
+            assert not trigger.changed(Innovation(sign * 0.999 * bound, deviation, noise, count))
+            assert trigger.changed(Innovation(sign * 1.001 * bound, deviation, noise, count))
 
 
 def test_where_nothing_changes_the_trigger_is_silent() -> None:
@@ -393,7 +393,7 @@ def test_change_points_are_the_mixture_over_all_ways_to_cut(
 def test_a_forecast_is_what_the_next_evaluation_meets(prior: ht.Prior, domain: Domain) -> None:
     """With two evaluations open, of which one is from before the gap."""
     engine, places = ChangePoints(0.05, most=30).engine(prior, domain, None), places_of(domain)
-    assert isinstance(engine, RunLengthEngine)
+    assert isinstance(engine, ChangePointsEngine)
     for key in range(9):
         engine.open(key, float(key), places[key : key + 1])
         if key != 7:
@@ -416,7 +416,7 @@ def test_a_forecast_is_what_the_next_evaluation_meets(prior: ht.Prior, domain: D
 
 def test_a_forecast_ends_at_the_prior_and_a_draw_follows_it() -> None:
     engine = ChangePoints(0.05, most=5).engine(STILL, GRID, None)
-    assert isinstance(engine, RunLengthEngine)
+    assert isinstance(engine, ChangePointsEngine)
     for key in range(20):
         engine.open(key, float(key), np.array([key % 4]))
         engine.tell(key, 2.0)
@@ -466,7 +466,7 @@ def test_what_was_before_a_jump_is_not_kept() -> None:
 
 def test_a_jump_is_found_where_it_was() -> None:
     engine = ChangePoints(0.01, most=6).engine(STILL, GRID, None)
-    assert isinstance(engine, RunLengthEngine)
+    assert isinstance(engine, ChangePointsEngine)
     for key in range(60):
         engine.open(key, float(key), np.array([key % 4]))
         engine.tell(key, 0.0 if key < 40 else 2.5)
@@ -494,7 +494,7 @@ def test_a_value_that_no_hypothesis_awaits_changes_nothing() -> None:
     for key in range(1, 12):
         engine.open(key, float(key), np.array([0]))
         engine.tell(key, float(5 * (-1) ** key))
-    assert isinstance(engine, RunLengthEngine)
+    assert isinstance(engine, ChangePointsEngine)
     since, _ = jumps(engine)
     assert since.min() > 0.0
     before = engine.predict(12.0, GRID.indices), engine.log_likelihood
@@ -520,7 +520,7 @@ def test_relevance_is_that_of_the_authors_package() -> None:
         data.t = np.array([0.2, 0.7, 1.1, 1.9, 2.4, 3.0])
         data.y = np.array([0.3, -0.8, 1.2, 0.4, -0.1, 0.9])
         data.places = np.arange(6)
-        found = Losses(model, data, 3.5, np.arange(6, len(domain))).distances()
+        found = RemovalDistances(model, data, 3.5, np.arange(6, len(domain))).distances()
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
@@ -551,7 +551,7 @@ def test_relevance_is_the_distance_of_posteriors(time: ht.Forgetting | RBF) -> N
         )
         for j, (m, v) in enumerate(others):
             sums[j] += np.sum((mean - m) ** 2 + np.abs(variance - v))
-    found = Losses(model, data, 5.0, domain.indices).distances()
+    found = RemovalDistances(model, data, 5.0, domain.indices).distances()
     np.testing.assert_allclose(found, np.sqrt(sums[:6] / sums[6]), rtol=2e-3)
 
 
@@ -707,20 +707,20 @@ def test_weights_that_never_fade_say_that_they_grow(
 
 
 class Refusing:
-    """A detector that cannot judge negative surprises, though it has noted them by then."""
+    """A detector that cannot judge negative innovations, though it has noted them by then."""
 
     span = 5
 
     def __init__(self) -> None:
         self.noted: list[float] = []
 
-    def watch(self) -> Refusing:
+    def monitor(self) -> Refusing:
         return Refusing()
 
-    def changed(self, surprise: Surprise) -> bool:
-        self.noted.append(surprise.residual)
-        if surprise.residual < 0.0:
-            raise InputError("a positive surprise", repr(surprise.residual))
+    def changed(self, innovation: Innovation) -> bool:
+        self.noted.append(innovation.residual)
+        if innovation.residual < 0.0:
+            raise InputError("a positive innovation", repr(innovation.residual))
         return len(self.noted) > 3
 
 

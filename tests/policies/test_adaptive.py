@@ -344,7 +344,7 @@ def test_parameters_follow_from_the_drift_between_results() -> None:
     assert model.between_results(epsilon) == pytest.approx(0.01, rel=1e-9)
     restarting = Named("r_gp_ucb").policy(model, epsilon, GRID)
     assert isinstance(restarting, GPPolicy)
-    assert restarting.memory == ht.policies.Restart(38 * 60.0)
+    assert restarting.memory == ht.memory.Restart(38 * 60.0)
     tracking = Tracking().policy(model, epsilon, GRID)
     assert isinstance(tracking, GPPolicy)
     assert tracking.acquisition == MeasuredUCB(lasting_beta(0.01), model.noise)

@@ -23,7 +23,8 @@ from sklearn.gaussian_process.kernels import (
 
 import heliotrope as ht
 from heliotrope.errors import FormatError, InputError
-from heliotrope.policies import GPPolicy, KeepAll, Restart
+from heliotrope.memory import KeepAll, Restart
+from heliotrope.policies import GPPolicy
 from heliotrope.rng import Stream
 from heliotrope.serialization.codec import Arrays, decode, encode
 from strategies import PRIOR, fixed, refusal, square

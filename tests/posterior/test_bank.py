@@ -17,7 +17,8 @@ from heliotrope.domains import Domain
 from heliotrope.errors import HeliotropeError, InputError, KernelError
 from heliotrope.estimation import Observations, log_likelihood
 from heliotrope.lab.environments import GPDrift
-from heliotrope.policies import GPPolicy, Restart
+from heliotrope.memory import Restart
+from heliotrope.policies import GPPolicy
 from heliotrope.posterior import (
     BankEngine,
     Engine,

@@ -14,7 +14,7 @@ import heliotrope as ht
 from heliotrope import posterior as engines
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
-from heliotrope.policies import KeepAll
+from heliotrope.memory import KeepAll
 from heliotrope.posterior import (
     BoxEngine,
     BoxOptions,

@@ -24,7 +24,8 @@ from sklearn.gaussian_process.kernels import (
 
 import heliotrope as ht
 from heliotrope.errors import FormatError, InputError
-from heliotrope.policies import GPPolicy, Policy, Restart
+from heliotrope.memory import Restart
+from heliotrope.policies import GPPolicy, Policy
 from heliotrope.posterior import BoxEngine, BoxOptions, DenseOptions, FiniteOptions
 from strategies import (
     PRIOR,

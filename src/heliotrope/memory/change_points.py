@@ -1,51 +1,86 @@
-"""When the function last jumped: Bayesian online change-point detection (Adams and MacKay 2007).
+"""Bayesian online change-point detection (Adams and MacKay 2007).
 
-At a jump a new function is drawn from the prior, independent of the old one. Each hypothesis says
-when the latest jump was, and holds the engine of what was told since. A told value is scored by
-every hypothesis's predictive density, and the posterior is the mixture of all of them.
+At a jump a new function is drawn from the prior, independent of the old one. Each hypothesis names
+the time of the latest jump and holds the engine of the observations since. The predictive density
+of each observation updates the hypotheses' weights; the posterior is the mixture of all of them.
 
 Symbols
 -------
-h  hypotheses, oldest first, that began at times since (h,), with log weights log_w (h,)
+h  hypotheses, oldest first, with start times since (h,) and log weights log_w (h,)
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.domains import Places
-from heliotrope.errors import TimeError
+from heliotrope.domains import Domain, Places
+from heliotrope.errors import InputError, TimeError
+from heliotrope.memory.protocol import OneEpoch
+from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.ensemble import Ensemble
 from heliotrope.posterior.mixture import Cases, MixedEngine, Mixture
 from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.priors import Prior
+from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, copied
-from heliotrope.validation import Array
+from heliotrope.validation import Array, as_number, as_whole
 
 
-class RunLengthEngine(MixedEngine):
-    """The mixture over the time of the latest jump; jumps come at a rate ``hazard`` a unit of time.
+@register
+@dataclass(frozen=True)
+class ChangePoints(OneEpoch):
+    """The function may jump; a mixture tracks possible times of the latest jump.
 
-    Beyond ``most`` hypotheses the least likely are forgotten, never the newest one. A value that
-    comes late, from before a hypothesis began, says nothing about that one's function: there its
-    density is the mixture's of the older hypotheses, and where none is left it does not count.
-    What is predicted for later times counts a jump since the latest evaluation, by the weight that
-    it will have in the next one. Past times are refused: what was before a jump is not kept.
+    Bayesian online change-point detection (Adams and MacKay 2007). Between jumps the function
+    drifts as the prior says.
+
+    Parameters
+    ----------
+    hazard
+        Probability of a jump in one unit of time.
+    most
+        Number of jump times to track: the newest, and the most likely of the others.
+    """
+
+    hazard: float = 0.01
+    most: int = 10
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hazard", as_number(self.hazard, "hazard"))
+        if not 0.0 < self.hazard < 1.0:
+            raise InputError("a hazard between 0 and 1", repr(self.hazard))
+        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the mixture of engines, one per time of the latest jump."""
+        return ChangePointsEngine(lambda: build(prior, domain, options), self.hazard, self.most)
+
+
+class ChangePointsEngine(MixedEngine):
+    """The mixture over the time of the latest jump; ``hazard`` is the jump rate per unit of time.
+
+    Beyond ``most`` hypotheses the least likely is dropped, never the newest. A late result from
+    before a hypothesis's start carries no information about that hypothesis. Its density there is
+    the one of the mixture of older hypotheses; if there are none, the result is ignored.
+    Predictions for later times include a jump since the latest evaluation, with the weight that
+    it will have at the next one. Past times raise an error, as nothing before a jump is kept.
     """
 
     def __init__(self, build: Callable[[], Engine], hazard: float, most: int) -> None:
         self._build, self._hazard, self._most = build, hazard, most
         self._ensemble, self._since = Ensemble([build()]), [-np.inf]
-        self._blank = build()  # what is known after a jump
-        self._spare: list[Engine] = []  # of hypotheses that were forgotten
+        self._blank = build()  # the posterior right after a jump
+        self._spare: list[Engine] = []  # engines of dropped hypotheses
         self._log_w = np.zeros(1)
         self._open: dict[int, float] = {}
         self._now, self.log_likelihood = -np.inf, 0.0
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation; the function may have jumped since the one before."""
+        """Open an evaluation; the function may have jumped since the previous one."""
         jumped = self._blank_engine() if self._may_jump(t) else None
         if jumped is not None:
             jumped.open(key, t, place)
@@ -56,7 +91,7 @@ class RunLengthEngine(MixedEngine):
         self._open[key] = self._now = t
 
     def tell(self, key: int, y: float) -> None:
-        """Score every hypothesis by the value, and condition its engine on it."""
+        """Update the weight of every hypothesis, and condition its engine on the value."""
         knowing = self._knowing(key)
         engines = self._ensemble.engines[:knowing]
         before = np.array([engine.log_likelihood for engine in engines])
@@ -67,12 +102,12 @@ class RunLengthEngine(MixedEngine):
             self._weigh(density)
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
 
     def bounding(self, t: float) -> Posterior:
-        """Return two cases to choose by: no jump since the latest evaluation, and one."""
+        """Return two cases for the acquisition: no jump since the latest evaluation, and one."""
         unless = self._unless_jumped()
         if not self._may_jump(t):
             return unless
@@ -80,7 +115,7 @@ class RunLengthEngine(MixedEngine):
         return Cases(np.array([1.0 - jumped, jumped]), [unless, self._blank])
 
     def state(self) -> State:
-        """Everything that is known, as arrays."""
+        """Return the engine's state as arrays."""
         return {
             "run_scalars": np.array([self._now, self.log_likelihood]),
             "run_since": np.array(self._since),
@@ -90,7 +125,7 @@ class RunLengthEngine(MixedEngine):
         } | self._ensemble.state()
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._now, self.log_likelihood = state["run_scalars"].tolist()
         self._since, self._log_w = state["run_since"].tolist(), state["run_log_w"].copy()
         keys, times = state["run_open_keys"].tolist(), state["run_open_t"].tolist()
@@ -107,11 +142,11 @@ class RunLengthEngine(MixedEngine):
         return Mixture(np.exp(self._log_w), self._ensemble.engines)
 
     def _knowing(self, key: int) -> int:
-        """Number of hypotheses that began before an evaluation, the first ones."""
+        """Number of hypotheses, the oldest ones, that started before an evaluation."""
         return bisect_right(self._since, self._open[key])
 
     def _weigh(self, density: Array) -> None:
-        """Multiply the weights by the densities of a value that only the first engines know."""
+        """Multiply the weights by the densities of a value that only the oldest engines know."""
         known, log_w = len(density), self._log_w
         before = _log_sum(log_w[:known])
         log_w[:known] += density
@@ -132,18 +167,18 @@ class RunLengthEngine(MixedEngine):
             raise TimeError(
                 f"a time of at least {self._now:g}, the latest seen",
                 f"{t:g}",
-                "A memory of change points keeps nothing of what was before.",
+                "ChangePoints keeps no observations from before a jump.",
             )
         return -np.inf < self._now < t
 
     def _with_jump(self, t: float) -> Array:
-        """Log weights at t, the last that of a jump since the latest time: 1 - (1 - hazard)^dt."""
+        """Log weights at t; the last is that of a jump since ``now``: 1 - (1 - hazard)^dt."""
         log_stay = (t - self._now) * np.log1p(-self._hazard)
         log_jump = np.log(-np.expm1(log_stay))
         return np.append(self._log_w + log_stay, log_jump)
 
     def _prune(self) -> None:
-        """Make room for one more hypothesis."""
+        """Drop the least likely hypothesis if there is no room for another one."""
         if len(self._since) < self._most:
             return
         least = int(self._log_w.argmin())
@@ -153,7 +188,7 @@ class RunLengthEngine(MixedEngine):
         self._log_w -= _log_sum(self._log_w)
 
     def _blank_engine(self) -> Engine:
-        """Return an engine without data; to empty one costs less than to build one."""
+        """Return an engine without data; clearing one costs less than building one."""
         if not self._spare:
             return self._build()
         engine = self._spare.pop()

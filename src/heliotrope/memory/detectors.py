@@ -1,8 +1,8 @@
-"""What tells that the function has changed, from how a told value differs from the expected.
+"""Detectors report that the function has changed, from how observations differ from predictions.
 
 Symbols
 -------
-n      values since the latest reset, this one among them
+n      observations since the latest reset, this one included
 sigma  posterior deviation of f at the place        sigma_n^2  variance of the noise
 """
 
@@ -21,8 +21,8 @@ from heliotrope.validation import as_number
 
 
 @dataclass(frozen=True, slots=True)
-class Surprise:
-    """A told value seen from the belief before it."""
+class Innovation:
+    """How an observation differs from the prediction before it."""
 
     residual: float
     deviation: float
@@ -31,46 +31,46 @@ class Surprise:
 
     @property
     def standardized(self) -> float:
-        """The residual in units of its own deviation, noise included."""
+        """The residual divided by its standard deviation, noise included."""
         return self.residual / sqrt(self.deviation**2 + self.noise)
 
 
-class Watch(Protocol):
-    """A detector at work since the latest reset."""
+class ChangeMonitor(Protocol):
+    """A running detector, started at the latest reset."""
 
-    def changed(self, surprise: Surprise) -> bool:
-        """Take the next surprise; say whether the function has changed."""
+    def changed(self, innovation: Innovation) -> bool:
+        """Take the next innovation; return whether the function has changed."""
 
 
 @runtime_checkable
 class Detector(Protocol):
-    """How a change is told.
+    """How a change is detected.
 
-    ``span`` is how many past surprises a watch depends on; a watch that has seen twice as many is
-    replaced by one that saw the last ``span``, so that a saved one can be made again from them.
+    ``span`` is the number of past innovations that a monitor depends on. A monitor that has seen
+    twice as many is replaced by one that saw the last ``span``, so a saved monitor can be rebuilt.
     """
 
     @property
     def span(self) -> int:
-        """Number of surprises to keep."""
+        """Number of innovations to keep."""
 
-    def watch(self) -> Watch:
-        """Return a watch that has seen nothing."""
+    def monitor(self) -> ChangeMonitor:
+        """Return a monitor that has seen nothing."""
 
 
 @register
 @dataclass(frozen=True)
 class EventTrigger:
-    """ET-GP-UCB's trigger (Brunzema et al. 2025): the value lies outside its confidence interval.
+    """ET-GP-UCB's trigger (Brunzema et al. 2025): a value outside its confidence interval.
 
     |y - mu(x)| > sqrt(rho_n) sigma(x) + w_n, where rho_n = 2 ln(2 pi_n / delta),
-    w_n^2 = 2 sigma_n^2 ln(2 pi_n / delta) and pi_n = pi^2 n^2 / 6: without any change, this
-    happens with probability ``delta`` at most, ever.
+    w_n^2 = 2 sigma_n^2 ln(2 pi_n / delta) and pi_n = pi^2 n^2 / 6. Without a change, the
+    probability that this ever happens is at most ``delta``.
 
     Examples
     --------
     >>> trigger = EventTrigger(delta=0.1)
-    >>> [trigger.changed(Surprise(r, deviation=0.5, noise=0.01, count=3)) for r in (1.0, 3.0)]
+    >>> [trigger.changed(Innovation(r, deviation=0.5, noise=0.01, count=3)) for r in (1.0, 3.0)]
     [False, True]
     """
 
@@ -83,18 +83,18 @@ class EventTrigger:
 
     @property
     def span(self) -> int:
-        """It depends on no surprise but the present one."""
+        """0: it depends on the current innovation only."""
         return 0
 
-    def watch(self) -> Watch:
-        """Return itself, which keeps nothing."""
+    def monitor(self) -> ChangeMonitor:
+        """Return itself, as it has no state."""
         return self
 
-    def changed(self, surprise: Surprise) -> bool:
+    def changed(self, innovation: Innovation) -> bool:
         """Whether the value lies outside the interval."""
-        rho = 2.0 * log(pi**2 * surprise.count**2 / (3.0 * self.delta))
-        within = sqrt(rho) * (surprise.deviation + sqrt(surprise.noise))
-        return abs(surprise.residual) > within
+        rho = 2.0 * log(pi**2 * innovation.count**2 / (3.0 * self.delta))
+        within = sqrt(rho) * (innovation.deviation + sqrt(innovation.noise))
+        return abs(innovation.residual) > within
 
 
 _RIVER = "river.drift"
@@ -104,10 +104,10 @@ _SPAN = 250
 @register
 @dataclass(frozen=True)
 class River:
-    """A drift detector of the river package, by its name, on the sizes of standardized surprises.
+    """A drift detector of the river package, applied to absolute standardized innovations.
 
-    A jump makes surprises large, of either sign; so detectors see their absolute values. One
-    that draws random numbers (KSWIN) gets a seed. Needs the extra ``river``.
+    A jump makes innovations large, of either sign. A detector that draws random numbers (KSWIN)
+    gets a fixed seed. Needs the extra ``river``.
 
     Parameters
     ----------
@@ -131,34 +131,34 @@ class River:
         except (TypeError, ValueError):
             raise InputError("parameters by name", repr(self.parameters)) from None
         object.__setattr__(self, "parameters", tuple(sorted(parameters.items())))
-        self.watch()
+        self.monitor()
 
     @property
     def span(self) -> int:
-        """How many surprises it is made anew from."""
+        """Number of innovations from which it is rebuilt."""
         return _SPAN
 
-    def watch(self) -> Watch:
-        """Return a fresh detector."""
+    def monitor(self) -> ChangeMonitor:
+        """Return a new detector."""
         kind = _river_class(self.name)
         parameters = dict(self.parameters)
         if "seed" in signature(kind).parameters:
             parameters.setdefault("seed", 0)
         try:
-            return _RiverWatch(kind(**parameters))
+            return _RiverMonitor(kind(**parameters))
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"parameters of river's {self.name}", repr(self.parameters), str(error)
             ) from None
 
 
-class _RiverWatch:
+class _RiverMonitor:
     def __init__(self, detector: Any) -> None:
         self._detector = detector
 
-    def changed(self, surprise: Surprise) -> bool:
-        """Hand the surprise on."""
-        self._detector.update(abs(surprise.standardized))
+    def changed(self, innovation: Innovation) -> bool:
+        """Update river's detector."""
+        self._detector.update(abs(innovation.standardized))
         return bool(self._detector.drift_detected)
 
 
@@ -167,9 +167,9 @@ def _river_class(name: str) -> Any:
         drift = import_module(_RIVER)
     except ImportError:
         raise InputError(
-            "the package river, for its detectors", "none", "pip install 'heliotrope[river]'"
+            "the package river for its detectors", "none", "pip install 'heliotrope[river]'"
         ) from None
     kind = getattr(drift, name, None) if isinstance(name, str) else None
     if not (isinstance(kind, type) and hasattr(kind, "drift_detected")):
-        raise InputError("the name of a detector of river.drift", repr(name), "Such as 'ADWIN'.")
+        raise InputError("a detector's name in river.drift", repr(name), "For example 'ADWIN'.")
     return kind

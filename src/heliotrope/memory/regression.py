@@ -1,12 +1,12 @@
-"""GP regression on the evaluations that a store holds, each of a weight of its own.
+"""GP regression on weighted observations.
 
-An evaluation of weight w counts as one whose noise variance is sigma^2 / w. The store says which
-evaluations count at a time and how much. The factor is made anew when that changes, so rounding
-errors cannot add up, and the cost of a step is bounded by what the store holds.
+An observation of weight w counts as one with the noise variance sigma^2 / w. A store decides which
+observations count at a time, and their weights. The factor is recomputed when those change, so
+rounding errors cannot accumulate, and the cost of a step depends on the store's size only.
 
 Symbols
 -------
-n  evaluations that count        L (n, n)  factor of K o D + sigma^2 diag(1 / w)
+n  observations that count       L (n, n)  factor of K o D + sigma^2 diag(1 / w)
 k~ (n, q)  covariance of f_{t_i}(x_i) with f_t at q places
 """
 
@@ -20,8 +20,9 @@ from typing import Protocol
 import numpy as np
 
 from heliotrope.domains import Domain, Places
-from heliotrope.errors import TimeError
+from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.posterior.options import EngineOptions, check_noise
 from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
@@ -31,8 +32,8 @@ from heliotrope.validation import Array
 
 
 @dataclass(frozen=True)
-class Told:
-    """What counts at a time, (n,) each: weights for the mean, and others for the width."""
+class WeightedObservations:
+    """Observations that count at a time, with weights for the mean and for the variance, (n,)."""
 
     t: Array
     places: Places
@@ -41,27 +42,27 @@ class Told:
     width_weights: Array
 
 
-class Store(Protocol):
-    """Which of the told evaluations count, and how much."""
+class ObservationStore(Protocol):
+    """Decides which observations count, and their weights."""
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
-        """Take a told evaluation; ``now`` is the latest time seen, its own or a later one."""
+        """Add an observation of time t; ``now`` is the latest time seen, at least t."""
 
-    def told(self, t: float) -> Told:
-        """Return what counts at time t, which is not before the latest seen."""
+    def at(self, t: float) -> WeightedObservations:
+        """Return the observations that count at time t, which is at least the latest seen."""
 
     def width_weights(self, t: float, times: Array) -> Array:
-        """How much open evaluations of these times would count at time t; 0 is not at all."""
+        """Weights at time t of open evaluations of these times; 0 excludes one."""
 
     def state(self) -> State:
-        """Everything the store holds, as arrays."""
+        """Return the contents as arrays."""
 
     def restore(self, state: State) -> None:
-        """Become the store whose :meth:`state` this was."""
+        """Replace the contents by a saved :meth:`state`."""
 
 
 class Regression:
-    """Evaluations of some weight, factored; ``noisy`` is their covariance at weights of 1."""
+    """The factored covariance of weighted evaluations; ``noisy`` is theirs at weights of 1."""
 
     def __init__(
         self, model: SpaceTime, t: Array, places: Places, noisy: Array, weights: Array
@@ -85,52 +86,53 @@ class Regression:
 
 
 class _Moment:
-    """What counts at a time, factored when that is asked for."""
+    """The regression at one time, factored on first use."""
 
-    def __init__(self, model: SpaceTime, t: float, told: Told) -> None:
-        self._model, self.t, self._told = model, t, told
+    def __init__(self, model: SpaceTime, t: float, observed: WeightedObservations) -> None:
+        self._model, self.t, self._observed = model, t, observed
 
     @cached_property
     def alpha(self) -> Array:
-        """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the told values' weights in the mean."""
-        told = self._told
-        alike = told.weights is told.width_weights
-        by = self.width if alike else self._regression(told.weights)
-        return by.solve(told.y - self._model.prior.mean_at(told.places))
+        """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the coefficients of the mean."""
+        observed = self._observed
+        alike = observed.weights is observed.width_weights
+        by = self.width if alike else self._regression(observed.weights)
+        return by.solve(observed.y - self._model.prior.mean_at(observed.places))
 
     @cached_property
     def width(self) -> Regression:
-        """The evaluations that narrow the variance."""
-        return self._regression(self._told.width_weights)
+        """The regression for the variance."""
+        return self._regression(self._observed.width_weights)
 
     def width_with(self, t: Array, places: Places, weights: Array) -> Regression:
-        """The same, and open evaluations after them."""
-        times = np.append(self._told.t, t)
-        at = np.concatenate([self._told.places, places])
+        """The regression for the variance, with open evaluations appended."""
+        times = np.append(self._observed.t, t)
+        at = np.concatenate([self._observed.places, places])
         noisy = self._model.noisy(times, at)
-        both = np.append(self._told.width_weights, weights)
+        both = np.append(self._observed.width_weights, weights)
         return Regression(self._model, times, at, noisy, both)
 
     @cached_property
     def _noisy(self) -> Array:
-        return self._model.noisy(self._told.t, self._told.places)
+        return self._model.noisy(self._observed.t, self._observed.places)
 
     def _regression(self, weights: Array) -> Regression:
-        return Regression(self._model, self._told.t, self._told.places, self._noisy, weights)
+        observed = self._observed
+        return Regression(self._model, observed.t, observed.places, self._noisy, weights)
 
 
 class RegressionEngine:
-    """The posterior by what a store holds; values may come late, but time cannot go back."""
+    """The posterior given a store's observations; results may be late, but time only advances."""
 
-    def __init__(self, prior: Prior, domain: Domain, store: Store) -> None:
+    def __init__(self, prior: Prior, domain: Domain, store: ObservationStore) -> None:
         self._model, self._store = SpaceTime(prior, domain), store
         self._open = Records(self._model.no_places)
         self._now, self.log_likelihood = -np.inf, 0.0
-        self._moment: _Moment | None = None  # of the latest query, while nothing was told
-        self._all: Regression | None = None  # open evaluations counted
+        self._moment: _Moment | None = None  # of the latest query, until the next observation
+        self._all: Regression | None = None  # the same with open evaluations
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
+        """Open an evaluation."""
         width = self._width(t, count_open=True)
         W = width.whitened(width.block(t, place))
         prior_variance = float(self._model.variance(place, t)[0])
@@ -140,7 +142,7 @@ class RegressionEngine:
         self._now, self._all = t, None
 
     def tell(self, key: int, y: float) -> None:
-        """Score the value by what was known before it, and hand it to the store."""
+        """Add the value's predictive log density, and add the observation to the store."""
         t, place = self._open.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
         s2 = float(variance[0]) + self._model.prior.noise
@@ -150,7 +152,7 @@ class RegressionEngine:
         self._moment = self._all = None
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._open.close(key)
         self._all = None
 
@@ -166,14 +168,14 @@ class RegressionEngine:
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions of x."""
-        told, width = self._at(t).alpha, self._width(t, count_open=True)
+        observed, width = self._at(t).alpha, self._width(t, count_open=True)
         d, alpha = self._model.decay(width.t, t), np.zeros(len(width.t))
-        alpha[: len(told)] = told
+        alpha[: len(observed)] = observed
         Q = d[:, None] * width.solve(np.eye(len(d))) * d
         return Expansion(self._model, width.places, d * alpha, Q, self._model.scale(t))
 
     def state(self) -> State:
-        """Everything the engine knows, as arrays."""
+        """Return the engine's state as arrays."""
         return (
             {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
             | under("open/", self._open.state())
@@ -181,7 +183,7 @@ class RegressionEngine:
         )
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
         self._open.restore(part(state, "open/"))
         self._store.restore(part(state, "store/"))
@@ -190,7 +192,7 @@ class RegressionEngine:
     def _posterior(
         self, by: float, t: float, places: Places, count_open: bool
     ) -> tuple[Array, Array]:
-        """Mean and variance of f_t by what counts at the time ``by``."""
+        """Mean and variance of f_t from the observations that count at the time ``by``."""
         alpha, width = self._at(by).alpha, self._width(by, count_open)
         k = width.block(t, places)
         mean = self._model.prior.mean_at(places) + alpha @ k[: len(alpha)]
@@ -202,11 +204,11 @@ class RegressionEngine:
         if t < self._now:
             raise TimeError(f"a time of at least {self._now:g}, the latest seen", f"{t:g}")
         if self._moment is None or self._moment.t != t:
-            self._moment, self._all = _Moment(self._model, t, self._store.told(t)), None
+            self._moment, self._all = _Moment(self._model, t, self._store.at(t)), None
         return self._moment
 
     def _width(self, t: float, count_open: bool) -> Regression:
-        """The evaluations that narrow the variance at time t."""
+        """The regression for the variance at time t."""
         moment = self._at(t)
         if not (count_open and self._open.open_keys):
             return moment.width
@@ -216,3 +218,13 @@ class RegressionEngine:
             some = weights > 0.0
             self._all = moment.width_with(times[some], places[some], weights[some])
         return self._all
+
+
+def regression_engine(
+    prior: Prior, domain: Domain, options: EngineOptions | None, store: ObservationStore
+) -> RegressionEngine:
+    """Build the engine of a memory that cannot be combined with another engine."""
+    if options is not None:
+        raise InputError("no engine option, because this memory has its own", repr(options))
+    check_noise(prior, domain)
+    return RegressionEngine(prior, domain, store)

@@ -1,27 +1,49 @@
-"""An engine that begins anew when a detector tells that the function has changed."""
+"""Reset on change: discard the past when a detector reports that the function has changed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
 from heliotrope.domains import Domain, Places
-from heliotrope.memory.detectors import Detector, Surprise, Watch
+from heliotrope.errors import InputError
+from heliotrope.memory.detectors import ChangeMonitor, Detector, EventTrigger, Innovation
+from heliotrope.memory.protocol import OneEpoch
+from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.protocol import Engine, Surface, Surfaced
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
+from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
 from heliotrope.validation import Array
 
 
-class ResettingEngine:
-    """The engine of the values since the latest reset, and of the one that caused it.
+@register
+@dataclass(frozen=True)
+class ResetOnChange(OneEpoch):
+    """Keep only the newest observation when a detector reports a change."""
 
-    A value that comes late is judged by the belief about the latest time. Evaluations that are
-    open at a reset stay open, and count when they are told.
+    detector: Detector = field(default_factory=EventTrigger)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.detector, type) or not isinstance(self.detector, Detector):
+            raise InputError("a detector, such as EventTrigger()", repr(self.detector))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return an engine that is rebuilt at each change."""
+        return ResetOnChangeEngine(
+            prior, domain, lambda: build(prior, domain, options), self.detector
+        )
+
+
+class ResetOnChangeEngine:
+    """The posterior given the observations since the latest reset and the one that caused it.
+
+    A late result is compared with the posterior at the latest time. Evaluations that are open at
+    a reset stay open, and count once their results arrive.
     """
 
     def __init__(
@@ -29,13 +51,13 @@ class ResettingEngine:
     ) -> None:
         self._noise, self._build, self._detector = prior.noise, build, detector
         self._open = Records(SpaceTime(prior, domain).no_places)
-        self._now, self._count = -np.inf, 0  # values since the reset
-        self._before = 0.0  # log density of what was told until then
-        self._engine, self._seen, self._watch = build(), list[Surprise](), detector.watch()
+        self._now, self._count = -np.inf, 0  # observations since the reset
+        self._before = 0.0  # log density of the observations before it
+        self._engine, self._seen, self._monitor = build(), list[Innovation](), detector.monitor()
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of all that was told, each value by the engine that it met."""
+        """Log density of all observations, each given those of its run before it."""
         return self._before + self._engine.log_likelihood
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -45,20 +67,20 @@ class ResettingEngine:
         self._now = t
 
     def tell(self, key: int, y: float) -> None:
-        """Condition on a value, and begin anew with it if it tells of a change."""
+        """Condition on a value, and reset if the detector reports a change."""
         _, place = self._open.get(key)
-        surprise = self._surprise(place, y)
-        changed = self._judged(surprise)  # first, as a detector may refuse
+        innovation = self._innovation(place, y)
+        changed = self._changed(innovation)  # first, as a detector may raise
         self._engine.tell(key, y)
         self._count += 1
         if changed:
             self._reset(key, y)
         else:
-            self._see(surprise)
+            self._remember(innovation)
         self._open.close(key)
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._engine.cancel(key)
         self._open.close(key)
 
@@ -76,61 +98,61 @@ class ResettingEngine:
         return self._engine.surface(t)
 
     def state(self) -> State:
-        """Everything that is known, as arrays."""
+        """Return the engine's state as arrays."""
         return (
             {
                 "scalars": np.array([self._now, self._count, self._before]),
-                "seen": np.array([astuple(surprise) for surprise in self._seen]).reshape(-1, 4),
+                "seen": np.array([astuple(innovation) for innovation in self._seen]).reshape(-1, 4),
             }
             | under("open/", self._open.state())
             | under("engine/", self._engine.state())
         )
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._now, count, self._before = state["scalars"].tolist()
         self._count = int(count)
-        self._seen = [Surprise(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
-        self._watch = self._watching(self._seen)
+        self._seen = [Innovation(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
+        self._monitor = self._monitor_of(self._seen)
         self._open.restore(part(state, "open/"))
         self._engine = self._build()
         self._engine.restore(part(state, "engine/"))
 
-    def _surprise(self, place: Places, y: float) -> Surprise:
+    def _innovation(self, place: Places, y: float) -> Innovation:
         mean, variance = self._engine.predict(self._now, place, count_open=False)
         deviation = float(np.sqrt(variance[0]))
-        return Surprise(y - float(mean[0]), deviation, self._noise, self._count + 1)
+        return Innovation(y - float(mean[0]), deviation, self._noise, self._count + 1)
 
-    def _judged(self, surprise: Surprise) -> bool:
-        """Whether it tells of a change; a watch that fails has not seen it."""
+    def _changed(self, innovation: Innovation) -> bool:
+        """Whether the innovation indicates a change; a monitor that fails is rebuilt without it."""
         try:
-            return self._watch.changed(surprise)
+            return self._monitor.changed(innovation)
         except Exception:
-            self._watch = self._watching(self._seen)
+            self._monitor = self._monitor_of(self._seen)
             raise
 
-    def _see(self, surprise: Surprise) -> None:
-        """Keep what the watch depends on, and no more than a file can hold."""
+    def _remember(self, innovation: Innovation) -> None:
+        """Keep the innovations that the monitor depends on, so that a file can hold them."""
         span = self._detector.span
         if not span:
             return
-        self._seen.append(surprise)
+        self._seen.append(innovation)
         if len(self._seen) == 2 * span:
             self._seen = self._seen[span:]
-            self._watch = self._watching(self._seen)
+            self._monitor = self._monitor_of(self._seen)
 
-    def _watching(self, seen: list[Surprise]) -> Watch:
-        watch = self._detector.watch()
-        for surprise in seen:
-            watch.changed(surprise)
-        return watch
+    def _monitor_of(self, seen: list[Innovation]) -> ChangeMonitor:
+        monitor = self._detector.monitor()
+        for innovation in seen:
+            monitor.changed(innovation)
+        return monitor
 
     def _reset(self, newest: int, y: float) -> None:
-        """Begin anew with the newest value, and the evaluations that are still open."""
+        """Rebuild the engine from the newest observation and the open evaluations."""
         engine = self._build()
         for key in self._open.open_keys:
             engine.open(key, *self._open.get(key))
         engine.tell(newest, y)
         self._before += self._engine.log_likelihood - engine.log_likelihood
         self._engine, self._count = engine, 0
-        self._seen, self._watch = [], self._detector.watch()
+        self._seen, self._monitor = [], self._detector.monitor()

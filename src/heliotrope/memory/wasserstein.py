@@ -1,9 +1,9 @@
-"""W-DBO's memory (Bardou et al. 2024): evaluations that the future posterior would miss.
+"""W-DBO's memory (Bardou et al. 2024): drop the observations that matter least for the future.
 
 The distance of two posteriors is the 2-Wasserstein distance at a place and a time, squared and
-summed over the places of the domain and all time to come. It is bounded from above by taking
-|sigma_1^2 - sigma_2^2| for (sigma_1 - sigma_2)^2, as in the paper. Without evaluation i both
-posteriors differ along one vector alone, p_i, so all distances come from one inverse:
+summed over the places of the domain and all future times. The upper bound replaces
+(sigma_1 - sigma_2)^2 by |sigma_1^2 - sigma_2^2|, as in the paper. Removing observation i changes
+the posterior along a single vector p_i, so all distances come from one inverse:
 
     mean:      a_i / P_ii  k~(x, t) . p_i           variance:  (k~(x, t) . p_i)^2 / P_ii
 
@@ -11,12 +11,13 @@ posteriors differ along one vector alone, p_i, so all distances come from one in
 
 Symbols
 -------
-n  evaluations held        P (n, n)  inverse of the measurements' covariance, p_i its columns
+n  observations held       P (n, n)  inverse of the measurements' covariance, p_i its columns
 a  (n,) P (y - m)          C (n, n)  sum over places and integral over future times of k~ k~^T
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log1p
 
 import numpy as np
@@ -25,26 +26,56 @@ from scipy.stats.qmc import Sobol
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import inverse
-from heliotrope.memory.regression import Told
+from heliotrope.memory.protocol import OneEpoch
+from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
+from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
-from heliotrope.validation import Array
+from heliotrope.validation import Array, as_positive, as_whole
 
-_FEWEST = 2  # evaluations that are always kept, as in the authors' own code
-_MOST_PROBES = 256  # places that the sum over space is taken at
-_FASTEST = 1e3  # a function new within a thousandth of a unit of time is new
+_FEWEST = 2  # observations that are always kept, as in the authors' own code
+_MOST_PROBES = 256  # places over which the sum over space is taken
+_FASTEST = 1e3  # largest forgetting rate: no faster than within a thousandth of a unit of time
 _MOMENTS = 256  # future times of an integral without a closed form
 
 
-class Relevant:
-    """The evaluations of which none can go within the budget.
+@register
+@dataclass(frozen=True)
+class Wasserstein(OneEpoch):
+    """Drop the observations whose removal changes the future posterior least (W-DBO).
 
-    The budget grows by the factor 1 + ``alpha`` in the time in which the function is forgotten,
-    and each evaluation that goes takes the factor 1 + its distance, relative to the posterior's
-    distance from the prior. There are never more than ``most``.
+    Parameters
+    ----------
+    alpha
+        Relative growth of the removal budget within the forgetting time -1 / log(rho).
+    most
+        Largest number of observations, whatever the budget: a step costs O(most^3).
+    """
+
+    alpha: float = 0.25
+    most: int = 200
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", as_positive(self.alpha, "alpha"))
+        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on the observations that are kept."""
+        return regression_engine(
+            prior, domain, options, WassersteinStore(prior, domain, self.alpha, self.most)
+        )
+
+
+class WassersteinStore:
+    """The observations that the budget cannot pay to remove, at most ``most``.
+
+    The budget grows by the factor 1 + ``alpha`` within the forgetting time. Removing an
+    observation divides it by 1 + the observation's distance, which is relative to the posterior's
+    distance from the prior.
     """
 
     def __init__(self, prior: Prior, domain: Domain, alpha: float, most: int) -> None:
@@ -55,28 +86,28 @@ class Relevant:
         self._log_budget, self._now = 0.0, np.inf  # the clock starts with the first evaluation
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
-        """Take an evaluation, and spend the budget that has grown since the latest."""
+        """Add an observation, let the budget grow, and remove what it can pay for."""
         self._records.append(t, place, y)
         self._log_budget += self._growth * max(now - self._now, 0.0)
         self._now = now
         self._prune()
 
-    def told(self, t: float) -> Told:
-        """Return all that is held."""
+    def at(self, t: float) -> WeightedObservations:
+        """Return all observations held, with weights of 1."""
         data = self._records
         ones = np.ones(len(data.t))
-        return Told(data.t, data.places, data.y, ones, ones)
+        return WeightedObservations(data.t, data.places, data.y, ones, ones)
 
     def width_weights(self, t: float, times: Array) -> Array:
-        """Every open evaluation would count."""
+        """Every open evaluation counts fully."""
         return np.ones(len(times))
 
     def state(self) -> State:
-        """Everything the store holds, as arrays."""
+        """Return the contents as arrays."""
         return {"budget": np.array([self._log_budget, self._now])} | self._records.state()
 
     def restore(self, state: State) -> None:
-        """Become the store whose :meth:`state` this was."""
+        """Replace the contents by a saved :meth:`state`."""
         self._log_budget, self._now = state["budget"].tolist()
         self._records.restore(state)
 
@@ -84,23 +115,23 @@ class Relevant:
         data = self._records
         if len(data.t) <= _FEWEST:
             return
-        losses = Losses(self._model, data, self._now, self._probes)
+        removals = RemovalDistances(self._model, data, self._now, self._probes)
         kept = np.arange(len(data.t))
         while len(kept) > _FEWEST:
-            missed = losses.distances()
-            least = int(missed.argmin())
-            price = log1p(float(missed[least]))
+            distances = removals.distances()
+            least = int(distances.argmin())
+            price = log1p(float(distances[least]))
             if price >= self._log_budget and len(kept) <= self._most:
                 break
             self._log_budget = max(self._log_budget - price, 0.0)
-            losses.remove(least)
+            removals.remove(least)
             kept = np.delete(kept, least)
         if len(kept) < len(data.t):
             data.keep(kept)
 
 
-class Losses:
-    """How far the posterior moves without each of some evaluations."""
+class RemovalDistances:
+    """Distance between the posteriors with and without each observation."""
 
     def __init__(self, model: SpaceTime, data: Records, now: float, probes: Places) -> None:
         self._P = inverse(model.noisy(data.t, data.places))
@@ -109,19 +140,19 @@ class Losses:
         self._C = (at_probes @ at_probes.T) * _future(model.prior.time, now - data.t)
 
     def distances(self) -> Array:
-        """Distances (n,), relative to the posterior's own from the prior."""
+        """Distances (n,), relative to the posterior's distance from the prior."""
         P, C = self._P, self._C
         a, diagonal = P @ self._residual, P.diagonal()
         overlap = np.einsum("ij,ij->i", P @ C, P)
         squares = (a**2 / diagonal + 1.0) * overlap / diagonal
         from_prior = float(a @ C @ a + np.sum(P * C))
-        if from_prior <= 0.0:  # all is forgotten
+        if from_prior <= 0.0:  # everything is forgotten
             return np.zeros(len(a))
         distances: Array = np.sqrt(np.maximum(squares, 0.0) / from_prior)
         return distances
 
     def remove(self, i: int) -> None:
-        """Go on without an evaluation: P loses p_i p_i^T / P_ii, and its row and column."""
+        """Remove an observation: P loses p_i p_i^T / P_ii, then row and column i."""
         others = np.delete(np.arange(len(self._P)), i)
         inner, p = np.ix_(others, others), self._P[others, i]
         self._P = self._P[inner] - np.outer(p, p) / self._P[i, i]
@@ -150,7 +181,7 @@ def _forgetting_rate(time: TimeKernel) -> float:
 
 
 def _moments(time: TimeKernel) -> tuple[Array, Array]:
-    """Nodes and weights of the trapezoid rule over the time that a kernel reaches."""
+    """Nodes and weights of the trapezoid rule over the time span of a kernel."""
     far = reach(time)
     if np.isinf(far):
         raise InputError("a time kernel that forgets", str(time))
@@ -160,7 +191,7 @@ def _moments(time: TimeKernel) -> tuple[Array, Array]:
 
 
 def _probes(domain: Domain) -> Places:
-    """Places that stand for the whole domain."""
+    """Places that represent the whole domain."""
     if isinstance(domain, Finite):
         count = min(len(domain), _MOST_PROBES)
         return np.linspace(0, len(domain) - 1, count).astype(np.intp)

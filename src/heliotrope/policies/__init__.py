@@ -1,15 +1,5 @@
 """Policies: each a composition of prior, memory and acquisition, or one without a GP."""
 
-from heliotrope.memory.memories import (
-    ChangePoints,
-    KeepAll,
-    Memory,
-    ResetOnChange,
-    Restart,
-    Wasserstein,
-    Weights,
-    Window,
-)
 from heliotrope.policies.adaptive import Adaptive, auto
 from heliotrope.policies.bandits import (
     DiscountedUCB,
@@ -44,22 +34,14 @@ __all__ = [
     "Belief",
     "Beliefless",
     "Best",
-    "ChangePoints",
     "DiscountedUCB",
     "Exp3",
     "GPPolicy",
-    "KeepAll",
-    "Memory",
     "Policy",
     "PriorElimination",
     "RExp3",
-    "ResetOnChange",
-    "Restart",
     "Selective",
     "Uniform",
-    "Wasserstein",
-    "Weights",
-    "Window",
     "WindowUCB",
     "auto",
     "cp_gp_ucb",

@@ -12,7 +12,7 @@ from heliotrope.acquisition import UCB, Acquisition
 from heliotrope.domains import Box, Choices, Domain, Places, among, choices_of, one_place
 from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
-from heliotrope.memory.memories import (
+from heliotrope.memory import (
     KeepAll,
     Memory,
 )

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from heliotrope.acquisition import UCB, Beta, LogBeta, Thompson
 from heliotrope.errors import InputError
-from heliotrope.memory.detectors import EventTrigger
-from heliotrope.memory.memories import (
+from heliotrope.memory import (
     ChangePoints,
+    EventTrigger,
     KeepAll,
     ResetOnChange,
     Restart,

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
-from heliotrope.memory.memories import KeepAll, Memory, Restart
+from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.beliefless import Beliefless
 from heliotrope.policies.rewards import Ranged, number_of_points
 from heliotrope.rng import Draw

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 from heliotrope.acquisition import UCB, Acquisition, LogBeta, MeasuredUCB
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
-from heliotrope.memory.detectors import EventTrigger
-from heliotrope.memory.memories import (
+from heliotrope.memory import (
     ChangePoints,
+    EventTrigger,
     Memory,
     ResetOnChange,
     Restart,

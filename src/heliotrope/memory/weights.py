@@ -1,0 +1,114 @@
+"""Weighted observations: an observation counts less the older it is.
+
+Symbols
+-------
+u  observations held       g  factor by which a weight shrinks in one unit of time
+w  (u,) sums of weights g^(t - s)    w2 (u,) sums of their squares    wy (u,) sums of w y
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heliotrope.domains import Box, Domain, Places, are_indices
+from heliotrope.errors import InputError
+from heliotrope.memory.protocol import OneEpoch
+from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.posterior import Engine, EngineOptions
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Prior, Static
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array, as_number
+
+_FADED = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
+_FADED_IN_A_BOX = 1e-4  # few places repeat in a Box, so the dropped share of all weight is larger
+_LEAST = 1e-200  # smaller weights would make sigma^2 / w overflow
+
+
+@register
+@dataclass(frozen=True)
+class Weights(OneEpoch):
+    """An observation at time s has the weight ``rate``^(t - s) at time t (Deng et al. 2022).
+
+    Its noise variance is sigma^2 over the weight for the mean, and sigma^2 over the squared weight
+    for the variance. Over a Finite domain and under a Static prior the observations of a point are
+    merged, so the cost of a step depends only on the number of points. In a Box observations with
+    a weight below 1e-4 are dropped: log(1e-4) / log(rate) remain, or all with a rate of 1.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", as_number(self.rate, "rate"))
+        if not 0.0 < self.rate <= 1.0:
+            raise InputError("a rate above 0 and at most 1", repr(self.rate))
+
+    @property
+    def grows(self) -> bool:
+        """Whether the number of observations grows without bound in a Box."""
+        return self.rate == 1.0
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on weighted observations."""
+        return regression_engine(prior, domain, options, WeightsStore(prior, domain, self.rate))
+
+
+class WeightsStore:
+    """All observations, with weights g^(t - s) for the mean and their squares for the variance.
+
+    Under a Static prior the observations of one place are merged into their weighted mean.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
+        self._merge, self._rate = isinstance(prior.time, Static), rate
+        self._faded = _FADED_IN_A_BOX if isinstance(domain, Box) else _FADED
+        self._places, self._t = SpaceTime(prior, domain).no_places, np.empty(0)
+        self._sums = np.empty((3, 0))  # w, w2 and wy at the time now
+        self._now = -np.inf
+
+    def add(self, t: float, place: Places, y: float, now: float) -> None:
+        """Discount the weights to the time ``now``, and add an observation."""
+        fading, w = self._rate ** (now - self._now), self._rate ** (now - t)
+        self._now = now
+        self._sums *= np.array([[fading], [fading**2], [fading]])
+        same = self._places == place
+        known = np.flatnonzero(same if are_indices(place) else same.all(axis=1))
+        if self._merge and len(known):
+            self._sums[:, known[0]] += [w, w**2, w * y]
+        else:
+            self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
+            self._sums = np.column_stack([self._sums, [w, w**2, w * y]])
+        self._drop_faded()
+
+    def at(self, t: float) -> WeightedObservations:
+        """Return all observations with their weights at time t."""
+        fading, (w, w2, wy) = self._rate ** (t - self._now), self._sums
+        weights = np.maximum([fading * w, fading**2 * w2], _LEAST)
+        return WeightedObservations(self._t, self._places, wy / w, *weights)
+
+    def width_weights(self, t: float, times: Array) -> Array:
+        """Squared weights of these times."""
+        return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
+
+    def state(self) -> State:
+        """Return the contents as arrays."""
+        return {
+            "now": np.array(self._now),
+            "t": self._t,
+            "places": self._places,
+            "sums": self._sums,
+        }
+
+    def restore(self, state: State) -> None:
+        """Replace the contents by a saved :meth:`state`."""
+        self._now, self._t = float(state["now"]), state["t"]
+        self._places, self._sums = state["places"], state["sums"].copy()
+
+    def _drop_faded(self) -> None:
+        kept = self._sums[0] > self._faded
+        if not kept.all():
+            self._t, self._places = self._t[kept], self._places[kept]
+            self._sums = self._sums[:, kept]

@@ -1,0 +1,117 @@
+"""Sliding window: only the newest observations count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heliotrope.domains import Domain, Places
+from heliotrope.memory.protocol import OneEpoch
+from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.posterior import Engine, EngineOptions
+from heliotrope.posterior.records import Records
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.serialization.codec import register
+from heliotrope.serialization.state import State
+from heliotrope.validation import Array, Indices, as_positive, as_whole
+
+
+@register
+@dataclass(frozen=True)
+class Window(OneEpoch):
+    """Only the ``length`` observations with the latest times count."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", as_whole(self.length, "length", least=1))
+
+    @classmethod
+    def of_variation(cls, horizon: int, variation: float, gain: float = 1.0) -> Window:
+        """The window of Zhou and Shroff (2021): W = gamma_T^(1/4) sqrt(T / B_T), at most T.
+
+        ``variation`` is the budget B_T: the sum over all steps of the change of f in the RKHS
+        norm. ``gain`` is the maximum information gain gamma_T.
+
+        Examples
+        --------
+        >>> Window.of_variation(horizon=1000, variation=10.0, gain=16.0)
+        Window(length=20)
+        """
+        T = as_whole(horizon, "horizon", least=1)
+        B, gamma = as_positive(variation, "variation"), as_positive(gain, "gain")
+        return cls(int(np.ceil(min(gamma**0.25 * np.sqrt(T / B), T))))
+
+    @classmethod
+    def of_drift(cls, horizon: int, epsilon: float, gain: float = 1.0) -> Window:
+        """The same window for a GP that forgets, where B_T = T sqrt(2 (1 - rho)).
+
+        This is the root mean square change of f at a point over T steps, about T sqrt(epsilon).
+        The window is then (gamma_T / epsilon)^(1/4), of the order of R-GP-UCB's blocks. Their
+        factor 12 for SE corresponds to a gain of 12^4.
+
+        Examples
+        --------
+        >>> Window.of_drift(horizon=1000, epsilon=0.01, gain=12**4)
+        Window(length=38)
+        """
+        step = float(np.sqrt(2.0 * (1.0 - Forgetting(epsilon).rho)))
+        T = as_whole(horizon, "horizon", least=1)
+        return cls.of_variation(T, T * step, gain) if step else cls(T)
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        """Return the regression on the newest observations."""
+        return regression_engine(prior, domain, options, WindowStore(prior, domain, self.length))
+
+
+class WindowStore:
+    """The ``length`` observations with the latest times.
+
+    Under a Static prior the observations of one place are merged into their mean, with their
+    number as weight; the posterior is the same.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, length: int) -> None:
+        self._records = Records(SpaceTime(prior, domain).no_places)
+        self._merge, self._length = isinstance(prior.time, Static), length
+
+    def add(self, t: float, place: Places, y: float, now: float) -> None:
+        """Add an observation, and drop the oldest beyond the length."""
+        self._records.append(t, place, y)
+        order = np.argsort(self._records.t, kind="stable")
+        self._records.keep(order[-self._length :])
+
+    def at(self, t: float) -> WeightedObservations:
+        """Return the whole window."""
+        data = self._records
+        if not self._merge:
+            ones = np.ones(len(data.t))
+            return WeightedObservations(data.t, data.places, data.y, ones, ones)
+        latest, which = _by_place(data.places)
+        counts = np.bincount(which, minlength=len(latest)).astype(float)
+        means = np.bincount(which, data.y, minlength=len(latest)) / counts
+        return WeightedObservations(data.t[latest], data.places[latest], means, counts, counts)
+
+    def width_weights(self, t: float, times: Array) -> Array:
+        """1 for evaluations that would be inside the window."""
+        full = len(self._records.t) == self._length
+        return np.where(times < self._records.t[0], 0.0, 1.0) if full else np.ones(len(times))
+
+    def state(self) -> State:
+        """Return the contents as arrays."""
+        return self._records.state()
+
+    def restore(self, state: State) -> None:
+        """Replace the contents by a saved :meth:`state`."""
+        self._records.restore(state)
+
+
+def _by_place(places: Places) -> tuple[Indices, Indices]:
+    """Return the latest visit of each place, in order, and for each visit the index into those."""
+    n = len(places)
+    _, from_the_end, which = np.unique(places[::-1], axis=0, return_index=True, return_inverse=True)
+    latest = n - 1 - from_the_end
+    order = np.argsort(latest)
+    return latest[order], np.argsort(order)[which[::-1]]
