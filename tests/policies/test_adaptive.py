@@ -19,12 +19,11 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
-    believing,
-    estimate,
-    fences,
-    is_time_to_learn,
-    of_new_level,
-    spread_out,
+    estimate_model,
+    estimate_robustly,
+    is_estimate_due,
+    level_shift_length,
+    outlier_bounds,
 )
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import GPPolicy, Policy, uniform
@@ -75,7 +74,7 @@ def drifting(n: int, epsilon: float) -> Results:
 @pytest.mark.parametrize("n", [40, 250, 251, 600, 1_500])
 def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) -> None:
     results = drifting(n, 0.25)
-    model = believing(fences(results.y), results, Given())
+    model = estimate_robustly(results, outlier_bounds(results.y), Given())
     assert model.pace == 1.0
     if n >= 250:
         assert 0.125 < model.rate < 0.5
@@ -86,7 +85,7 @@ def test_noise_alone_does_not_rule_out_that_there_is_something(dimension: int) -
     rng, t = np.random.default_rng(0), np.arange(1.0, 121.0)
     for _ in range(3):
         x = rng.random((len(t), dimension))
-        model = estimate(Results(t, x, rng.standard_normal(len(t))), Given())
+        model = estimate_model(Results(t, x, rng.standard_normal(len(t))), Given())
         assert model.length_scale < 0.21 * np.sqrt(dimension)
 
 
@@ -128,7 +127,7 @@ def test_the_model_is_found(kernel: str, epsilon: float) -> None:
     No point was measured twice, so noise can hardly be told from fast drift.
     """
     space = RBF(0.2) if kernel == "se" else Matern(0.2, nu=2.5)
-    found = [estimate(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
+    found = [estimate_model(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
     assert sum(one.kernel == kernel for one in found) >= 3
     assert np.median([one.epsilon for one in found]) == pytest.approx(epsilon, rel=0.4)
     assert np.median([one.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
@@ -138,7 +137,7 @@ def test_the_model_is_found(kernel: str, epsilon: float) -> None:
 
 def test_the_variance_is_hardly_exceeded() -> None:
     """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
-    found = [estimate(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
+    found = [estimate_model(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
     assert sum(one.variance < 9.0 for one in found) < 9
     assert np.median([one.variance for one in found]) < 3 * 9.0
 
@@ -146,8 +145,8 @@ def test_the_variance_is_hardly_exceeded() -> None:
 def test_what_is_given_stays() -> None:
     results = drawn(30, RBF(0.2), 0.01, 0.02, 0)
     given = Given(mean=40.0, variance=2.0, noise=0.3, kernel="se", length_scale=0.7)
-    assert estimate(results, given, (0.02,)) == given.over(Model(rate=0.02))
-    partly = estimate(results, Given(noise=0.3))
+    assert estimate_model(results, given, (0.02,)) == given.override(Model(rate=0.02))
+    partly = estimate_model(results, Given(noise=0.3))
     assert partly.noise == 0.3
 
 
@@ -155,7 +154,7 @@ def test_results_apart_are_kept() -> None:
     """Of 100 results at one point and 4 elsewhere, long ago, the latter are all kept."""
     x = np.full((110, 1), 0.5)
     x[[3, 20, 40, 60], 0] = [0.0, 1.0, 0.2, 0.8]
-    chosen = spread_out(np.arange(110.0), x, latest=10, apart=12)
+    chosen = Results(np.arange(110.0), x, np.zeros(110)).select(latest=10, apart=12)
     assert len(chosen) == 22
     assert chosen[12:].tolist() == list(range(100, 110))
     assert {3, 20, 40, 60} <= set(chosen.tolist())
@@ -272,7 +271,7 @@ def test_saved_in_the_middle(name: str) -> None:
     assert ask_of(s) == ask_of(other)
     optimizer.tell(s, 1.0)  # the 18th, at which it learns
     read.tell(other, 1.0)
-    assert is_time_to_learn(18)
+    assert is_estimate_due(18)
     assert read.model() == optimizer.model()
     if name == "grid":
         assert_same(optimizer, read)
@@ -300,7 +299,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.policies.adaptive.agent.is_time_to_learn", lambda _: False)
+    monkeypatch.setattr("heliotrope.policies.adaptive.agent.is_estimate_due", lambda _: False)
     agent, held = ht.auto(GRID).start(GRID), list[int]()
     for step in range(820):
         agent.open(step, float(step), np.array([step % 7]))
@@ -340,8 +339,8 @@ def test_every_named_policy_learns_its_parameters(name: str) -> None:
 def test_parameters_follow_from_the_drift_between_results() -> None:
     """Results 60 units of time apart, of which one unit has a sixtieth of the drift."""
     model = Model(pace=60.0)
-    epsilon = model.a_unit(0.01)
-    assert model.between_results(epsilon) == pytest.approx(0.01, rel=1e-9)
+    epsilon = model.per_unit(0.01)
+    assert model.per_result(epsilon) == pytest.approx(0.01, rel=1e-9)
     restarting = Named("r_gp_ucb").policy(model, epsilon, GRID)
     assert isinstance(restarting, GPPolicy)
     assert restarting.memory == ht.memory.Restart(38 * 60.0)
@@ -520,12 +519,12 @@ def test_results_in_bursts_are_remembered(burst: int) -> None:
 def test_one_outlier_does_not_make_every_record_one() -> None:
     rng = np.random.default_rng(0)
     values = np.append(0.2 * np.arange(40) + 0.1 * rng.standard_normal(40), 1e6)
-    found = fences(values)
+    found = outlier_bounds(values)
     assert found.suit(values)
     assert found.suit(np.append(values, 8.5))
     assert not found.suit(np.append(values, -1e6))
     assert not found.suit(np.append(values, np.linspace(8.0, 14.0, 9)))
-    assert not fences(values[:-1]).suit(values)
+    assert not outlier_bounds(values[:-1]).suit(values)
 
 
 def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
@@ -534,7 +533,7 @@ def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> 
 
     def last(*values: ArrayLike, apart: float = 0.01) -> int:
         points = np.vstack([x, x + apart])
-        return of_new_level(np.concatenate(values), lambda: points, length_scale=0.2)
+        return level_shift_length(np.concatenate(values), lambda: points, length_scale=0.2)
 
     assert last(y, new) == last(y, new, apart=0.0) == 4
     assert last(y, new, apart=5.0) == 0
@@ -567,4 +566,4 @@ def test_an_old_outlier_does_not_hide_a_jump(outlier: float) -> None:
     rng = np.random.default_rng(0)
     y = np.append(rng.uniform(-1.0, 1.0, 60), rng.uniform(-61.0, -59.0, 4))
     y[20] = outlier
-    assert of_new_level(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4
+    assert level_shift_length(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4

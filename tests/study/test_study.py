@@ -33,7 +33,14 @@ from heliotrope.errors import (
     TimeError,
     UnknownStudyError,
 )
-from heliotrope.estimation import Fences, Given, Model, Results, estimate, fences, telling
+from heliotrope.estimation import (
+    Given,
+    Model,
+    OutlierBounds,
+    Results,
+    estimate_model,
+    outlier_bounds,
+)
 from heliotrope.lab.environments import GPDrift
 from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
@@ -760,7 +767,7 @@ def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
         study.tell(study.ask().id, float(number % 3))
     model = Model(**study.summary()["model"])
     assert model.pace == pytest.approx(0.5 / 86400.0, rel=1e-3)
-    a_step = 1.0 - (1.0 - np.array(model.rates())) ** model.pace
+    a_step = 1.0 - (1.0 - np.array(model.epsilons())) ** model.pace
     assert a_step.min() == pytest.approx(1e-4, rel=1e-2)
     assert study.summary()["drift"]["epsilon"] <= 1.0
 
@@ -1037,19 +1044,23 @@ def test_one_wrong_value_does_not_end_the_tracking() -> None:
 
 def test_outliers_are_few_and_far_off() -> None:
     usual = np.sin(np.arange(40.0))
-    assert fences(usual) == Fences()
-    assert fences(np.append(usual, 5.0)) == Fences()
-    assert fences(np.append(usual, [1e3, -1e9])) == Fences(usual.min(), usual.max())
-    assert fences(np.append(usual, [1e3, 2e3])) == Fences()  # a peak that was met twice
-    assert fences(np.append(np.zeros(20), 1.0)) == Fences()  # the first that is not zero
-    assert fences(np.append(usual[:6], 1e3)) == Fences()  # too few to tell
+    assert outlier_bounds(usual) == OutlierBounds()
+    assert outlier_bounds(np.append(usual, 5.0)) == OutlierBounds()
+    assert outlier_bounds(np.append(usual, [1e3, -1e9])) == OutlierBounds(usual.min(), usual.max())
+    assert (
+        outlier_bounds(np.append(usual, [1e3, 2e3])) == OutlierBounds()
+    )  # a peak that was met twice
+    assert (
+        outlier_bounds(np.append(np.zeros(20), 1.0)) == OutlierBounds()
+    )  # the first that is not zero
+    assert outlier_bounds(np.append(usual[:6], 1e3)) == OutlierBounds()  # too few to tell
 
 
 def test_a_model_of_the_first_version_is_read() -> None:
     data = Model().to_json()
     del data["low"], data["high"]
     assert Model.from_json(data) == Model()
-    assert Model(low=-1.0, high=3.0).bounds(-1.0) == (-3.0, 1.0)
+    assert Model(low=-1.0, high=3.0).outlier_bounds(-1.0) == OutlierBounds(-3.0, 1.0)
 
 
 @pytest.mark.parametrize(("name", "length"), [("box", 0.3), ("mixed", 0.5)])
@@ -1110,7 +1121,7 @@ def test_what_was_learned_is_what_was_true() -> None:
     x = rng.random((n, 2))
     world = DriftingWorld(x, n, 1, epsilon=0.01, length=0.2)
     y = [world.measured(point, i) for i, point in enumerate(x)]
-    found = estimate(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given())
+    found = estimate_model(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given())
     assert found.kernel == "se"
     assert 0.5 < found.length_scale / 0.2 < 2.0
     assert 0.5 < found.variance / 9.0 < 2.0
@@ -1121,8 +1132,8 @@ def test_what_was_learned_is_what_was_true() -> None:
 def test_learning_does_not_feel_the_unit_of_the_values() -> None:
     rng = np.random.default_rng(2)
     t, x, y = np.arange(40.0), rng.random((40, 3)), rng.normal(size=40)
-    one = estimate(Results(t, x, y), Given())
-    other = estimate(Results(60.0 * t, x, 7e-5 * y + 2.0), Given())
+    one = estimate_model(Results(t, x, y), Given())
+    other = estimate_model(Results(60.0 * t, x, 7e-5 * y + 2.0), Given())
     assert other.kernel == one.kernel
     assert other.length_scale == one.length_scale
     assert other.noise == pytest.approx(7e-5**2 * one.noise, rel=1e-6)
@@ -1135,13 +1146,13 @@ def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() 
     rng = np.random.default_rng(3)
     x = np.vstack([rng.random((20, 1)), np.full((400, 1), 0.5), rng.random((150, 1))])
     results = Results(np.arange(570.0), x, np.zeros(570))
-    chosen = telling(results)
+    chosen = results.informative()
     assert len(chosen.y) == 250
     assert chosen.t[100:].tolist() == list(range(420, 570))
     assert np.all(np.diff(chosen.t) > 0.0)
     assert np.sum(chosen.t < 20.0) >= 15  # nearly all of those, of the 400 equal ones a fifth
     few = Results(np.arange(7.0), x[:7], np.zeros(7))
-    assert telling(few).t.tolist() == few.t.tolist()
+    assert few.informative().t.tolist() == few.t.tolist()
 
 
 def test_a_policy_that_knows_of_a_jump_leaves_the_old_best_sooner() -> None:
@@ -1207,7 +1218,7 @@ def test_the_model_is_learned_at_certain_counts_alone() -> None:
 
 def test_models_that_differ_by_little_are_alike() -> None:
     model = Model(mean=3.0, variance=4.0)
-    assert model.is_like(replace(model, mean=3.1, variance=4.5, rate=0.015))
+    assert model.is_close_to(replace(model, mean=3.1, variance=4.5, rate=0.015))
     for other in (
         {"mean": 3.5},
         {"variance": 6.0},
@@ -1215,7 +1226,7 @@ def test_models_that_differ_by_little_are_alike() -> None:
         {"rate": 0.03},
         {"pace": 2.0},
     ):
-        assert not model.is_like(replace(model, **other))
+        assert not model.is_close_to(replace(model, **other))
 
 
 def test_the_default_tries_every_category_before_it_is_sure() -> None:

@@ -1,39 +1,43 @@
-"""Everything a user would otherwise have to guess, learned from results or from logged data."""
+"""Estimation of priors and models: from logged data, or from results while tracking.
+
+Logged data give a prior by maximum likelihood (:func:`fit`, :func:`empirical_prior`). While
+tracking, ``auto`` and studies estimate a :class:`Model` from their results again and again
+(:func:`estimate_robustly`).
+"""
 
 from heliotrope.estimation.data import Data, Observations, Panel
 from heliotrope.estimation.empirical import Empirical, empirical_prior
 from heliotrope.estimation.fit import Fit, fit
-from heliotrope.estimation.levels import LEAST_OF_A_LEVEL, of_new_level
-from heliotrope.estimation.likelihood import Gradient, gradient, log_likelihood
-from heliotrope.estimation.models import INDEPENDENT, Given, KernelName, Model, is_time_to_learn
-from heliotrope.estimation.online import RATES, believing, estimate
-from heliotrope.estimation.outliers import Fences, fences
-from heliotrope.estimation.results import Results, spread_out, telling
+from heliotrope.estimation.level_shift import SHORTEST_LEVEL_SHIFT, level_shift_length
+from heliotrope.estimation.likelihood import gradient, log_likelihood
+from heliotrope.estimation.model import INDEPENDENT, Given, KernelName, Model, is_estimate_due
+from heliotrope.estimation.online import RATES, estimate_model, estimate_robustly
+from heliotrope.estimation.outliers import OutlierBounds, outlier_bounds
+from heliotrope.estimation.parameters import Gradient
+from heliotrope.estimation.results import Results
 
 __all__ = [
     "INDEPENDENT",
-    "LEAST_OF_A_LEVEL",
     "RATES",
+    "SHORTEST_LEVEL_SHIFT",
     "Data",
     "Empirical",
-    "Fences",
     "Fit",
     "Given",
     "Gradient",
     "KernelName",
     "Model",
     "Observations",
+    "OutlierBounds",
     "Panel",
     "Results",
-    "believing",
     "empirical_prior",
-    "estimate",
-    "fences",
+    "estimate_model",
+    "estimate_robustly",
     "fit",
     "gradient",
-    "is_time_to_learn",
+    "is_estimate_due",
+    "level_shift_length",
     "log_likelihood",
-    "of_new_level",
-    "spread_out",
-    "telling",
+    "outlier_bounds",
 ]

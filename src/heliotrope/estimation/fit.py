@@ -22,9 +22,9 @@ from heliotrope.estimation.likelihood import log_likelihood, value_and_gradient
 from heliotrope.estimation.parameters import (
     check_learnable,
     epsilon,
-    sized,
     theta,
     theta_bounds,
+    theta_for_variance,
     with_theta,
 )
 from heliotrope.priors import Forgetting, Prior
@@ -199,7 +199,7 @@ class _Problem:
         rng, bounds = np.random.default_rng(0), theta_bounds(self._prior).T
         kernels = [here]
         if points is not None and points.ndim == 2 and size > 0.0:
-            kernels.append(sized(self._prior, points, size))
+            kernels.append(theta_for_variance(self._prior, points, size))
         low, high = np.clip([kernels[-1] - 3.0, kernels[-1] + 3.0], *bounds)
         return kernels + [rng.uniform(low, high) for _ in range(restarts)]
 

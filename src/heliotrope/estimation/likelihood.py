@@ -6,21 +6,20 @@ n      observations, r (n,) = y less the prior mean
 K, D   (n, n) space covariance k(x_i, x_j), and rho^|t_i - t_j| = (1 - epsilon)^(|t_i - t_j| / 2)
 C      K o D + sigma^2 I
 alpha  C^{-1} r
-theta  the space kernel's free parameters as scikit-learn has them (logarithms)
+theta  the space kernel's free parameters: scikit-learn's logarithms
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
-from heliotrope.estimation import panels
 from heliotrope.estimation.data import Data, Observations, Panel, episodes
+from heliotrope.estimation.panels import PanelLikelihood
 from heliotrope.estimation.parameters import (
+    Gradient,
     check_learnable,
     correlation_slope,
     epsilon,
@@ -31,26 +30,12 @@ from heliotrope.linalg import jittered_cholesky
 from heliotrope.priors import Prior, correlation
 from heliotrope.validation import Array
 
-_MOST = 10_000  # single observations, whose matrix still fits into memory
-_ADVICE = "Take a part of them, or a Panel if every point was measured at every time."
-
-
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Derivatives of the log likelihood by epsilon, by the noise variance, and by theta."""
-
-    epsilon: float
-    noise: float
-    space: Array
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(
-            self.epsilon + other.epsilon, self.noise + other.noise, self.space + other.space
-        )
+_MOST = 10_000  # single observations: their matrix must fit into memory
+_ADVICE = "Use a part of them, or a Panel if every point was measured at every time."
 
 
 def log_likelihood(prior: Prior, data: Data) -> float:
-    """Log density of the data under the prior; independent episodes add up.
+    """Log density of the data under the prior; it is the sum over independent episodes.
 
     Examples
     --------
@@ -60,7 +45,7 @@ def log_likelihood(prior: Prior, data: Data) -> float:
     -1.976954
     """
     check_learnable(prior)
-    return float(sum(_value(prior, episode) for episode in episodes(data)))
+    return float(sum(_likelihood(prior, episode).value() for episode in episodes(data)))
 
 
 def gradient(prior: Prior, data: Data) -> Gradient:
@@ -72,27 +57,20 @@ def gradient(prior: Prior, data: Data) -> Gradient:
 
 
 def value_and_gradient(prior: Prior, data: Data) -> tuple[float, Gradient]:
-    """Log likelihood and its gradient, for the price of the gradient."""
+    """Log likelihood and its gradient, at the cost of the gradient alone."""
     check_learnable(prior)
-    values, gradients = zip(*(_both(prior, part) for part in episodes(data)), strict=True)
+    parts = (_likelihood(prior, episode) for episode in episodes(data))  # one in memory at a time
+    values, gradients = zip(*((part.value(), part.gradient()) for part in parts), strict=True)
     return float(sum(values)), sum(gradients[1:], start=gradients[0])
 
 
-def _value(prior: Prior, episode: Observations | Panel) -> float:
+def _likelihood(prior: Prior, episode: Observations | Panel) -> PanelLikelihood | _DenseLikelihood:
     if isinstance(episode, Panel):
-        return panels.log_likelihood(prior, episode)
-    return _Dense(prior, episode).value()
+        return PanelLikelihood(prior, episode)
+    return _DenseLikelihood(prior, episode)
 
 
-def _both(prior: Prior, episode: Observations | Panel) -> tuple[float, Gradient]:
-    if isinstance(episode, Panel):
-        value, by_epsilon, by_noise, by_theta = panels.value_and_gradient(prior, episode)
-        return value, Gradient(by_epsilon, by_noise, by_theta)
-    dense = _Dense(prior, episode)
-    return dense.value(), dense.gradient()
-
-
-class _Dense:
+class _DenseLikelihood:
     """The paper's formulas for single observations."""
 
     def __init__(self, prior: Prior, data: Observations) -> None:
@@ -115,7 +93,7 @@ class _Dense:
         return float(-half - np.log(np.diag(self._L)).sum() - constant)
 
     def gradient(self) -> Gradient:
-        """Its derivatives: those by the entries of C are W / 2."""
+        """Derivatives of the log density; those by the entries of C are W / 2."""
         W = np.outer(self._alpha, self._alpha) - cho_solve((self._L, True), np.eye(len(self._L)))
         slope = correlation_slope(self._prior, self._dt)
         return Gradient(
@@ -126,7 +104,7 @@ class _Dense:
 
 
 def _placed(prior: Prior, data: Observations) -> tuple[Finite, Places]:
-    """The domain that the observations belong to, and their places in it."""
+    """The domain of the observations, and their places in it."""
     if not isinstance(prior.space, Tabulated):
         points = data.x if data.x.ndim == 2 else data.x[:, None].astype(float)
         return Finite(points), points

@@ -1,11 +1,11 @@
-"""The likeliest model of some results: a coarse grid, then a climb from the best of it.
+"""The most likely model of some results: a coarse grid, then a local search from its best point.
 
-Values are standardized first, so that their unit does not matter. For each candidate of the
-kernel, its length scale, the noise's share s of the variance v and the drift between two results,
-the values have the covariance v C with C = K o D + s I. The mean is integrated out around that of
-generalized least squares, m, and v = q / (n - 1). Weak priors take the place of data while there
-are few: a length around a fifth of the cube's diagonal, a small share of noise, a drift of a
-hundredth, two more values of the usual size.
+Values are standardized first, so that their unit does not matter. A candidate is a kernel, its
+length scale, the noise's share s of the variance v, and the drift between two results. Under it
+the values have the covariance v C with C = K o D + s I. The mean is integrated out around its
+generalized least squares estimate m, and v = q / (n - 1). Weak priors stand in for data while
+there are few: a length of about a fifth of the cube's diagonal, a small share of noise, a drift of
+a hundredth, two more values of the usual size.
 
 Symbols
 -------
@@ -27,52 +27,52 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
-from heliotrope.estimation.models import KERNELS, Given, KernelName, Model
-from heliotrope.estimation.outliers import Fences
-from heliotrope.estimation.results import Results, spread_out, telling
+from heliotrope.estimation.model import KERNELS, Given, KernelName, Model
+from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.results import Results
 from heliotrope.validation import Array
 
-RATES = (3e-4, 3e-3, 0.02, 0.15)  # of drift between two results
-_SHARES = (1e-3, 0.01, 0.08, 0.6)  # of noise
+RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
+_SHARES = (1e-3, 0.01, 0.08, 0.6)  # candidates for the share of noise
 _LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8)  # as shares of the cube's diagonal
-_USUAL = np.log([0.2, 0.02, 0.01])  # length as such a share, share of noise, rate
-_SPREAD = np.array([0.7, 2.0, 2.5])  # of these logarithms
+_USUAL = np.log([0.2, 0.02, 0.01])  # length as a share of the diagonal, share of noise, rate
+_SPREAD = np.array([0.7, 2.0, 2.5])  # prior deviations of these logarithms
 _LEAST_RATE = 1e-5
-_MOST = (np.inf, np.inf, 0.9)  # of length, share, rate
-_BEYOND = 3.0  # times the grid's ends, as far as a climb may go
-_STEP, _EVALUATIONS = 0.5, 50  # of a climb
-_CLOSE = 0.02  # in logarithms, and in the log likelihood
-_SOME = 50  # of the latest results, and as many that lie apart, for the grid
-_FEW = 5  # results, below which nothing but mean and variance is learned
-_EXTRA = 2.0  # values of the usual size
-_EXCEEDED = 0.2  # probability that the true variance is higher still
-_NOISY = 0.3  # share of noise, from which on little else is seen
+_MOST = (np.inf, np.inf, 0.9)  # upper limits of length, share, rate
+_BEYOND = 3.0  # factor by which a search may leave the grid
+_STEP, _EVALUATIONS = 0.5, 50  # first step and budget of a search
+_CLOSE = 0.02  # tolerance in logarithms, and in the log likelihood
+_SOME = 50  # of the latest results, and as many older ones, for the grid
+_FEW = 5  # results; fewer give only mean and variance
+_EXTRA = 2.0  # values of the usual size, as a prior
+_EXCEEDED = 0.2  # probability that the true variance is higher
+_NOISY = 0.3  # share of noise from which noise dominates
 
 
-def estimate(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
-    """The likeliest model, in which what is given stays; a single rate is given too.
+def estimate_model(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
+    """Return the most likely model; given parameters stay, and a single rate counts as given.
 
-    Its variance is one that the true one hardly exceeds. Too low a variance, or too long a length
-    scale, can keep a policy from ever looking elsewhere, and from learning better; the other way
-    round it costs a few looks.
+    Its variance is the 80 % quantile rather than the most likely one. Too low a variance, or too
+    long a length scale, can keep a policy from ever looking elsewhere; the opposite error only
+    costs a few evaluations.
     """
     likelihood = _Likelihood(results, given, results.pace)
     found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
     if given.variance is None:
-        found = _cautious(likelihood, found)
-    return found if given.length_scale is not None else _curious(likelihood, found)
+        found = _with_upper_variance(likelihood, found)
+    return found if given.length_scale is not None else _with_short_length(likelihood, found)
 
 
-def believing(
-    fences: Fences, results: Results, given: Given, rates: Sequence[float] = RATES
+def estimate_robustly(
+    results: Results, bounds: OutlierBounds, given: Given, rates: Sequence[float] = RATES
 ) -> Model:
-    """The likeliest model of what tells most of many results, outliers moved to fences."""
-    believed = replace(results, y=fences.clipped(results.y))
-    found = estimate(telling(believed), given, rates)
-    return replace(found, low=fences.low, high=fences.high)
+    """Return the most likely model of the most informative results, with outliers clipped."""
+    clipped = replace(results, y=bounds.clip(results.y))
+    found = estimate_model(clipped.informative(), given, rates)
+    return replace(found, low=bounds.low, high=bounds.high)
 
 
-def correlation(kernel: KernelName, distances: Array) -> Array:
+def _correlation(kernel: KernelName, distances: Array) -> Array:
     """Correlation over distances in units of the length scale."""
     if kernel == "se":
         return np.asarray(np.exp(-0.5 * distances**2))
@@ -82,14 +82,14 @@ def correlation(kernel: KernelName, distances: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """A model, and the log of its posterior density up to a constant of the results."""
+    """A model, and the log of its posterior density up to a constant."""
 
     model: Model
     score: float
 
 
 class _Likelihood:
-    """How likely the results are, whatever their mean and, if it is not given, their variance."""
+    """Likelihood of the results, with mean and variance eliminated unless given."""
 
     def __init__(self, results: Results, given: Given, pace: float) -> None:
         self.results, self.diagonal = results, float(np.sqrt(results.x.shape[1]))
@@ -101,12 +101,12 @@ class _Likelihood:
         distances = cdist(results.x, results.x)
 
         def in_space(kernel: KernelName, length: float) -> Array:
-            return correlation(kernel, distances / length)
+            return _correlation(kernel, distances / length)
 
         def in_time(rate: float) -> Array:
             return np.asarray((1.0 - rate) ** (0.5 * lags))  # at rate 1 too: 0 ** 0 is 1
 
-        self._in_space = lru_cache(maxsize=1)(in_space)  # a grid asks for the same again
+        self._in_space = lru_cache(maxsize=1)(in_space)  # a grid repeats it
         self._in_time = lru_cache(maxsize=len(RATES))(in_time)
 
     def correlations(self, kernel: KernelName, length: float, rate: float) -> Array:
@@ -114,15 +114,15 @@ class _Likelihood:
         return self._in_space(kernel, length) * self._in_time(rate)
 
     def at(self, kernel: KernelName, length: float, share: float, rate: float) -> _Estimate:
-        """The estimate of these, with the mean and the variance that suit them."""
+        """The estimate at these parameters, with their best mean and variance."""
         mean, variance, score = self._fit(kernel, length, share, rate)
         mean, variance = self._center + self._spread * mean, self._spread**2 * variance
         noise = share * variance
         model = Model(mean, variance, noise, kernel, length, self.pace, rate=rate)
-        return _Estimate(self._given.over(model), score)
+        return _Estimate(self._given.override(model), score)
 
     def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
-        """Log of the posterior density of these, up to a constant."""
+        """Log posterior density of these parameters, up to a constant."""
         return self._fit(kernel, length, share, rate)[2]
 
     def _fit(
@@ -136,7 +136,7 @@ class _Likelihood:
     def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
         """Mean and variance of the standardized values, and their log likelihood."""
         C.flat[:: len(C) + 1] += share
-        L, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # many, so the bare ones
+        L, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # called often: no checks
         if failed:
             return 0.0, 1.0, -np.inf
         r, one = lapack.dtrtrs(L, self._columns, lower=1)[0].T
@@ -150,7 +150,7 @@ class _Likelihood:
         return mean, variance, -0.5 * (log_det + degrees * log(variance) + q / variance)
 
     def _variance(self, share: float) -> float | None:
-        """The standardized variance, if it follows from what was given."""
+        """The standardized variance, if the given parameters determine it."""
         if self._given.variance is not None:
             return self._given.variance / self._spread**2
         return None if self._given.noise is None else self._given.noise / share / self._spread**2
@@ -159,9 +159,9 @@ class _Likelihood:
 def _estimates(
     likelihood: _Likelihood, given: Given, rates: Sequence[float]
 ) -> Iterator[_Estimate]:
-    """The likeliest of each kernel."""
+    """The most likely estimate of each kernel."""
     few, results = len(likelihood.results.y) < _FEW, likelihood.results
-    some = results.at(spread_out(results.t, results.x, _SOME, _SOME))
+    some = results.at(results.select(_SOME, _SOME))
     coarse = _Likelihood(some, given, likelihood.pace)
     kernels = KERNELS[:1] if few else KERNELS
     axes = [_lengths(likelihood, given), _shares(given), rates]
@@ -169,7 +169,7 @@ def _estimates(
         axes = [axis[len(axis) // 2 :][:1] for axis in axes]
     for kernel in kernels if given.kernel is None else (given.kernel,):
         point = max(product(*axes), key=lambda point: coarse.score(kernel, *point))
-        yield _climbed(likelihood, kernel, point, axes)
+        yield _search(likelihood, kernel, point, axes)
 
 
 def _lengths(likelihood: _Likelihood, given: Given) -> Sequence[float]:
@@ -184,13 +184,13 @@ def _shares(given: Given) -> Sequence[float]:
     return _SHARES
 
 
-def _climbed(
+def _search(
     likelihood: _Likelihood,
     kernel: KernelName,
     start: Sequence[float],
     axes: Sequence[Sequence[float]],
 ) -> _Estimate:
-    """The likeliest found around a start, over the logarithms of what has several candidates."""
+    """The most likely estimate near a start, over the logarithms of the free parameters."""
     free = [i for i, axis in enumerate(axes) if len(axis) > 1]
     if not free:
         return likelihood.at(kernel, *start)
@@ -218,11 +218,11 @@ def _climbed(
     return likelihood.at(kernel, *around(found.x))
 
 
-def _cautious(likelihood: _Likelihood, model: Model) -> Model:
-    """The model with a variance that the true one exceeds with little probability.
+def _with_upper_variance(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with the variance's 80 % quantile.
 
-    q / v has a chi-square distribution, of as many degrees of freedom as there are directions in
-    which the function is seen through the noise: tr(K o D C^{-1}).
+    q / v has a chi-square distribution. Its degrees of freedom are the number of directions in
+    which the function stands out from the noise: tr(K o D C^{-1}).
     """
     share = model.noise / model.variance
     C = likelihood.correlations(model.kernel, model.length_scale, model.rate)
@@ -232,11 +232,11 @@ def _cautious(likelihood: _Likelihood, model: Model) -> Model:
     return replace(model, variance=wider * model.variance)
 
 
-def _curious(likelihood: _Likelihood, model: Model) -> Model:
-    """The model with no more than the usual length, while little but noise is seen.
+def _with_short_length(likelihood: _Likelihood, model: Model) -> Model:
+    """The model with at most the usual length scale, while noise dominates.
 
-    Noise alone makes long ones likely, by which nothing can lie between the corners of the cube: a
-    policy would look at these for ever.
+    Pure noise makes long length scales likely. Under those nothing can lie between the corners of
+    the cube, and a policy would measure only there.
     """
     if model.noise < _NOISY * model.variance:
         return model

@@ -1,7 +1,7 @@
-"""Values far off all others, which would drown the rest: a broken sensor, a wrong unit.
+"""Outliers: values so far from all others that they would swamp them, from a broken sensor say.
 
-What is far off is judged by the range of the values without the few that are highest and lowest. A
-peak that was met a few times is no outlier: then it is among the others.
+The range of the values without the few highest and lowest decides what is far. A peak that was
+measured a few times is no outlier, since it then belongs to the others.
 """
 
 from __future__ import annotations
@@ -13,59 +13,59 @@ from numpy.typing import NDArray
 
 from heliotrope.validation import Array
 
-_LEAST = 8  # values, below which none is far off
-_SHARE = 0.03  # of the values, that may be outliers on either side; one always may
-_FAR = 10.0  # ranges of the others, beyond them
-_CUT = 0.1  # such ranges, by which a fence may be too narrow
+_LEAST = 8  # values; fewer have no outliers
+_SHARE = 0.03  # of the values that may be outliers on each side; one always may
+_FAR = 10.0  # ranges of the other values, away from them
+_CUT = 0.1  # ranges by which a bound may be too narrow
 
 
 @dataclass(frozen=True)
-class Fences:
-    """The lowest and the highest value that is believed; None where there is no outlier."""
+class OutlierBounds:
+    """The lowest and the highest value to believe; None on a side without outliers."""
 
     low: float | None = None
     high: float | None = None
 
-    def clipped(self, values: Array) -> Array:
-        """The values, those beyond a fence moved to it."""
+    def clip(self, values: Array) -> Array:
+        """The values, with outliers moved to the bound that they pass."""
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high
         return np.clip(values, low, high)
 
-    def believed(self, value: float) -> float:
-        """One value, or the fence beyond which it lies."""
-        return float(self.clipped(np.asarray(value)))
+    def clip_one(self, value: float) -> float:
+        """One value, or the bound that it passes."""
+        return float(self.clip(np.asarray(value)))
+
+    def are_passed_by(self, values: Array) -> NDArray[np.bool_]:
+        """Which of the values are outliers."""
+        return np.asarray(self.clip(values) != values)
 
     def suit(self, values: Array) -> bool:
-        """Whether they hold the outliers of some values, and cut off little of the others."""
-        outliers = fences(values).beyond(values)
+        """Whether the bounds exclude the outliers of the values, and cut off little of the rest."""
+        outliers = outlier_bounds(values).are_passed_by(values)
         usual = values[~outliers]
-        cut = np.abs(usual - self.clipped(usual)).max(initial=0.0)
+        cut = np.abs(usual - self.clip(usual)).max(initial=0.0)
         width = np.ptp(usual) if len(usual) else 0.0
-        return bool(np.all(self.beyond(values)[outliers]) and cut <= _CUT * width)
-
-    def beyond(self, values: Array) -> NDArray[np.bool_]:
-        """Which values lie beyond a fence."""
-        return np.asarray(self.clipped(values) != values)
+        return bool(np.all(self.are_passed_by(values)[outliers]) and cut <= _CUT * width)
 
 
-def fences(values: Array) -> Fences:
-    """Fences that hold all values but the outliers.
+def outlier_bounds(values: Array) -> OutlierBounds:
+    """Bounds that hold all values except the outliers.
 
     Examples
     --------
-    >>> fences(np.array([0.0, 1.0, 2.0, 1.0, 0.0, 2.0, 1.0, 999.0]))
-    Fences(low=None, high=2.0)
+    >>> outlier_bounds(np.array([0.0, 1.0, 2.0, 1.0, 0.0, 2.0, 1.0, 999.0]))
+    OutlierBounds(low=None, high=2.0)
     """
     few = max(1, int(_SHARE * len(values)))
     if len(values) < _LEAST:
-        return Fences()
+        return OutlierBounds()
     ordered = np.sort(values)
     bottom, top = ordered[few], ordered[-few - 1]
     width = top - bottom
     if width <= 0.0:
-        return Fences()
+        return OutlierBounds()
     usual = ordered[(ordered >= bottom - _FAR * width) & (ordered <= top + _FAR * width)]
     low = float(usual[0]) if ordered[0] < usual[0] else None
     high = float(usual[-1]) if ordered[-1] > usual[-1] else None
-    return Fences(low, high)
+    return OutlierBounds(low, high)

@@ -1,17 +1,17 @@
-"""Likelihood of panels in a pass over the times, never a dense (T M) x (T M) matrix.
+"""Likelihood of panels by one pass over the times, without the dense (T M) x (T M) matrix.
 
-f_t at the M points is a Markov chain, f_{t+1} = rho f_t + sqrt(1 - rho^2) g, so that the Kalman
-filter gives the likelihood, and a pass backward (its adjoint) all derivatives. In the basis of
-K = U diag(w) U^T a complete panel is M independent chains, and the matrices below are diagonals,
-kept as vectors.
+f_t at the M points is a Markov chain, f_{t+1} = rho f_t + sqrt(1 - rho^2) g. The Kalman filter
+gives its likelihood, and a backward pass (the adjoint) gives all derivatives. In the basis of
+K = U diag(w) U^T a complete panel is M independent chains. Their matrices are diagonal and stored
+as vectors.
 
 Symbols
 -------
 T, M   times, points          Y (T, M)  values less the prior mean; NaN is a gap
-rho    (T,) correlation with the time before, 0 at the first
-m, P   mean and covariance of f_t by the data before t;  a, C: by those up to t
-v, S   the surprise y - m and its covariance P + sigma^2 I, at the measured points
-r, N   how the data from t on pull: dl/dm = r, dl/dP = (r r^T - N) / 2
+rho    (T,) correlation with the previous time, 0 at the first
+m, P   mean and covariance of f_t given the data before t;  a, C: given the data up to t
+v, S   the innovation y - m and its covariance P + sigma^2 I, at the measured points
+r, N   adjoint of the data from t on: dl/dm = r, dl/dP = (r r^T - N) / 2
 """
 
 from __future__ import annotations
@@ -25,31 +25,36 @@ from scipy.linalg import cho_solve
 
 from heliotrope.errors import InputError
 from heliotrope.estimation.data import Panel
-from heliotrope.estimation.parameters import correlation_slope, theta_slope
+from heliotrope.estimation.parameters import Gradient, correlation_slope, theta_slope
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, correlation
 from heliotrope.validation import Array
 
-_MOST = 500_000_000  # numbers that the way back through a panel with gaps may keep
+_MOST = 500_000_000  # numbers that the backward pass over a panel with gaps may store
 
 
-def log_likelihood(prior: Prior, panel: Panel) -> float:
-    """Exact log likelihood of one panel."""
-    return _chain(prior, panel).value
+class PanelLikelihood:
+    """The exact log likelihood of one panel, and its gradient."""
 
+    def __init__(self, prior: Prior, panel: Panel) -> None:
+        self._prior, self._panel = prior, panel
+        self._chain = _chain(prior, panel)
 
-def value_and_gradient(prior: Prior, panel: Panel) -> tuple[float, float, float, Array]:
-    """Log likelihood, and its derivatives by epsilon, by the noise and by the kernel's theta."""
-    slope = correlation_slope(prior, np.diff(panel.times))
-    chain = _chain(prior, panel)
-    found = chain.derivatives()
-    by_epsilon = float(found.by_rho[1:] @ slope)
-    return chain.value, by_epsilon, found.by_noise, theta_slope(prior, panel.points, found.by_space)
+    def value(self) -> float:
+        """Log density of the panel."""
+        return self._chain.value
+
+    def gradient(self) -> Gradient:
+        """Derivatives of the log density."""
+        found = self._chain.derivatives()
+        slope = correlation_slope(self._prior, np.diff(self._panel.times))
+        by_theta = theta_slope(self._prior, self._panel.points, found.by_space)
+        return Gradient(float(found.by_rho[1:] @ slope), found.by_noise, by_theta)
 
 
 @dataclass(frozen=True, eq=False)
 class _Derivatives:
-    """Of the log likelihood, by each rho (T,), by the noise and by the entries of K (M, M)."""
+    """Derivatives of the log likelihood by each rho (T,), the noise and the entries of K (M, M)."""
 
     by_rho: Array
     by_noise: float
@@ -57,12 +62,12 @@ class _Derivatives:
 
 
 class _Chain(Protocol):
-    """A panel that went through the filter."""
+    """A filtered panel."""
 
     value: float
 
     def derivatives(self) -> _Derivatives:
-        """Go backward."""
+        """Run the backward pass."""
 
 
 def _chain(prior: Prior, panel: Panel) -> _Chain:
@@ -74,7 +79,7 @@ def _chain(prior: Prior, panel: Panel) -> _Chain:
 
 
 class _Complete:
-    """M independent chains in the basis of K, all matrices diagonal."""
+    """M independent chains in the basis of K; all matrices are diagonal."""
 
     def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
         w, self._U = np.linalg.eigh(K)
@@ -97,7 +102,7 @@ class _Complete:
     def derivatives(self) -> _Derivatives:
         r, N = self._backward()
         rho = self._rho[1:, None]
-        own = self._v / self._S  # of t's own surprise; the rest of r and N is of later ones
+        own = self._v / self._S  # from the innovation of t; the rest of r and N is from later ones
         C, later = self._noise * self._gain[:-1], np.zeros_like(N)
         later[:-1] = rho**2 * N[1:]
         by_rho = r[1:] * self._a[:-1] + rho * (r[1:] ** 2 - N[1:]) * (C - self._w)
@@ -123,7 +128,7 @@ class _Complete:
 
 
 class _Gappy:
-    """One chain of M points, some of which were measured at each time."""
+    """One chain of M points, of which only some are measured at each time."""
 
     def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
         self._K, self._rho, self._noise, self._Y = K, rho, noise, Y
@@ -131,11 +136,11 @@ class _Gappy:
         self.value = self._filter(None)
 
     def _filter(self, kept: tuple[Array, Array] | None) -> float:
-        """Go forward; keep a and C of every time if there is where to."""
+        """Run the filter; store a and C of every time in ``kept`` if given."""
         total, a, C = 0.0, np.zeros(len(self._K)), self._K
         for t, seen in enumerate(self._seen):
             m, P = self._before(t, a, C)
-            L, v = self._surprise(t, m, P)
+            L, v = self._innovation(t, m, P)
             W, u = solve_lower(L, P[seen]), solve_lower(L, v)
             a, C = m + W.T @ u, P - W.T @ W
             total -= 0.5 * (u @ u + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
@@ -144,11 +149,11 @@ class _Gappy:
         return float(total)
 
     def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
-        """Mean and covariance of f_t, from those of the time before."""
+        """Mean and covariance of f_t, from those of the previous time."""
         return self._rho[t] * a, self._K + self._rho[t] ** 2 * (C - self._K)
 
-    def _surprise(self, t: int, m: Array, P: Array) -> tuple[Array, Array]:
-        """The factor of S, and v."""
+    def _innovation(self, t: int, m: Array, P: Array) -> tuple[Array, Array]:
+        """The Cholesky factor of S, and v."""
         seen = self._seen[t]
         S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
         return jittered_cholesky(S, jitter=0.0), self._Y[t, seen] - m[seen]
@@ -157,17 +162,17 @@ class _Gappy:
         T, M = self._Y.shape
         if T * M * M > _MOST:
             raise InputError(
-                f"a panel with gaps of at most {_MOST:,} times x points^2, to learn from",
+                f"times x points^2 of at most {_MOST:,} in a panel with gaps",
                 f"{T} x {M}^2",
-                "Leave out the rows or the columns that have gaps.",
+                "Remove the rows or the columns that have gaps.",
             )
         kept = np.empty((T, M)), np.empty((T, M, M))
         self._filter(kept)
         by_rho, by_noise, by_space = np.zeros(T), 0.0, np.zeros_like(self._K)
-        pull, later = np.zeros(M), np.zeros_like(self._K)  # of the data after t
+        pull, later = np.zeros(M), np.zeros_like(self._K)  # from the data after t
         for t in range(T - 1, -1, -1):
             a, C = (kept[0][t - 1], kept[1][t - 1]) if t else (np.zeros(M), self._K)
-            r, N, noise = self._pulled(t, *self._before(t, a, C), pull, later)
+            r, N, noise = self._adjoint(t, *self._before(t, a, C), pull, later)
             by_P, rho = 0.5 * (np.outer(r, r) - N), self._rho[t]
             by_noise += noise
             by_space += (1.0 - rho**2) * by_P
@@ -175,11 +180,11 @@ class _Gappy:
             pull, later = rho * r, rho**2 * N
         return _Derivatives(by_rho, by_noise, by_space)
 
-    def _pulled(
+    def _adjoint(
         self, t: int, m: Array, P: Array, pull: Array, later: Array
     ) -> tuple[Array, Array, float]:
-        """R and N of time t, from what the later data pull, and dl/dnoise of this time."""
-        seen, (L, v) = self._seen[t], self._surprise(t, m, P)
+        """The adjoint r, N at time t, from that of the later data, and dl/dnoise of this time."""
+        seen, (L, v) = self._seen[t], self._innovation(t, m, P)
         inverse: Array = cho_solve((L, True), np.eye(len(seen)), check_finite=False)
         gain = P[:, seen] @ inverse
         u = inverse @ v - gain.T @ pull

@@ -1,6 +1,8 @@
-"""The parameters of a prior that can be learned: epsilon, the noise, the space kernel's theta."""
+"""The learnable parameters of a prior: epsilon, the noise, the space kernel's theta."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -11,8 +13,22 @@ from heliotrope.priors import Forgetting, Prior, Static
 from heliotrope.validation import Array
 
 
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Derivatives of the log likelihood by epsilon, by the noise variance, and by theta."""
+
+    epsilon: float
+    noise: float
+    space: Array
+
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(
+            self.epsilon + other.epsilon, self.noise + other.noise, self.space + other.space
+        )
+
+
 def check_learnable(prior: object) -> None:
-    """Refuse a prior whose likelihood is not that of the paper's model."""
+    """Raise an error unless the prior is one of the paper's model."""
     if not isinstance(prior, Prior):
         raise InputError("a Prior", repr(prior))
     if not isinstance(prior.space, Tabulated) and has_white_noise(prior.space):
@@ -22,12 +38,12 @@ def check_learnable(prior: object) -> None:
 
 
 def epsilon(prior: Prior) -> float:
-    """The drift rate: 0 of a Static prior."""
+    """The drift rate; 0 for a Static prior."""
     return prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
 
 
 def correlation_slope(prior: Prior, dt: Array) -> Array:
-    """Derivative of (1 - epsilon)^(dt / 2) by epsilon, the paper's D'; NaN where it has none."""
+    """Derivative of (1 - epsilon)^(dt / 2) by epsilon, the paper's D'; NaN at epsilon 1."""
     rate, v = epsilon(prior), 0.5 * np.abs(dt)
     if rate == 1.0:
         return np.full(np.shape(dt), np.nan)
@@ -35,7 +51,7 @@ def correlation_slope(prior: Prior, dt: Array) -> Array:
 
 
 def theta(prior: Prior) -> Array:
-    """The space kernel's free parameters, logarithms as scikit-learn has them."""
+    """The space kernel's free parameters: scikit-learn's logarithms."""
     if isinstance(prior.space, Tabulated):
         return np.empty(0)
     return np.asarray(prior.space.theta, dtype=float)
@@ -48,8 +64,8 @@ def theta_bounds(prior: Prior) -> Array:
     return np.asarray(prior.space.bounds, dtype=float)
 
 
-def sized(prior: Prior, points: Array, variance: float) -> Array:
-    """Theta with the kernel's constant factors such that its mean variance at points is given."""
+def theta_for_variance(prior: Prior, points: Array, variance: float) -> Array:
+    """Theta whose constant factors give the kernel this mean variance at the points."""
     assert isinstance(prior.space, Kernel)
     free = [one for one in prior.space.hyperparameters if not one.fixed]
     factors = [one.name.endswith("constant_value") for one in free for _ in range(one.n_elements)]
@@ -59,13 +75,13 @@ def sized(prior: Prior, points: Array, variance: float) -> Array:
 
 
 def with_theta(prior: Prior, values: Array) -> Kernel:
-    """The space kernel with other free parameters."""
+    """The space kernel with other values of its free parameters."""
     assert isinstance(prior.space, Kernel)
     return prior.space.clone_with_theta(values)
 
 
 def theta_slope(prior: Prior, points: Array | None, by_K: Array) -> Array:
-    """Derivatives by theta, from those by the entries of K over the points."""
+    """Derivatives by theta, from the derivatives by the entries of K over the points."""
     if not len(theta(prior)):
         return np.empty(0)
     assert isinstance(prior.space, Kernel)

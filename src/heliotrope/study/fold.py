@@ -13,13 +13,13 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.estimation import (
-    LEAST_OF_A_LEVEL,
+    SHORTEST_LEVEL_SHIFT,
     Model,
     Results,
-    believing,
-    fences,
-    is_time_to_learn,
-    of_new_level,
+    estimate_robustly,
+    is_estimate_due,
+    level_shift_length,
+    outlier_bounds,
 )
 from heliotrope.history import Observation, Suggestion
 from heliotrope.optimizer import Optimizer
@@ -102,12 +102,14 @@ class Fold:
             return None
         results, since = self._counting()
         told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
-        is_known = since == self.since and self.model.fences.suit(results.y)
-        if not told or (is_known and not is_time_to_learn(told)):
+        is_known = since == self.since and self.model.outlier_bounds().suit(results.y)
+        if not told or (is_known and not is_estimate_due(told)):
             return None
         rates = self.setup.policy.rates(results.pace)
-        model = believing(fences(results.y), self._latest(_RECENT, since), given, rates)
-        if is_known and told > _FIRST and model.is_like(given.over(self.model)):
+        model = estimate_robustly(
+            self._latest(_RECENT, since), outlier_bounds(results.y), given, rates
+        )
+        if is_known and told > _FIRST and model.is_close_to(given.override(self.model)):
             return None
         body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
         return body if np.isinf(since) else {**body, "since": since}
@@ -118,10 +120,10 @@ class Fold:
         Those of the same time as the last of the old level do not count: when it began is a time.
         """
         results = self._latest(_SHOWN, self.since)
-        length_scale = self.setup.given.over(self.model).length_scale
-        last = of_new_level(results.y, lambda: results.x, length_scale)
+        length_scale = self.setup.given.override(self.model).length_scale
+        last = level_shift_length(results.y, lambda: results.x, length_scale)
         later = results.at(results.t > results.t[-last - 1]) if last else results
-        if not last or len(later.t) < LEAST_OF_A_LEVEL:
+        if not last or len(later.t) < SHORTEST_LEVEL_SHIFT:
             return results, self.since
         return later, float(later.t[0])
 

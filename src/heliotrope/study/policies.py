@@ -80,7 +80,7 @@ class PolicyChoice:
         for name in _NEEDED.get(self.kind, ()):
             if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
-        self.policy(self.given.over(Model()), 1.0, "best")  # refuses wrong values
+        self.policy(self.given.override(Model()), 1.0, "best")  # refuses wrong values
 
     @property
     def given(self) -> Given:
@@ -119,7 +119,7 @@ class PolicyChoice:
         """Candidates for the drift between two results."""
         if self.epsilon is None:
             return RATES
-        return (Model(pace=pace).between_results(self.epsilon),)
+        return (Model(pace=pace).per_result(self.epsilon),)
 
     def policy(self, model: Model, sign: float, weighing: Weighing) -> Policy:
         """The policy over values that are multiplied with a sign."""
@@ -131,7 +131,8 @@ class PolicyChoice:
         if "beta" in _PARAMETERS[self.kind]:
             acquisition = self._acquisition(model, policy.prior.noise)
             policy = replace(policy, acquisition=acquisition)
-        return tamed(replace(policy, first="apart"), *model.bounds(sign))
+        bounds = model.outlier_bounds(sign)
+        return tamed(replace(policy, first="apart"), bounds.low, bounds.high)
 
     def _gp_policy(self, model: Model, weighing: Weighing) -> GPPolicy:
         """The policy as it is named, with what was given in place of what follows from a model."""
@@ -139,7 +140,7 @@ class PolicyChoice:
         with located("epsilon"):
             Forgetting(epsilon)
         if self.learns_drift:
-            return tv_gp_ucb(model.prior(epsilon), learn=Learn(model.rates(), choose=weighing))
+            return tv_gp_ucb(model.prior(epsilon), learn=Learn(model.epsilons(), choose=weighing))
         policy = policy_named(self.kind, model, epsilon)
         assert isinstance(policy, GPPolicy)
         for name in self.parameters:
@@ -174,7 +175,7 @@ class PolicyChoice:
         given = self.parameters.get("beta")
         if given is None:
             known = self.epsilon
-            rate = model.rate if known is None else model.between_results(known)
+            rate = model.rate if known is None else model.per_result(known)
             return MeasuredUCB(lasting_beta(rate), noise)
         with located("beta"):
             if isinstance(given, Mapping):

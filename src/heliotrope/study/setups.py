@@ -78,7 +78,7 @@ class Setup:
         """The policy, with what was learned of the model so far."""
         # in a Box a mixture takes several times as long to climb, and is no better
         weighing: Weighing = "mixture" if isinstance(self.terrain.domain, Finite) else "best"
-        return self.policy.policy(self.given.over(model), self.sign, weighing)
+        return self.policy.policy(self.given.override(model), self.sign, weighing)
 
     def with_drift(self, epsilon: float) -> Setup:
         """The same with a drift that is known."""

@@ -51,7 +51,7 @@ def summary(fold: Fold, t: float, context: object = None) -> Json:
     """The setup, the counts, the best now in a context, and the drift."""
     optimizer, setup = fold.optimizer, fold.setup
     there = _chosen_context(fold, context)
-    told, model = len(optimizer.history), setup.given.over(fold.model)
+    told, model = len(optimizer.history), setup.given.override(fold.model)
     scene = Scene(setup, optimizer, t, setup.terrain.point(there))
     is_known = setup.policy.has_model and told > 0
     return {

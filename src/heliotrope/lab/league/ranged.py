@@ -103,7 +103,7 @@ class Ranged:
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy of a model with a drift in a unit of time."""
         half = _WIDTH * sqrt(model.variance + model.noise)
-        rate = max(model.between_results(epsilon), SLOWEST)
+        rate = max(model.per_result(epsilon), SLOWEST)
         known = _Known(model.mean - half, model.mean + half, rate, model.pace, _points(domain))
         return _RANGED[self.name](known)
 

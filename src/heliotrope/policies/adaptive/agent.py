@@ -21,11 +21,10 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
-    believing,
-    fences,
-    is_time_to_learn,
-    of_new_level,
-    spread_out,
+    estimate_robustly,
+    is_estimate_due,
+    level_shift_length,
+    outlier_bounds,
 )
 from heliotrope.policies.adaptive.evaluations import (
     Evaluation,
@@ -104,12 +103,12 @@ class AdaptiveAgent:
         known = self._with(Evaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
         values = np.array([one.y for one in known])
-        anew = of_new_level(values, lambda: self._results(known).x, self._model.length_scale)
+        anew = level_shift_length(values, lambda: self._results(known).x, self._model.length_scale)
         latest, told = known[-anew:], anew or self._told + 1
-        if anew or is_time_to_learn(told) or not self._model.fences.suit(values):
+        if anew or is_estimate_due(told) or not self._model.outlier_bounds().suit(values):
             self._learn(self._fewer(latest), still_open, told)
         else:
-            self._inner.tell(key, self._model.fences.believed(value))
+            self._inner.tell(key, self._model.outlier_bounds().clip_one(value))
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
         if anew:
@@ -171,14 +170,14 @@ class AdaptiveAgent:
     ) -> None:
         """Take the model that suits some results best, and an inner agent that was shown them."""
         results = self._results(latest)
-        model = believing(fences(results.y), results, Given())
+        model = estimate_robustly(results, outlier_bounds(results.y), Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
         self._inner = self._made(model, timeline, latest, waiting)
         self._model, self._timeline, self._latest = model, timeline, latest
 
     def _fewer(self, kept: list[Evaluation]) -> list[Evaluation]:
         results = self._results(kept)
-        return [kept[i] for i in spread_out(results.t, results.x, _LATEST, _APART)]
+        return [kept[i] for i in results.select(_LATEST, _APART)]
 
     def _results(self, kept: Sequence[Evaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
@@ -202,7 +201,7 @@ class AdaptiveAgent:
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
-                agent.tell(key, model.fences.believed(one.y))
+                agent.tell(key, model.outlier_bounds().clip_one(one.y))
         return agent
 
     # ---- the inner agent, and first points

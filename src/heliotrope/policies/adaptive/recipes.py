@@ -65,7 +65,7 @@ def _et_gp_ucb(model: Model, epsilon: float) -> Policy:
 
 
 def _cp_gp_ucb(model: Model, epsilon: float) -> Policy:
-    return cp_gp_ucb(model.prior(epsilon), model.a_unit(_HAZARD))
+    return cp_gp_ucb(model.prior(epsilon), model.per_unit(_HAZARD))
 
 
 def _ui_gp_ucb(model: Model, epsilon: float) -> Policy:
@@ -77,7 +77,7 @@ def _tv_ts(model: Model, epsilon: float) -> Policy:
 
 
 def _pe_gp_ucb(model: Model, epsilon: float) -> Policy:
-    rates = Learn(model.rates())  # a single one, where results follow each other in no time
+    rates = Learn(model.epsilons())  # a single one, where results follow each other in no time
     return PriorElimination(rates.hypotheses(model.prior(epsilon)), LogBeta())
 
 
@@ -87,7 +87,7 @@ def _wdbo(model: Model, epsilon: float) -> Policy:
 
 def _block(model: Model, epsilon: float) -> int:
     """How many results count: as many as R-GP-UCB's N."""
-    return int(_BLOCK * max(model.between_results(epsilon), SLOWEST) ** -0.25) + 1
+    return int(_BLOCK * max(model.per_result(epsilon), SLOWEST) ** -0.25) + 1
 
 
 def left_after_a_unit(weight: float, pace: float) -> float:
@@ -157,7 +157,7 @@ class Tracking:
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy of a model with a drift in a unit of time."""
         prior = model.prior(epsilon)
-        beta = lasting_beta(model.between_results(epsilon))
+        beta = lasting_beta(model.per_result(epsilon))
         return GPPolicy(prior, MeasuredUCB(beta, prior.noise))
 
 

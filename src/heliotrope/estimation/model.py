@@ -1,8 +1,8 @@
-"""What a study believes of its values: parameters that were given, the others learned.
+"""The model of a study's values: some parameters are given, the others estimated.
 
-Values come in any unit, so the parameters are estimated from what was told, at certain counts of
-results. Each change is an event of the log, so that the log alone says what was believed when;
-between them the bank of engines learns the drift at every result.
+Values come in any unit, so the parameters are estimated from the results, at certain counts of
+them. A study logs each new model as an event. Between two models the bank of engines learns the
+drift at every result.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
-from heliotrope.estimation.outliers import Fences
+from heliotrope.estimation.outliers import OutlierBounds
 from heliotrope.priors import DRIFTS, Forgetting, Prior
 from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
 KERNELS: tuple[KernelName, ...] = ("matern", "se")
-INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
+INDEPENDENT = 1e-3  # length scale at which whole numbers are uncorrelated
 
-_LEAST_NOISE = 1e-4  # share of the variance
-_SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # what is but a little
-_FASTEST = 1.0 - 1e-15  # drift in a unit of time
-_OFTEN, _RARELY = 4_012, 1_000  # results up to which a quarter more is less than every so many
+_LEAST_NOISE = 1e-4  # as a share of the variance
+_SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # differences that do not matter
+_FASTEST = 1.0 - 1e-15  # drift per unit of time
+_OFTEN, _RARELY = 4_012, 1_000  # up to the first count, a quarter more is less than the second
 
 
-def _rising() -> Iterator[int]:
+def _early_counts() -> Iterator[int]:
     count = 1
     while count <= _OFTEN:
         yield count
         count = ceil((1.5 if count < 140 else 1.25) * count)
 
 
-_EARLY = frozenset(_rising())
+_EARLY = frozenset(_early_counts())
 
 
 @dataclass(frozen=True)
 class Model:
     """Mean and variance of the values, noise variance, kernel with its length scale, and pace.
 
-    Length scales are those of the unit cube. ``pace`` is the usual time between two results, by
-    which the candidates for the drift are chosen, and ``rate`` the likeliest drift between two.
-    Values below ``low`` or above ``high`` are outliers, believed to lie there.
+    The length scale is in the unit cube. ``pace`` is the usual time between two results, and sets
+    the candidates for the drift. ``rate`` is the most likely drift between two results. Values
+    below ``low`` or above ``high`` are outliers, and are moved there.
     """
 
     mean: float = 0.0
@@ -60,25 +60,20 @@ class Model:
     rate: float = 0.01
 
     @property
-    def fences(self) -> Fences:
-        """Between which values are believed."""
-        return Fences(self.low, self.high)
-
-    @property
     def epsilon(self) -> float:
-        """The likeliest drift in a unit of time."""
-        return self.a_unit(self.rate)
+        """The most likely drift per unit of time."""
+        return self.per_unit(self.rate)
 
     def prior(self, epsilon: float, sign: float = 1.0) -> Prior:
-        """The prior over values that are multiplied with a sign."""
+        """The prior over the values times a sign."""
         shape = RBF if self.kernel == "se" else Matern
         smoothness = {} if self.kernel == "se" else {"nu": 2.5}
         space = self.variance * shape(self.length_scale, **smoothness)
         noise = max(self.noise, _LEAST_NOISE * self.variance)
         return Prior(space, Forgetting(epsilon), noise, sign * self.mean)
 
-    def is_like(self, other: Model) -> bool:
-        """Whether the two differ so little that a policy by one does as well as by the other."""
+    def is_close_to(self, other: Model) -> bool:
+        """Whether the two differ so little that their policies do equally well."""
         return (
             self.kernel == other.kernel
             and abs(self.mean - other.mean) < _SHIFT * sqrt(other.variance)
@@ -89,23 +84,23 @@ class Model:
             )
         )
 
-    def bounds(self, sign: float) -> tuple[float | None, float | None]:
-        """The lowest and the highest value to believe, of values multiplied with a sign."""
+    def outlier_bounds(self, sign: float = 1.0) -> OutlierBounds:
+        """The bounds of the values times a sign."""
         if sign > 0.0:
-            return self.low, self.high
+            return OutlierBounds(self.low, self.high)
         low, high = (None if bound is None else -bound for bound in (self.high, self.low))
-        return low, high
+        return OutlierBounds(low, high)
 
-    def rates(self) -> Sequence[float]:
-        """Candidates for the drift in a unit of time: the usual ones are between two results."""
-        return sorted({self.a_unit(rate) for rate in DRIFTS})
+    def epsilons(self) -> Sequence[float]:
+        """Candidates for the drift per unit of time: the usual ones for one result each."""
+        return sorted({self.per_unit(rate) for rate in DRIFTS})
 
-    def a_unit(self, rate: float) -> float:
-        """The drift in a unit of time, of that between two results."""
+    def per_unit(self, rate: float) -> float:
+        """The drift per unit of time, from the drift between two results."""
         return min(-float(np.expm1(np.log1p(-min(rate, _FASTEST)) / self.pace)), _FASTEST)
 
-    def between_results(self, epsilon: float) -> float:
-        """The drift between two results, of that in a unit of time."""
+    def per_result(self, epsilon: float) -> float:
+        """The drift between two results, from the drift per unit of time."""
         if epsilon >= 1.0:
             return 1.0
         return -float(np.expm1(np.log1p(-epsilon) * self.pace))
@@ -116,23 +111,23 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Read what :meth:`to_json` gave; the first version had no bounds and no rate."""
+        """Read the output of :meth:`to_json`; early versions lack bounds and rate."""
         given = Given(**{field.name: data[field.name] for field in fields(Given)})
         if not given.complete:
-            raise InputError("a model", "one that lacks a parameter")
+            raise InputError("a model with all its parameters", "a parameter that is null")
         low, high = (
             None if bound is None else as_number(bound, "a bound")
             for bound in (data.get("low"), data.get("high"))
         )
-        model = given.over(cls(pace=as_positive(data["pace"], "pace")))
+        model = given.override(cls(pace=as_positive(data["pace"], "pace")))
         return replace(model, low=low, high=high, rate=_as_share(data.get("rate", cls.rate)))
 
 
 @dataclass(frozen=True)
 class Given:
-    """Parameters that the user gave; None is to be learned.
+    """Parameters that the user gave; None means that it is estimated.
 
-    With a length scale and no kernel, that is Matern's.
+    A length scale without a kernel is that of the Matern kernel.
     """
 
     mean: float | None = None
@@ -155,31 +150,31 @@ class Given:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to learn."""
+        """Whether there is nothing to estimate."""
         return None not in vars(self).values()
 
-    def over(self, model: Model) -> Model:
-        """The model with what was given in place of what was learned."""
+    def override(self, model: Model) -> Model:
+        """The model with its estimates replaced by what the user gave."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return replace(model, **known)
 
 
 def _as_share(value: object) -> float:
-    """Return a drift from 0 to 1, or say what came instead."""
+    """Return a drift from 0 to 1, or raise an InputError."""
     share = as_number(value, "a rate")
     if not 0.0 <= share <= 1.0:
         raise InputError("a rate from 0 to 1", repr(value)[:60])
     return share
 
 
-def is_time_to_learn(told: int) -> bool:
-    """Whether to learn anew after so many results.
+def is_estimate_due(told: int) -> bool:
+    """Whether to estimate the model again after this many results.
 
-    After each half as many more, from 140 on a quarter as many more, and at least every 1,000.
+    The count grows by half each time, from 140 on by a quarter, and by at most 1,000.
 
     Examples
     --------
-    >>> [n for n in range(1000) if is_time_to_learn(n)]
+    >>> [n for n in range(1000) if is_estimate_due(n)]
     [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 175, 219, 274, 343, 429, 537, 672, 840]
     """
     if told > _OFTEN:
