@@ -1047,12 +1047,8 @@ def test_outliers_are_few_and_far_off() -> None:
     assert outlier_bounds(usual) == OutlierBounds()
     assert outlier_bounds(np.append(usual, 5.0)) == OutlierBounds()
     assert outlier_bounds(np.append(usual, [1e3, -1e9])) == OutlierBounds(usual.min(), usual.max())
-    assert (
-        outlier_bounds(np.append(usual, [1e3, 2e3])) == OutlierBounds()
-    )  # a peak that was met twice
-    assert (
-        outlier_bounds(np.append(np.zeros(20), 1.0)) == OutlierBounds()
-    )  # the first that is not zero
+    assert outlier_bounds(np.append(usual, [1e3, 2e3])) == OutlierBounds()  # a peak met twice
+    assert outlier_bounds(np.append(np.zeros(20), 1.0)) == OutlierBounds()  # the first non-zero
     assert outlier_bounds(np.append(usual[:6], 1e3)) == OutlierBounds()  # too few to tell
 
 
