@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from heliotrope.acquisition import LogBeta as LogBeta
     from heliotrope.client import connect as connect
     from heliotrope.domains import Box as Box
+    from heliotrope.domains import Contextual as Contextual
     from heliotrope.domains import Finite as Finite
     from heliotrope.domains import grid as grid
-    from heliotrope.domains.contextual import Contextual as Contextual
     from heliotrope.errors import HeliotropeError as HeliotropeError
     from heliotrope.history import Suggestion as Suggestion
     from heliotrope.kernels import Tabulated as Tabulated
@@ -51,8 +51,7 @@ __version__ = "0.1.0"
 _NAMES = {  # by the submodule that they are loaded from
     "acquisition": ("LogBeta", "UCB"),
     "client": ("connect",),
-    "domains": ("Box", "Finite", "grid"),
-    "domains.contextual": ("Contextual",),
+    "domains": ("Box", "Contextual", "Finite", "grid"),
     "errors": ("HeliotropeError",),
     "history": ("Suggestion",),
     "kernels": ("Tabulated",),

@@ -1,23 +1,31 @@
-"""Evaluations asked for and told: compact columns that read like a sequence of observations."""
+"""Suggestions, observations, and the ledger that records both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
 from typing import overload
 
 import numpy as np
 
-from heliotrope.errors import FormatError
-from heliotrope.validation import Array, Indices
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    FormatError,
+    InputError,
+    TimeError,
+    UnknownSuggestionError,
+)
+from heliotrope.serialization import codec
+from heliotrope.serialization.state import part, under
+from heliotrope.validation import Array, Indices, as_number, as_whole
 
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
     """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result.
 
-    In a contextual problem the last coordinates of x are the ``context`` that was given, and the
-    others the ``choice``; else the context is None and the choice all of x.
+    In a contextual problem x is the ``choice`` followed by the ``context``. Otherwise the context
+    is None and the choice is x.
     """
 
     id: int
@@ -28,15 +36,15 @@ class Suggestion:
 
     @property
     def choice(self) -> Array:
-        """What was chosen of x."""
+        """The coordinates of x that were chosen."""
         return self.x if self.context is None else self.x[: len(self.x) - len(self.context)]
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """One told result: value ``y`` at point ``x`` (of ``index``, in a Finite domain), time ``t``.
+    """One result: value ``y`` at point ``x`` (``index`` in a Finite domain) and time ``t``.
 
-    ``id`` is the suggestion's, or None for a result that was measured before.
+    ``id`` is the suggestion's id, or None for a result without a suggestion.
     """
 
     t: float
@@ -47,9 +55,9 @@ class Observation:
 
 
 class History:
-    """The told observations, in the order of telling: len, indexing, slices and iteration.
+    """The observations in the order in which they were told, as a sequence and as columns.
 
-    ``t``, ``x``, ``y`` and ``index`` are whole columns (copies; index is -1 in a Box).
+    The columns ``t``, ``x``, ``y`` and ``index`` are copies; the index is -1 in a Box.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -58,7 +66,7 @@ class History:
         self._labels = np.empty((16, 2), dtype=np.intp)  # index, id
 
     def _append(self, observation: Observation) -> None:
-        """Add one observation at the end; the optimizer's business alone."""
+        """Append an observation; only the ledger does so."""
         if self._length == len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
             self._labels = np.concatenate([self._labels, np.empty_like(self._labels)])
@@ -79,7 +87,7 @@ class History:
         return self._numbers[: self._length, 1].copy()
 
     def latest(self, count: int) -> tuple[Array, Array, Array]:
-        """Times, points and values told last, at most ``count``, by time."""
+        """Times, points and values of the last ``count`` observations, sorted by time."""
         numbers = self._numbers[max(self._length - count, 0) : self._length]
         by_time = numbers[np.argsort(numbers[:, 0], kind="stable")]
         return by_time[:, 0], by_time[:, 2:], by_time[:, 1]
@@ -91,11 +99,11 @@ class History:
 
     @property
     def index(self) -> Indices:
-        """Places in a Finite domain, (n,)."""
+        """Indices in a Finite domain, (n,)."""
         return self._labels[: self._length, 0].copy()
 
     def of(self, id: int) -> Observation | None:
-        """What was told for a suggestion, None if there is nothing."""
+        """Return the observation of a suggestion, or None."""
         at = np.flatnonzero(self._labels[: self._length, 1] == id)
         return self._at(int(at[0])) if len(at) else None
 
@@ -135,10 +143,133 @@ class History:
     def restored(cls, state: dict[str, Array | Indices]) -> History:
         """Rebuild a history from :meth:`state`."""
         if len(state["numbers"]) != len(state["labels"]):
-            raise FormatError("as many labels as observations", str(len(state["labels"])))
+            raise FormatError("one label per observation", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
         if len(state["numbers"]):
             history._length = len(state["numbers"])
             history._numbers = np.array(state["numbers"], dtype=float)
             history._labels = np.array(state["labels"], dtype=np.intp)
         return history
+
+
+@dataclass(frozen=True)
+class Visible:
+    """Which observations a policy sees: some of the first ``end``, and all later ones.
+
+    Of the first ``end`` observations it sees those from number ``first`` on whose time is
+    ``since`` or later.
+    """
+
+    first: int = 0
+    end: int = 0
+    since: float = -np.inf
+
+    def of(self, history: History) -> list[Observation]:
+        """Return the visible observations of a history, in its order."""
+        early = history[self.first : self.end]
+        return [one for one in early if one.t >= self.since] + history[self.end :]
+
+
+class Ledger:
+    """All suggestions and observations of an optimizer; times never decrease."""
+
+    def __init__(self, dimension: int) -> None:
+        self.history = History(dimension)
+        self.open: dict[int, Suggestion] = {}
+        self.visible = Visible()
+        self.asked = 0
+        self._latest = -np.inf  # of all suggestions and observations
+
+    @property
+    def latest(self) -> float:
+        """The latest time of a suggestion or observation; 0 if there is none."""
+        return 0.0 if np.isinf(self._latest) else self._latest
+
+    def is_past(self, t: float) -> bool:
+        """Whether a time precedes the latest one."""
+        return t < self._latest
+
+    def time(self, t: float | None) -> float:
+        """Check the time of a suggestion; by default it is one unit after the latest time."""
+        if t is None:
+            return max(self._latest + 1.0, 1.0)
+        t = as_number(t, "t")
+        if self.is_past(t):
+            raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
+        return t
+
+    def begin(self, suggestion: Suggestion) -> None:
+        """Record an open suggestion."""
+        self.open[suggestion.id] = suggestion
+        self.asked += 1
+        self._latest = suggestion.t
+
+    def tell(self, suggestion: Suggestion, y: float) -> None:
+        """Record the result of an open suggestion."""
+        self.cancel(suggestion)
+        s = suggestion
+        self.history._append(Observation(s.t, s.x, y, s.index, s.id))
+
+    def cancel(self, suggestion: Suggestion) -> None:
+        """Remove an open suggestion."""
+        del self.open[suggestion.id]
+
+    def add(self, observations: Iterable[Observation]) -> None:
+        """Record observations without a suggestion."""
+        for observation in observations:
+            self.history._append(observation)
+            self._latest = max(self._latest, observation.t)
+
+    def lookup(self, suggestion: Suggestion | int) -> Suggestion:
+        """Return an open suggestion, given itself or its id."""
+        key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise InputError("a Suggestion or its id", repr(suggestion))
+        known = self.open.get(int(key))
+        if known is None and 0 <= key < self.asked:
+            raise ClosedSuggestionError(
+                "an open suggestion", f"suggestion {key}, which was already told or cancelled"
+            )
+        if known is None or not _same(known, suggestion):
+            raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
+        return known
+
+    def parts(self) -> tuple[codec.Json, codec.Arrays]:
+        """Return the contents as a JSON tree and arrays, which must not be modified."""
+        waiting = self.open.values()
+        arrays: codec.Arrays = {
+            "open_places": np.array([s.x if s.index is None else s.index for s in waiting])
+        }
+        header = {
+            "asked": self.asked,
+            "latest": codec.encode(float(self._latest), arrays),
+            "open": [[s.id, s.t] for s in waiting],
+        }
+        if self.visible != Visible():
+            header["counting"] = codec.encode(astuple(self.visible), arrays)
+        return header, arrays | under("history/", self.history.state())
+
+    def restore(
+        self,
+        header: codec.Json,
+        arrays: codec.Arrays,
+        suggestion_at: Callable[[int, float, Array | Indices], Suggestion],
+    ) -> None:
+        """Take over saved :meth:`parts`; ``suggestion_at`` makes one of an id, a time, a place."""
+        self.asked = as_whole(header["asked"], "asked", least=0)
+        self._latest = float(codec.decode(header["latest"], arrays))
+        for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
+            key, t = as_whole(id, "id", least=0), as_number(t, "t")
+            self.open[key] = suggestion_at(key, t, place[None])
+        self.history = History.restored(part(arrays, "history/"))
+        if "counting" in header:  # older files have none: everything is visible
+            first, end, since = codec.decode(header["counting"], arrays)
+            first, end = (as_whole(count, "a count", least=0) for count in (first, end))
+            self.visible = Visible(first, end, float(since))
+
+
+def _same(known: Suggestion, given: Suggestion | int) -> bool:
+    """Whether a given suggestion equals the known one of its id."""
+    if given is known or not isinstance(given, Suggestion):
+        return True
+    return given.t == known.t and np.array_equal(given.x, known.x)

@@ -10,16 +10,13 @@ from typing import SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Domain, one_place
-from heliotrope.domains.adapter import Ground
-from heliotrope.domains.contextual import Contextual
+from heliotrope.domains import Contextual, Domain, DomainAdapter, one_place
 from heliotrope.errors import (
     InputError,
     NoBeliefError,
 )
 from heliotrope.estimation import Model
-from heliotrope.history import History, Observation, Suggestion
-from heliotrope.ledger import Counting, Ledger
+from heliotrope.history import History, Ledger, Observation, Suggestion, Visible
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
 from heliotrope.policies.adaptive.agent import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
@@ -50,12 +47,12 @@ class Optimizer:
     """
 
     def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
-        self._ground = Ground(domain)
+        self._ground = DomainAdapter(domain)
         self._domain = self._ground.domain
         self._stream = Stream(seed)
         self._agent = self._started(policy)
         self._policy = policy
-        self._ledger = Ledger(self._ground)
+        self._ledger = Ledger(self._domain.dimension)
 
     @property
     def domain(self) -> Domain:
@@ -178,7 +175,7 @@ class Optimizer:
         ]
         agent = self._started(self._policy)
         if self._ledger.is_past(added[0].t):
-            _feed(agent, [*self._ledger.counting.among(self.history), *added, *self.open])
+            _feed(agent, [*self._ledger.visible.of(self.history), *added, *self.open])
         else:
             agent.restore(self._agent.state())
             _feed(agent, added)
@@ -194,9 +191,9 @@ class Optimizer:
         agent = self._started(policy)
         told = len(self.history)
         shown = told if last is None else min(as_whole(last, "last", least=0), told)
-        counting = Counting(told - shown, told, float(since))
-        _feed(agent, [*counting.among(self.history), *self.open])
-        self._agent, self._policy, self._ledger.counting = agent, policy, counting
+        visible = Visible(told - shown, told, float(since))
+        _feed(agent, [*visible.of(self.history), *self.open])
+        self._agent, self._policy, self._ledger.visible = agent, policy, visible
 
     def belief(
         self,
@@ -315,7 +312,7 @@ class Optimizer:
         with archive.fitting_parts("a saved optimizer", source):
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])
-            optimizer._ledger.restore(header, arrays)
+            optimizer._ledger.restore(header, arrays, optimizer._ground.saved_suggestion)
             optimizer._agent.restore(part(arrays, "agent/"))
         return optimizer
 

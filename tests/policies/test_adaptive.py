@@ -12,8 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
 from heliotrope.acquisition import MeasuredUCB
-from heliotrope.domains import Domain, Lattice
-from heliotrope.domains.unit_cube import first_points
+from heliotrope.domains import Domain, Lattice, first_points
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,

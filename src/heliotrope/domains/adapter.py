@@ -1,43 +1,45 @@
-"""Where an optimizer measures: a domain, or choices in contexts; points to places and back."""
+"""How an optimizer sees its domain: one set of joint points, with or without contexts."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Box, Choices, Domain, Finite, Places
+from heliotrope.domains.box import Box
 from heliotrope.domains.contextual import Contextual
+from heliotrope.domains.finite import Finite
+from heliotrope.domains.places import Choices, Domain, Places
 from heliotrope.errors import InputError
 from heliotrope.history import Suggestion
 from heliotrope.validation import as_points
 
 
-class Ground:
-    """A domain as it was given, and the domain of the points that are measured."""
+class DomainAdapter:
+    """Translates between a user's domain and the places of the joint domain."""
 
     def __init__(self, given: Domain | Contextual) -> None:
         if not isinstance(given, (Finite, Box, Contextual)):
-            raise InputError("a Finite domain, a Box or a Contextual one", repr(given))
+            raise InputError("a Finite, Box or Contextual domain", repr(given))
         self.given = given
         self.contextual = given if isinstance(given, Contextual) else None
         self.domain = given.joined if isinstance(given, Contextual) else given
 
     def choices(self, context: ArrayLike | None) -> Choices | None:
-        """What may be chosen in a context; None where there are no contexts."""
+        """Return the choices in a context; None if the problem has no contexts."""
         if self.contextual is not None:
             if context is None:
-                raise InputError("a context for a contextual problem", "none", "Say context=...")
+                raise InputError("a context for a contextual problem", "none", "Pass context=...")
             return self.contextual.given(context)
         if context is not None:
             raise InputError(
-                "no context, the domain having none",
+                "no context, because the domain has none",
                 repr(context)[:60],
-                "Make the optimizer over Contextual(choices, context).",
+                "Create the optimizer over Contextual(choices, context).",
             )
         return None
 
     def places(self, X: ArrayLike | None, context: ArrayLike | None) -> Places:
-        """Places to believe something of: points X, or choices X in a context, or all there are."""
+        """Return the places of points X, of choices X in a context, or of a Finite domain."""
         if context is not None:
             X = self._in_context(X, context)
         if X is not None:
@@ -49,7 +51,7 @@ class Ground:
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
 
     def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
-        """Return the suggestion of a place, (1,) or (1, d)."""
+        """Return a suggestion at a place, (1,) or (1, d)."""
         x = np.array(self.domain.at(place)[0])
         x.flags.writeable = False
         context = None if self.contextual is None else self.contextual.context_of(x)
@@ -59,15 +61,15 @@ class Ground:
         """Return the index of a place in a Finite domain."""
         return int(place[0]) if isinstance(self.domain, Finite) else None
 
-    def saved(self, place: Places) -> Places:
-        """Return a place as it was saved, having checked it."""
+    def saved_suggestion(self, key: int, t: float, place: Places) -> Suggestion:
+        """Return a suggestion that was read from a file, after a check of its place."""
         if isinstance(self.domain, Finite):
-            return self.domain.check(place)
-        return self.domain.places(place)
+            return self.suggestion(key, t, self.domain.check(place))
+        return self.suggestion(key, t, self.domain.places(place))
 
     def _in_context(self, X: ArrayLike | None, context: ArrayLike) -> ArrayLike | None:
-        """Join choices X to a context, or all of a Finite domain's."""
-        self.choices(context)  # refuses what does not fit
+        """Join choices X, or all choices of a Finite domain, to a context."""
+        self.choices(context)  # checks it
         assert self.contextual is not None
         if X is None and isinstance(self.contextual.choices, Finite):
             X = self.contextual.choices.points

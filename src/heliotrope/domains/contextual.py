@@ -1,7 +1,7 @@
-"""Context (Krause and Ong 2011): a part of the input that is given, not chosen.
+"""Contexts (Krause and Ong 2011): the part of the input that is given, not chosen.
 
-A point of a contextual problem is a choice and a context, one after the other. Beliefs are about
-such points, so what was learned in one context is of use in those that the kernel calls similar.
+A point of a contextual problem is a choice followed by a context. The posterior is over such
+points, so an observation in one context informs all contexts that the kernel calls similar.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Box, Choices, Domain, Finite, Lattice
+from heliotrope.domains.box import Box, Lattice
+from heliotrope.domains.finite import Finite
+from heliotrope.domains.places import Choices, Domain
 from heliotrope.errors import InputError, located
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_points, as_vector
@@ -21,10 +23,10 @@ from heliotrope.validation import Array, as_points, as_vector
 @register
 @dataclass(frozen=True, eq=False)
 class Contextual:
-    """A domain to choose from, and one of contexts: each a Finite domain or a Box.
+    """A domain of choices and a domain of contexts, each a Finite domain or a Box.
 
-    ``joined`` is the domain of their points, whose coordinates are the choice's and then the
-    context's: Finite if both are, else a Box.
+    ``joined`` is the domain of their points, each a choice followed by a context. It is Finite if
+    both are, otherwise a Box.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class Contextual:
         return self._box((*_lattices(one, 0), *_lattices(other, one.dimension)))
 
     def given(self, context: ArrayLike) -> Choices:
-        """Return what may be chosen in a context: places of ``joined``, or that Box, held there."""
+        """Return the choices in a context: places of ``joined``, or that Box fixed there."""
         values = self._checked(context)
         if isinstance(self.joined, Finite):
             assert isinstance(self.choices, Finite)
@@ -74,7 +76,7 @@ class Contextual:
         return x[self.choices.dimension :]
 
     def _checked(self, context: ArrayLike) -> Array:
-        """Return the coordinates of one context, or complain."""
+        """Return the coordinates of one context, after a check."""
         with located("context"):
             values = as_vector(context, "a context")
             found: Array = self.context.at(self.context.places(values[None, :]))[0]
@@ -96,7 +98,7 @@ def _ends(domain: Domain) -> tuple[Array, Array]:
 
 
 def _lattices(domain: Domain, offset: int) -> list[Lattice]:
-    """Where the coordinates of a domain may lie, if they are those from ``offset`` on."""
+    """Lattices of a domain whose coordinates start at the column ``offset``."""
     if isinstance(domain, Finite):
         return [Lattice(tuple(range(offset, offset + domain.dimension)), domain.points)]
     return [

@@ -1,4 +1,4 @@
-"""A domain seen as part of the unit cube, where length scales mean the same in any units."""
+"""Domains scaled to the unit cube, where length scales do not depend on units."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
-from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places, are_indices
+from heliotrope.domains.box import Box, Lattice
+from heliotrope.domains.finite import Finite
+from heliotrope.domains.places import Choices, Domain, Places, are_indices
 from heliotrope.rng import Draw
 from heliotrope.validation import Array
 
-_CANDIDATES = 32  # few enough that the corners, which lie farthest apart, are not all taken first
+_CANDIDATES = 32  # more would favour the corners, which are farthest apart
 
 
 class UnitCube:
-    """The way from a domain into the unit cube and back."""
+    """Maps a domain into the unit cube and back."""
 
     def __init__(self, domain: Domain) -> None:
         self._outside = domain
@@ -33,15 +35,15 @@ class UnitCube:
         return self._box(self._outside)
 
     def choices(self, choices: Choices) -> Choices:
-        """Choices of the domain as choices in the cube."""
+        """Map choices of the domain to choices in the cube."""
         return self._box(choices) if isinstance(choices, Box) else choices
 
     def enter(self, places: Places) -> Places:
-        """Places of the domain as places in the cube."""
+        """Map places of the domain to places in the cube."""
         return places if are_indices(places) else self._unit(places)
 
     def leave(self, places: Places, choices: Choices) -> Places:
-        """Places in the cube as some of the choices."""
+        """Map places in the cube to choices of the domain."""
         return choices.snap(choices.scaled(places)) if isinstance(choices, Box) else places
 
     def _unit(self, points: Array) -> Array:
@@ -58,10 +60,10 @@ class UnitCube:
 
 
 def first_points(domain: Domain) -> int:
-    """How many points to spread out before a model of the values is worth following.
+    """Number of space-filling points to evaluate before a learned model is used.
 
-    Two for each thing to choose, and one more, but no more than there are points. The columns of a
-    lattice, such as those of a category, are one thing.
+    This is 2 d + 1 for d parameters, and at most the number of points. The columns of a lattice,
+    such as those of a category, count as one parameter.
     """
     if isinstance(domain, Finite):
         return min(2 * domain.dimension + 1, len(domain))
@@ -70,7 +72,7 @@ def first_points(domain: Domain) -> int:
 
 
 def farthest(domain: Domain, choices: Choices, taken: Array, draw: Draw) -> Places:
-    """One of a few random choices in the cube: the one that lies farthest from points (n, d)."""
+    """Return the one of a few random choices in the cube that is farthest from points (n, d)."""
     rng = draw()
     if isinstance(choices, Box):
         places: Places = choices.snap(rng.random((_CANDIDATES, choices.dimension)))

@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.acquisition import UCB, Acquisition
-from heliotrope.domains import Box, Choices, Domain, Places, among, choices_of, one_place
-from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
+from heliotrope.domains import (
+    Box,
+    Choices,
+    Domain,
+    Places,
+    UnitCube,
+    among,
+    choices_of,
+    farthest,
+    first_points,
+    one_place,
+)
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
 from heliotrope.memory import (
     KeepAll,

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from heliotrope.domains import Domain, Finite
-from heliotrope.domains.contextual import Contextual
+from heliotrope.domains import Contextual, Domain, Finite
 from heliotrope.errors import InputError, located, relocated
 from heliotrope.estimation import INDEPENDENT
 from heliotrope.history import Suggestion

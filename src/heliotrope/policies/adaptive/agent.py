@@ -14,8 +14,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from heliotrope.domains import Choices, Domain, Places, choices_of
-from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
+from heliotrope.domains import Choices, Domain, Places, UnitCube, choices_of, farthest, first_points
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,

@@ -8,8 +8,7 @@ from sys import float_info
 from typing import TypeAlias
 
 from heliotrope.acquisition import LogBeta, MeasuredUCB
-from heliotrope.domains import Box, Domain, Finite
-from heliotrope.domains.contextual import Contextual
+from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive.policy import Adaptive
