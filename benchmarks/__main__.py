@@ -1,7 +1,7 @@
 """Print the table: ``python -m benchmarks``, or some of it: ``python -m benchmarks speed``.
 
 What takes long, or needs an idle machine and a database server, is run by name alone:
-``python -m benchmarks changes auto storage service crashes``.
+``python -m benchmarks changes auto storage service crashes startup``.
 """
 
 from __future__ import annotations
