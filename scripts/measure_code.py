@@ -1,7 +1,8 @@
 """Print the size and shape of the package: files, functions, classes, names, product and lab.
 
 ``python scripts/measure_code.py [SRC ...]`` prints one column for each source folder, so that two
-checkouts can be compared; by default that of this checkout.
+checkouts can be compared. The default is this checkout. ``--twice`` also lists the names that the
+last folder defines twice.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
-_LAB = (  # what reproduces and compares, wherever it lived
+_LAB = (  # paths of what reproduces and compares, in this and in earlier versions
     "lab",
     "environments",
     "experiments",
@@ -27,11 +29,19 @@ _LAB = (  # what reproduces and compares, wherever it lived
 )
 _LONG_CLASS = 200  # lines
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TYPE_VARIABLES = ("TypeVar", "ParamSpec")
+
+Trees = dict[Path, ast.Module]
+
+
+def parse(package: Path) -> Trees:
+    """The syntax trees of a package's modules."""
+    return {path: ast.parse(path.read_text()) for path in sorted(package.rglob("*.py"))}
 
 
 def measure(package: Path) -> dict[str, object]:
-    """The figures of one package folder, by name."""
-    trees = {path: ast.parse(path.read_text()) for path in sorted(package.rglob("*.py"))}
+    """The figures of one package, by name."""
+    trees = parse(package)
     lines = {path: len(path.read_text().splitlines()) for path in trees}
     nodes = [node for tree in trees.values() for node in ast.walk(tree)]
     functions = sorted(_length(node) for node in nodes if isinstance(node, _FUNCTIONS))
@@ -43,26 +53,45 @@ def measure(package: Path) -> dict[str, object]:
         "function median/p90/longest": (
             f"{median(functions):.0f}/{quantiles(functions, n=10)[-1]:.0f}/{functions[-1]}"
         ),
-        "classes over 200 lines": _listed(c.name for c in classes if _length(c) > _LONG_CLASS),
-        "names at the top": len(_exported(trees[package / "__init__.py"])),
-        "names defined twice": _listed(twice(package, trees)),
+        "classes over 200 lines": _summary([c.name for c in classes if _length(c) > _LONG_CLASS]),
+        "names at the top": len(_top_names(trees[package / "__init__.py"])),
+        "names defined twice": _summary(defined_twice(package, trees)),
         "lines of the product": sum(lines.values()) - lab,
         "lines of the lab": lab,
     }
 
 
-def twice(package: Path, trees: dict[Path, ast.Module]) -> dict[str, list[str]]:
-    """Public classes and functions that more than one module defines, with those modules."""
+def defined_twice(package: Path, trees: Trees) -> dict[str, list[str]]:
+    """Public classes, functions, aliases and constants of several modules, with those modules."""
     homes = defaultdict(list)
     for path, tree in trees.items():
-        for node in tree.body:
-            if isinstance(node, (ast.ClassDef, *_FUNCTIONS)) and not node.name.startswith("_"):
-                homes[node.name].append(str(path.relative_to(package)))
+        for name in dict.fromkeys(_definitions(tree)):
+            if not name.startswith("_"):
+                homes[name].append(str(path.relative_to(package)))
     return {name: found for name, found in sorted(homes.items()) if len(found) > 1}
 
 
-def _length(node: ast.AST) -> int:
-    assert isinstance(node, (ast.ClassDef, *_FUNCTIONS))
+def _definitions(tree: ast.Module) -> Iterator[str]:
+    """Names that a module defines at its top level, except type variables."""
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Assign) and not _is_type_variable(node.value):
+            parts = [part for target in node.targets for part in ast.walk(target)]
+            yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _is_type_variable(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in _TYPE_VARIABLES
+    )
+
+
+def _length(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
@@ -70,34 +99,28 @@ def _is_lab(path: Path) -> bool:
     return any(path.is_relative_to(part) for part in _LAB)
 
 
-def _exported(tree: ast.Module) -> set[str]:
-    """The names that the package's own imports for type checkers bring to the top."""
+def _top_names(tree: ast.Module) -> set[str]:
+    """Names that the package imports from its submodules, for type checkers."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {
-        alias.name
-        for node in imports
-        if (node.module or "").startswith("heliotrope.")
-        for alias in node.names
-    }
+    own = [node for node in imports if (node.module or "").startswith("heliotrope.")]
+    return {alias.name for node in own for alias in node.names}
 
 
-def _listed(names: object) -> str:
-    found = list(names)  # type: ignore[call-overload]
-    return f"{len(found)}" + (f" ({', '.join(found[:4])}...)" if found else "")
+def _summary(names: Collection[str]) -> str:
+    first = ", ".join(list(names)[:4])
+    return f"{len(names)} ({first}...)" if names else "0"
 
 
 def main() -> None:
-    """Print a row for each figure, a column for each folder."""
-    verbose = "--twice" in sys.argv
-    given = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    folders = [Path(folder) for folder in given] or [Path(__file__).parents[1] / "src"]
-    columns = [measure(folder / "heliotrope") for folder in folders]
+    """Print a row for each figure, with a column for each folder."""
+    given = [Path(argument) for argument in sys.argv[1:] if not argument.startswith("--")]
+    folders = given or [Path(__file__).parents[1] / "src"]
+    packages = [folder / "heliotrope" for folder in folders]
+    columns = [measure(package) for package in packages]
     for name in columns[0]:
         print(f"{name:<28}", *(f"{column[name]!s:<60}" for column in columns))
-    if verbose:
-        package = folders[-1] / "heliotrope"
-        trees = {path: ast.parse(path.read_text()) for path in package.rglob("*.py")}
-        for name, homes in twice(package, trees).items():
+    if "--twice" in sys.argv:
+        for name, homes in defined_twice(packages[-1], parse(packages[-1])).items():
             print(f"  {name}: {', '.join(homes)}")
 
 

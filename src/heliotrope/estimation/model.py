@@ -21,7 +21,7 @@ from heliotrope.priors import DRIFTS, Forgetting, Prior
 from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
-KERNELS: tuple[KernelName, ...] = ("matern", "se")
+KERNEL_NAMES: tuple[KernelName, ...] = ("matern", "se")
 INDEPENDENT = 1e-3  # length scale at which whole numbers are uncorrelated
 
 _LEAST_NOISE = 1e-4  # as a share of the variance
@@ -145,8 +145,10 @@ class Given:
                     object.__setattr__(self, name, check(value, name))
         if self.length_scale is not None and self.kernel is None:
             object.__setattr__(self, "kernel", "matern")
-        if self.kernel not in (None, *KERNELS):
-            raise InputError(f"one of {', '.join(KERNELS)}", repr(self.kernel)[:60], "", "kernel")
+        if self.kernel not in (None, *KERNEL_NAMES):
+            raise InputError(
+                f"one of {', '.join(KERNEL_NAMES)}", repr(self.kernel)[:60], "", "kernel"
+            )
 
     @property
     def complete(self) -> bool:

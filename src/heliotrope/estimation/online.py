@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
-from heliotrope.estimation.model import KERNELS, Given, KernelName, Model
+from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
 from heliotrope.estimation.results import Results
 from heliotrope.validation import Array
@@ -163,7 +163,7 @@ def _estimates(
     few, results = len(likelihood.results.y) < _FEW, likelihood.results
     some = results.at(results.select(_SOME, _SOME))
     coarse = _Likelihood(some, given, likelihood.pace)
-    kernels = KERNELS[:1] if few else KERNELS
+    kernels = KERNEL_NAMES[:1] if few else KERNEL_NAMES
     axes = [_lengths(likelihood, given), _shares(given), rates]
     if few:
         axes = [axis[len(axis) // 2 :][:1] for axis in axes]
