@@ -16,11 +16,12 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from typer.testing import CliRunner
 
 from cluster import wait_for
 from heliotrope.cli import app
+from heliotrope.errors import HeliotropeError
 from heliotrope.storage import Event, open_store
 
 OPTIONS = {"options": ["a", "b", "c"]}
@@ -28,7 +29,7 @@ SPACE = {"space": {"x": {"type": "real", "low": 0, "high": 1}}}
 
 
 @contextmanager
-def serving(service: FastAPI, **headers: str) -> Iterator[httpx.Client]:
+def serving(service: Starlette, **headers: str) -> Iterator[httpx.Client]:
     """An application on a port of this machine, and a client of it."""
     server = uvicorn.Server(
         uvicorn.Config(service, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=1)
@@ -118,12 +119,14 @@ def post(client: httpx.Client, path: str, **body: Any) -> Any:
 
 
 def error_of(response: httpx.Response) -> tuple[int, str, str]:
-    """Status, code and field of a refusal, which has nothing else but a sentence."""
+    """Status, code and field of an error, whose message consists of its parts."""
     body = response.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message", "field"}
+    said = dict(body["error"])
+    code, message = said.pop("code"), said.pop("message")
+    assert message == str(HeliotropeError(**said))
     assert "Traceback" not in response.text
-    return response.status_code, body["error"]["code"], body["error"]["field"]
+    return response.status_code, code, said["field"]
 
 
 def log_of(store: str, name: str) -> list[Event]:

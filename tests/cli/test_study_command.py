@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 import heliotrope as ht
 from heliotrope.cli import app as all_commands
-from heliotrope.cli.places import DEFAULT
+from heliotrope.cli.backends import DEFAULT
 from heliotrope.cli.study import app
 from heliotrope.study.study import DEFAULT_STORE
 from served import Served
@@ -153,7 +153,7 @@ def test_results_are_exported(folder: Path) -> None:
 
 
 def test_many_studies_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.cli.places._PAGE", 2)
+    monkeypatch.setattr("heliotrope.cli.backends._PAGE", 2)
     names = ["a", "b", "c", "d", "e"]
     for name in names:
         ht.Study.create(name, ["x", "y"])
@@ -193,7 +193,7 @@ def test_contexts_are_given_and_shown(folder: Path) -> None:
     assert there["context"] == there["best"]["context"] == {"outside": -5.0}
     assert_refused(invoke("ask", "boiler"), "a context of ['outside']; got none in context")
     assert_refused(invoke("ask", "boiler", "--context", '{"outside": 50}'), "context.outside")
-    assert_refused(invoke("show", "boiler", "--context", "{"), "a file of it, for --context")
+    assert_refused(invoke("show", "boiler", "--context", "{"), "a JSON file for --context")
 
 
 def test_results_from_elsewhere_are_added(folder: Path) -> None:
@@ -208,7 +208,7 @@ def test_results_from_elsewhere_are_added(folder: Path) -> None:
     for wrong, said in (
         (["-2"], "either --params or --option; got neither"),
         (["-2", "--params", "{}", "--option", "x"], "either --params or --option; got both"),
-        (["-2", "--params", "{"], "JSON, or a file of it, for --params"),
+        (["-2", "--params", "{"], "JSON or a JSON file for --params"),
         (["-2", "--params", '{"fan": 9, "x": 0}'], "a whole number from 1 to 8; got 9 in"),
         (["-2", "--params", "place.json", "--t", "3"], "a time of at least 4"),
         (["-2", "--params", "place.json", "--key", "one"], "that was told before"),
@@ -302,7 +302,7 @@ def test_deleting_is_confirmed(answer: str) -> None:
     run("create", "sensors", "--options", "hall,roof")
     result = invoke("delete", "sensors", stdin=answer)
     assert result.exit_code == 1
-    assert "Remove sensors with all its events?" in result.stderr
+    assert "Delete sensors with all its events?" in result.stderr
     assert len(run("list")) == 1
     agreed = invoke("delete", "sensors", stdin="y\n")
     assert agreed.stdout.splitlines()[-1] == '{"deleted": "sensors"}'
@@ -312,8 +312,8 @@ def test_deleting_is_confirmed(answer: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--space", "{"], "JSON, or a file of it, for --space"),
-        (["--space", "[" * 100_000], "JSON, or a file of it, for --space"),
+        (["--space", "{"], "JSON or a JSON file for --space"),
+        (["--space", "[" * 100_000], "JSON or a JSON file for --space"),
         (["--space", "missing.json"], "cannot use missing.json: No such file"),
         (["--space", "."], "cannot use .: Is a directory"),
         (["--space", '{"x": {"type": "real", "low": 1, "high": 0}}'], "x.high"),
@@ -427,7 +427,7 @@ def test_studies_of_a_service(served: Served, folder: Path) -> None:
 
 def test_a_url_that_goes_too_far_is_noticed(served: Served) -> None:
     result = invoke("list", "--at", f"{served.url}/api", HELIOTROPE_TOKEN=TOKEN)
-    assert_refused(result, "It ends before /api, as http://127.0.0.1:8765 does.")
+    assert_refused(result, "it ends before /api, as in http://127.0.0.1:8765.")
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n", b"wrong-token-of-mine", b"\xff\xfe"])
@@ -440,7 +440,7 @@ def test_a_token_is_needed(served: Served, folder: Path, content: bytes) -> None
 
 
 def test_a_service_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.client.link.sleep", lambda _: None)
+    monkeypatch.setattr("heliotrope.client.transport.sleep", lambda _: None)
     result = invoke("list", "--at", "http://127.0.0.1:1", HELIOTROPE_TOKEN=TOKEN)
     assert_refused(result, "an answer from http://127.0.0.1:1/api/")
     assert TOKEN not in result.output

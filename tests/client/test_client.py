@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 import heliotrope as ht
 from heliotrope import errors
-from heliotrope.client import link as linking
-from heliotrope.client.link import Link
-from heliotrope.client.refusals import refusal
+from heliotrope.client import transport as transports
+from heliotrope.client.errors import error_from
 from heliotrope.client.service import Service
 from heliotrope.client.study import RemoteStudy
+from heliotrope.client.transport import Transport
 from heliotrope.errors import (
     HeliotropeError,
     InputError,
@@ -55,7 +55,7 @@ ASK = {"id": "a-0", "t": 1.0, "params": {"x": 0.5}}
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """No test waits; what would have been waited is listed."""
     waited: list[float] = []
-    monkeypatch.setattr(linking, "sleep", waited.append)
+    monkeypatch.setattr(transports, "sleep", waited.append)
     return waited
 
 
@@ -92,20 +92,26 @@ def service(handler: Handler, retries: int = 5) -> Service:
         headers={"Authorization": f"Bearer {TOKEN}"},
         transport=httpx.MockTransport(handler),
     )
-    return Service(Link(http, timeout=30.0, retries=retries))
+    return Service(Transport(http, timeout=30.0, retries=retries))
 
 
 def study(handler: Handler, retries: int = 5) -> RemoteStudy:
-    return RemoteStudy(service(handler, retries)._link, SUMMARY)
+    return RemoteStudy(service(handler, retries)._transport, SUMMARY)
 
 
 def ok(data: object, status: int = 200) -> httpx.Response:
     return httpx.Response(status, json=data)
 
 
-def error(status: int, code: str, message: str = "expected this; got that.") -> httpx.Response:
-    said = {"error": {"code": code, "message": message, "field": ""}}
-    return httpx.Response(status, json=said)
+def error(status: int, code: str, expected: str = "this", got: str = "that") -> httpx.Response:
+    return httpx.Response(status, content=answer(code, expected, got, "", ""))
+
+
+def answer(code: str, expected: str, got: str, advice: str, field: str) -> bytes:
+    """An error as the service answers it."""
+    parts = {"expected": expected, "got": got, "advice": advice, "field": field}
+    message = str(HeliotropeError(**parts))
+    return json.dumps({"error": {"code": code, "message": message, **parts}}).encode()
 
 
 EXISTS = error(409, "study_exists")
@@ -147,11 +153,11 @@ def test_it_creates_as_a_study_is_created() -> None:
 def test_connect_sends_nothing_and_keeps_the_token_to_itself() -> None:
     with ht.connect("https://nowhere.invalid/some/where/", TOKEN, timeout=1.0) as there:
         assert TOKEN not in repr(there) + repr(vars(there))
-        assert there._link._http.headers["Authorization"] == f"Bearer {TOKEN}"
-        assert there._link._http.base_url == "https://nowhere.invalid/some/where/api/"
+        assert there._transport._http.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert there._transport._http.base_url == "https://nowhere.invalid/some/where/api/"
     with refused(ServiceError) as caught:
         there.studies()
-    assert "one that was closed" in str(caught.value)
+    assert "a closed one" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -345,28 +351,21 @@ sentences = st.text(st.characters(codec="utf-8"), max_size=30)
 @example("input", "a; got b", "c. d", "e. f", "space.x.low")
 @example("input", "1 to 2. No", "0.5. Yes", "", "")
 def test_messages_come_through(code: str, expected: str, got: str, advice: str, field: str) -> None:
-    message = str(HeliotropeError(expected, got, advice, field))
-    said = {"error": {"code": code, "message": message, "field": field}}
-    rebuilt = refusal(422, json.dumps(said).encode())
-    assert str(rebuilt) == message
-    assert rebuilt.field == field
+    rebuilt = error_from(422, answer(code, expected, got, advice, field))
+    assert rebuilt.args == (expected, got, advice, field)
 
 
 def test_parts_of_messages_come_through() -> None:
-    said = {
-        "code": "time",
-        "message": "expected low < 0.5; got 1.5 in x.low. Go.",
-        "field": "x.low",
-    }
-    rebuilt = refusal(422, json.dumps({"error": said}).encode())
+    rebuilt = error_from(422, answer("time", "low < 0.5", "1.5", "Go.", "x.low"))
     assert type(rebuilt) is errors.TimeError
+    assert str(rebuilt) == "expected low < 0.5; got 1.5 in x.low. Go."
     assert rebuilt.args == ("low < 0.5", "1.5", "Go.", "x.low")
 
 
-def test_other_messages_are_quoted() -> None:
+def test_errors_of_an_unknown_kind_come_through() -> None:
     with refused(ServiceError) as caught:
-        study(Script(error(403, "host", "It has another name."))).summary()
-    assert "got the answer 'It has another name.'" in str(caught.value)
+        study(Script(error(403, "host", "its own name", "another"))).summary()
+    assert str(caught.value) == "expected its own name; got another."
 
 
 CALLS: dict[str, Callable[[RemoteStudy], object]] = {
@@ -422,7 +421,7 @@ def test_a_token_is_asked_for(pauses: list[float]) -> None:
 
 
 def test_a_setup_of_another_version_is_refused() -> None:
-    there = RemoteStudy(study(Script())._link, {**SUMMARY, "setup": {"space": 1}})
+    there = RemoteStudy(study(Script())._transport, {**SUMMARY, "setup": {"space": 1}})
     with refused(ServiceError):
         _ = there.setup
 
@@ -469,7 +468,7 @@ class Trickle(httpx.SyncByteStream):
 
 
 def test_answers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "_LARGEST", 10_000)
+    monkeypatch.setattr(transports, "_LARGEST", 10_000)
     endless = Trickle(1_000_000)
     with refused(ServiceError) as caught:
         study(Script(httpx.Response(200, stream=endless))).export()
@@ -490,7 +489,7 @@ def test_what_cannot_be_unpacked_is_refused() -> None:
 
 def test_a_try_ends_even_if_bytes_keep_coming(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = iter(range(0, 3_600_000, 10))
-    monkeypatch.setattr(linking, "monotonic", lambda: next(hours))
+    monkeypatch.setattr(transports, "monotonic", lambda: next(hours))
     slow = Trickle(1_000)
     with refused(ServiceError) as caught:
         study(Script(httpx.Response(200, stream=slow)), retries=0).summary()
@@ -760,7 +759,7 @@ def shaky(served: Served, seed: int) -> Iterator[Service]:
     """A service on a line that loses a lot, and did."""
     transport = Flaky(seed)
     http = httpx.Client(base_url=f"{served.url}/api/", transport=transport)
-    with Service(Link(http, timeout=30.0, retries=100)) as there:
+    with Service(Transport(http, timeout=30.0, retries=100)) as there:
         yield there
     assert transport.lost > 3
 
@@ -821,7 +820,7 @@ def test_creations_and_deletions_on_a_shaky_line(served: Served, there: Service)
 
 
 def test_a_service_may_die_and_come_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "sleep", lambda _: time.sleep(0.05))
+    monkeypatch.setattr(transports, "sleep", lambda _: time.sleep(0.05))
     told: dict[str, float] = {}
     given_up: set[str] = set()
     with ht.connect(served.url, retries=2_000) as there, ThreadPoolExecutor(1) as pool:

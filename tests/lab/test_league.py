@@ -264,7 +264,7 @@ def test_a_failure_is_in_the_report(tmp_path: Path) -> None:
         "--peer", "nobody=/no/such/program", "--out", str(tmp_path),
     )  # fmt: skip
     assert result.exit_code == 1, result.output
-    assert f"never played a step: nobody. To try again, mend the command and delete {tmp_path}" in (
+    assert f"did not play a step: nobody. Correct the command, delete {tmp_path}" in (
         result.stderr
     )
     assert "Wrote" in result.stdout

@@ -20,10 +20,11 @@ import pytest
 from cluster import wait_for
 from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
 from heliotrope.service import Limits, create_app
-from heliotrope.service.demos import STEPS, Demos, hills
-from heliotrope.service.refusals import refusal_of
+from heliotrope.service.batching import NotifyingCommit
+from heliotrope.service.demos import STEPS, Demos, peaks
+from heliotrope.service.errors import response_to
 from heliotrope.service.settings import checked_hosts, is_loopback, read_tokens
-from heliotrope.service.studies import Journal, Studies
+from heliotrope.service.studies import Studies
 from heliotrope.storage import MemoryStore, open_store
 from heliotrope.study import Study
 from serving import (
@@ -379,12 +380,15 @@ def test_before_a_study_began_the_model_alone_is_believed(client: httpx.Client, 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"key": ""}', "expected a text of at least 1 character(s); got '' in key."),
-        (b'{"key": 7}', "expected a text; got 7 in key."),
+        (b'{"key": ""}', "expected a text of 1 to 200 characters; got '' in key."),
+        (b'{"key": 7}', "expected a text of 1 to 200 characters; got 7 in key."),
         (b"[]", "expected an object; got [] in body."),
         (b"null", "expected an object; got null in body."),
         (b"", "expected an object; got nothing in body."),
-        (b'{"t" 1}', "got something else at character 5 (expecting ':' delimiter)."),
+        (
+            b'{"t" 1}',
+            "expected JSON; got an error at character 5 (expecting ':' delimiter) in body.",
+        ),
     ],
 )
 def test_what_other_packages_find_is_said_in_our_words(
@@ -594,7 +598,7 @@ def test_what_a_service_leaves_undone_as_it_stops_may_be_sent_again(
 
 @pytest.mark.parametrize("kind", [StoreError, DamagedError, FormatError])
 def test_a_failing_store_is_told_without_its_details(kind: type[HeliotropeError]) -> None:
-    answer = refusal_of(kind("to use /secret/place", "«disk I/O error»"))
+    answer = response_to(kind("to use /secret/place", "«disk I/O error»"))
     assert answer.status_code == 503
     assert b"secret" not in bytes(answer.body)
 
@@ -604,7 +608,7 @@ def test_a_failing_store_is_told_without_its_details(kind: type[HeliotropeError]
 
 def test_a_demo_follows_its_hills() -> None:
     store = MemoryStore()
-    journal = Journal(store, lambda *_: None, lambda: None)
+    journal = NotifyingCommit(store, lambda *_: None, lambda: None)
     studies = Studies(store, journal, Limits(), lambda _: None)
     demos = Demos(studies, most=1, pause=0.0)
     name = demos.start()
@@ -638,8 +642,8 @@ def test_a_demo_that_fails_says_so(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_hills_change_places() -> None:
     peak = np.array([0.5 + 0.35, 0.5])
-    assert hills(peak, 0.0) == pytest.approx(0.5, abs=0.02)
-    assert hills(peak, 100.0) < 0.1
+    assert peaks(peak, 0.0) == pytest.approx(0.5, abs=0.02)
+    assert peaks(peak, 100.0) < 0.1
 
 
 # ---- several processes, and their ends
@@ -758,7 +762,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(
     said = refused(f"sqlite:///{tmp_path}/studies.db", "--port", port, "--workers", workers)
     assert list(tmp_path.iterdir()) == []
     assert said.count("\n") == 1
-    assert f"port {port} (Address already in use). Say --port." in said
+    assert f"port {port} (Address already in use). Choose another --port." in said
 
 
 def test_tokens_are_read_from_lines(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -24,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from heliotrope.service import Limits, create_app
-from heliotrope.service.guard import Tokens
+from heliotrope.service.auth import Tokens
 from serving import OPTIONS, error_of, post, serving
 
 TOKEN, OTHER = "correct-horse-battery-staple", "another-token-of-its-own"
@@ -130,7 +131,7 @@ def test_every_token_is_compared_whatever_the_others_say(monkeypatch: pytest.Mon
         return a == b
 
     tokens = Tokens([TOKEN, OTHER])
-    monkeypatch.setattr("heliotrope.service.guard.hmac.compare_digest", compare)
+    monkeypatch.setattr("heliotrope.service.auth.hmac.compare_digest", compare)
     for given in (TOKEN, OTHER, "", "x" * 10_000):
         tokens.accept(f"Bearer {given}")
     assert compared == [(32, 32)] * 8  # digests of one length, both of them, each time
@@ -420,7 +421,16 @@ def test_other_methods_change_nothing(client: httpx.Client, method: str) -> None
 # ---- whatever the description allows, and what it does not
 
 LIMITS = Limits(points=200, coordinates=10, studies=50)
-described = schemathesis.openapi.from_dict(create_app("memory:").openapi())
+
+
+async def description() -> dict[str, Any]:
+    way = httpx.ASGITransport(create_app("memory:"))
+    async with httpx.AsyncClient(transport=way, base_url="http://127.0.0.1") as client:
+        found: dict[str, Any] = (await client.get("/openapi.json")).json()
+        return found
+
+
+described = schemathesis.openapi.from_dict(asyncio.run(description()))
 
 
 @pytest.fixture(scope="module")

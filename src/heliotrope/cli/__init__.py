@@ -1,4 +1,4 @@
-"""The command line: parses, calls and renders; what is done stands elsewhere."""
+"""The command line: it parses arguments, calls the library and prints the results."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from typing import Annotated
 import typer
 
 from heliotrope import __version__
-from heliotrope.cli.bounds import bounds
+from heliotrope.cli.bounds import bounds_command
 from heliotrope.cli.console import Commands
-from heliotrope.cli.demo import demo
-from heliotrope.cli.league import league
-from heliotrope.cli.replay import replay
-from heliotrope.cli.reproduce import reproduce
-from heliotrope.cli.serve import serve
+from heliotrope.cli.demo import demo_command
+from heliotrope.cli.league import league_command
+from heliotrope.cli.replay import replay_command
+from heliotrope.cli.reproduce import reproduce_command
+from heliotrope.cli.serve import serve_command
 from heliotrope.cli.study import app as study
 
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
-for command in (demo, reproduce, replay, league, bounds, serve):
-    app.command()(command)
+app.command("demo")(demo_command)
+app.command("reproduce")(reproduce_command)
+app.command("replay")(replay_command)
+app.command("league")(league_command)
+app.command("bounds")(bounds_command)
+app.command("serve")(serve_command)
 app.add_typer(study, name="study")
 
 
@@ -35,8 +39,8 @@ def main(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Find what is best now, of a noisy function that keeps changing."""
+    """Track the optimum of a noisy function that changes over time."""

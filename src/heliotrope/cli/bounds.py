@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from heliotrope.cli.console import lab_errors_as_messages, progress
+from heliotrope.cli.console import Seed, lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.theory.report import Measured, Setting, Theory
 
 
-_POINTS = 4_100  # of a grid of more than two dimensions
+_POINTS = 4_100  # of a grid in more than two dimensions
+
+
+_Constant0 = Annotated[float | None, typer.Option(help="Of eq:k_deriv0. Default: derived.")]
+_Constant1 = Annotated[float | None, typer.Option(help="Of eq:k_deriv1. Default: derived.")]
 
 
 class _Kernel(StrEnum):
@@ -22,29 +26,29 @@ class _Kernel(StrEnum):
     matern = "matern"
 
 
-def bounds(
-    kernel: Annotated[_Kernel, typer.Option(help="Squared exponential or Matern.")] = _Kernel.se,
+def bounds_command(
+    kernel: Annotated[_Kernel, typer.Option(help="Squared exponential, or Matern.")] = _Kernel.se,
     nu: Annotated[
-        float, typer.Option(help="Smoothness of Matern, above 1 unless a1 and b1 are given.")
+        float, typer.Option(help="Smoothness of Matern; above 1 unless a1 and b1 are given.")
     ] = 2.5,
-    length: Annotated[float, typer.Option(help="Length scale in the unit cube.")] = 0.2,
+    length: Annotated[float, typer.Option(help="Length scale, in the unit cube.")] = 0.2,
     dimension: Annotated[int, typer.Option(min=1, max=12, help="Number of coordinates.")] = 2,
-    epsilon: Annotated[float, typer.Option(help="Share that is new after a step.")] = 0.01,
-    horizon: Annotated[int, typer.Option(min=1, max=2000, help="Steps, T.")] = 300,
+    epsilon: Annotated[float, typer.Option(help="Drift rate, per step.")] = 0.01,
+    horizon: Annotated[int, typer.Option(min=1, max=2000, help="Number of steps, T.")] = 300,
     noise: Annotated[float, typer.Option(help="Variance of the noise.")] = 0.01,
-    delta: Annotated[float, typer.Option(help="How often a bound may fail.")] = 0.1,
-    trials: Annotated[int, typer.Option(min=1, max=1000, help="Worlds to simulate.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
+    delta: Annotated[float, typer.Option(help="Probability that a bound fails.")] = 0.1,
+    trials: Annotated[int, typer.Option(min=1, max=1000, help="Simulated functions.")] = 10,
+    seed: Seed = 0,
     side: Annotated[
         int | None,
-        typer.Option(min=1, max=2000, help="Points a coordinate; fewer in more dimensions."),
+        typer.Option(min=1, max=2000, help="Grid points per coordinate. Default: by dimension."),
     ] = None,
-    a0: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv0 ...")] = None,
-    b0: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
-    a1: Annotated[float | None, typer.Option(help="Constants of eq:k_deriv1 ...")] = None,
-    b1: Annotated[float | None, typer.Option(help="... derived if not given.")] = None,
+    a0: _Constant0 = None,
+    b0: _Constant0 = None,
+    a1: _Constant1 = None,
+    b1: _Constant1 = None,
 ) -> None:
-    """Compute the paper's regret bounds, and measure beside them how loose they are."""
+    """Compute the paper's regret bounds, and compare them with measured regret."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
     with lab_errors_as_messages():
         from heliotrope.lab.theory import Problem, report, tables  # scikit-learn is slow to load
@@ -62,7 +66,7 @@ def bounds(
 
 
 def _bound_and_measure(setting: Setting) -> tuple[Theory, list[Measured]]:
-    """Do the work of the bounds under a progress bar."""
+    """Compute the bounds and measure the regret, with progress bars."""
     from heliotrope.lab.theory import report
 
     with progress() as bars:

@@ -1,11 +1,12 @@
-"""What the commands share: errors and wrong usage as messages, progress bars."""
+"""Shared by the commands: error messages and progress bars."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, cast
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -15,22 +16,33 @@ from typer.core import TyperGroup
 from heliotrope.errors import HeliotropeError, requires_extra
 
 _LAB = ("joblib", "matplotlib", "pandas", "threadpoolctl")  # the packages of the extra
-_LONGEST = 60  # characters of a wrong value that are shown
+_LONGEST = 60  # shown characters of a wrong value
+
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1: one per core.")]
+Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://host:port.")]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(file_okay=False, envvar="HELIOTROPE_DATA", help="Folder of the measured data."),
+]
+OutFolder = Annotated[
+    Path, typer.Option(file_okay=False, help="Output folder; created if missing.")
+]
 
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
-"""Of values, options and commands alike; typer does not export it."""
+"""Base class of all usage errors; typer does not export it."""
 
 
 class Commands(TyperGroup):
-    """Commands that tell wrong usage, of themselves and of all below, in one line."""
+    """A command group that reports usage errors, also of its subcommands, in one line."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Read the arguments that stand before the command."""
+        """Parse the arguments before the command."""
         with _usage_as_message():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the command's own arguments, and do what it does."""
+        """Parse the command's arguments, and run it."""
         with _usage_as_message():
             return super().invoke(ctx)
 
@@ -41,7 +53,7 @@ def _usage_as_message() -> Iterator[None]:
         yield
     except UsageError as error:
         message = _in_one_line(error)
-        if not message:  # the help was printed, for want of arguments
+        if not message:  # without arguments, the help was printed instead
             raise
     else:
         return
@@ -50,18 +62,18 @@ def _usage_as_message() -> Iterator[None]:
 
 
 def _in_one_line(error: Any) -> str:
-    """What was wrong, what came, and where more is said."""
+    """The error, the wrong value, and a pointer to the help."""
     message = " ".join(error.format_message().split())
     if not message or error.ctx is None:
         return message
-    found: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic knows what came
-    came = f"; got {str(found[0]['input'])[:_LONGEST]!r}" if found else ""
-    return f"{message.removesuffix('.')}{came}. Try {error.ctx.command_path} --help."
+    found: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic has the wrong value
+    got = f"; got {str(found[0]['input'])[:_LONGEST]!r}" if found else ""
+    return f"{message.removesuffix('.')}{got}. Try {error.ctx.command_path} --help."
 
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Turn what a user can mend into one line on stderr and exit code 1."""
+    """Report an error that the user can correct in one line on stderr, with exit code 1."""
     try:
         yield
     except HeliotropeError as error:
@@ -88,7 +100,19 @@ def lab_errors_as_messages() -> Iterator[None]:
 
 
 def progress(*, counted: bool = False) -> Progress:
-    """Bars on stderr with the time left, and if asked how many of how many are done."""
+    """Progress bars on stderr with the remaining time, and optionally the counts."""
     counts = (MofNCompleteColumn(),) if counted else ()
     columns = (TextColumn("{task.description:<8}"), BarColumn(), *counts, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True))
+
+
+@contextmanager
+def resumable(bars: Progress, what: str) -> Iterator[None]:
+    """After an interrupt, say that the run can continue; exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        bars.stop()
+        message = f"Stopped. Finished {what} are kept. Run the same command to continue."
+        typer.echo(message, err=True)
+        raise typer.Exit(130) from None

@@ -9,23 +9,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import lab_errors_as_messages, progress
+from heliotrope.cli.console import OutFolder, Seed, lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
     from heliotrope.lab.demo import Race
 
-_LAST = 100  # steps of the table's second average
+_LAST = 100  # steps in the second average of the table
 
 
-def demo(
-    out: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for the pictures, made if missing.")
-    ] = Path("heliotrope-demo"),
-    steps: Annotated[int, typer.Option(min=1, max=2000, help="Steps of each policy.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Which world to draw.")] = 0,
-    animation: Annotated[bool, typer.Option(help="Make the animation too.")] = True,
+def demo_command(
+    out: OutFolder = Path("heliotrope-demo"),
+    steps: Annotated[int, typer.Option(min=1, max=2000, help="Number of steps.")] = 300,
+    seed: Seed = 0,
+    animation: Annotated[bool, typer.Option(help="Also make the animation.")] = True,
 ) -> None:
-    """Race GP-UCB, R-GP-UCB and TV-GP-UCB on one drifting function, and draw what happened."""
+    """Compare GP-UCB, R-GP-UCB and TV-GP-UCB on one drifting function, and plot the run."""
     with lab_errors_as_messages():
         out.mkdir(parents=True, exist_ok=True)
         race, pictures = _race_and_draw(out, steps, seed, animation)
@@ -37,8 +35,8 @@ def demo(
 
 
 def _race_and_draw(out: Path, steps: int, seed: int, animation: bool) -> tuple[Race, list[Path]]:
-    """Do the work of the demo under progress bars; return the race and the pictures' paths."""
-    from heliotrope.lab import demo  # here, because matplotlib is slow to load
+    """Run the race and draw it, with progress bars; return the race and the files."""
+    from heliotrope.lab import demo  # matplotlib is slow to load
 
     still, film = out / "demo.png", out / "demo.gif"
     with progress() as bars:
@@ -56,7 +54,7 @@ def _regret_table(race: Race) -> Table:
     last = min(_LAST, race.horizon)
     table = Table(title=f"Regret over {race.horizon} steps (lower is better)")
     table.add_column("policy")
-    for heading in ("average regret", f"in the last {last} steps", "ms a step"):
+    for heading in ("average regret", f"in the last {last} steps", "ms per step"):
         table.add_column(heading, justify="right")
     for track in race.tracks:
         numbers = track.regrets.mean(), track.regrets[-last:].mean()
@@ -66,11 +64,11 @@ def _regret_table(race: Race) -> Table:
 
 
 def _verdict(race: Race) -> str:
-    """Say what the numbers mean, and no more than they do."""
+    """One sentence about the result, and its limits."""
     best, *others = sorted(race.tracks, key=lambda track: float(track.regrets.mean()))
     losses = " and ".join(f"{track.name} {track.regrets.mean():.2f}" for track in others)
     return (
-        f"In this world {best.name} stayed closest to the moving maximum: on average its points "
-        f"were {best.regrets.mean():.2f} below the best value of their moment ({losses}). "
-        "One world is one draw; try another --seed."
+        f"On this function {best.name} stayed closest to the moving maximum: its points were "
+        f"{best.regrets.mean():.2f} below the best value of their step on average ({losses}). "
+        "This is one random function; try another --seed."
     )

@@ -12,51 +12,51 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import lab_errors_as_messages, progress
+from heliotrope.cli.console import (
+    Cluster,
+    DataFolder,
+    Jobs,
+    OutFolder,
+    Seed,
+    lab_errors_as_messages,
+    progress,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from heliotrope.lab.league import Contestant, League, Standings
 
-_MATCHES = "matches"  # folder of those that are finished
+_MATCHES = "matches"  # folder of the finished matches
 
 
-def league(
+def league_command(
     problems: Annotated[
         str | None,
-        typer.Option(help="Ids, or their first parts, with commas between them; all if not given."),
+        typer.Option(help="Problem ids or their prefixes, separated by commas. Default: all."),
     ] = None,
     policies: Annotated[
-        str | None, typer.Option(help="Names with commas between them; all if not given.")
+        str | None, typer.Option(help="Policy names, separated by commas. Default: all.")
     ] = None,
     peer: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=COMMAND of another optimizer, spoken to in JSON; again for more."),
+        typer.Option(help="Another optimizer, NAME=COMMAND, that speaks JSON. May be repeated."),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Worlds drawn of each problem.")] = 4,
-    horizon: Annotated[int, typer.Option(min=2, help="Steps of a trial.")] = 150,
+    trials: Annotated[int, typer.Option(min=1, help="Trials of each problem.")] = 4,
+    horizon: Annotated[int, typer.Option(min=2, help="Steps per trial.")] = 150,
     limit: Annotated[
-        float, typer.Option(help="Most processor seconds of one in one trial.")
+        float, typer.Option(help="Limit of processor time per optimizer and trial, in seconds.")
     ] = 120.0,
-    seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
-    cluster: Annotated[
-        str | None, typer.Option(help="A Dask scheduler to run on, tcp://host:port.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False, envvar="HELIOTROPE_DATA", help="Folder of the measured tables."
-        ),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for the files, made if missing.")
-    ] = Path("heliotrope-league"),
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
+    data: DataFolder = None,
+    out: OutFolder = Path("heliotrope-league"),
 ) -> None:
-    """Let every policy play every problem of the suite, and see which is best at what.
+    """Compare all policies on all problems of the suite.
 
-    Without a folder of measured tables their problems are left out. Finished matches are kept in
-    the folder: an interrupted run goes on where it was. Who fails is in the table; only a peer that
-    never played a step makes the exit code 1.
+    Problems with measured data need --data. Finished matches are kept in the output folder, so an
+    interrupted run can continue. Failures are listed in the table. The exit code is 1 only if a
+    peer did not play a single step.
     """
     with lab_errors_as_messages():
         from heliotrope.lab.environments.suite import chosen
@@ -93,7 +93,7 @@ def _command(text: str) -> Contestant:
     name, _, command = text.partition("=")
     try:
         words = tuple(shlex.split(command))
-    except ValueError:  # quotes that are not closed
+    except ValueError:  # an unclosed quote
         words = ()
     if not name or not words:
         raise InputError("a peer as NAME=COMMAND", repr(text))
@@ -117,31 +117,27 @@ def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
 
 
 def _refuse_absent(played: League, standings: Standings, kept: Path) -> None:
-    """Fail if a peer, which somebody asked for by its command, never played."""
+    """Exit with code 1 if a peer did not play a single step."""
     from heliotrope.lab.league import Command
 
     peers = [one.name for one in played.contestants if isinstance(one, Command)]
     absent = [name for name in peers if not standings.has_played(name)]
     if absent:
-        message = f"heliotrope: never played a step: {', '.join(absent)}. To try again, mend the "
-        typer.echo(f"{message}command and delete {kept / absent[0]}.", err=True)
+        advice = f"Correct the command, delete {kept / absent[0]} and try again."
+        typer.echo(f"heliotrope: did not play a step: {', '.join(absent)}. {advice}", err=True)
         raise typer.Exit(1)
 
 
 def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings:
     with progress(counted=True) as bars:
         task = bars.add_task("league", total=played.matches)
-        try:
+        with resumable(bars, "matches"):
             return played.run(
                 out / _MATCHES,
                 jobs=jobs,
                 cluster=cluster,
                 tick=lambda name, done: bars.update(task, description=name, completed=done),
             )
-        except KeyboardInterrupt:
-            bars.stop()
-            typer.echo("Stopped. Finished matches are kept: run the same again to go on.", err=True)
-            raise typer.Exit(130) from None
 
 
 def _table(standings: Standings) -> Table:

@@ -1,4 +1,4 @@
-"""What the commands of studies print: JSON for scripts, tables for people."""
+"""Output of the study commands: JSON for scripts, tables for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_out(data: object, table: Table | None = None) -> None:
-    """Print JSON; on a terminal the table, if there is one."""
+    """Print the table on a terminal, JSON elsewhere."""
     console = Console()
     if table is not None and console.is_terminal:
         console.print(table)
@@ -24,8 +24,8 @@ def print_out(data: object, table: Table | None = None) -> None:
         typer.echo(json.dumps(data))
 
 
-def listed(found: list[StudyInfo]) -> Table:
-    """Studies, a row each."""
+def studies_table(found: list[StudyInfo]) -> Table:
+    """A table with one row per study."""
     table = Table()
     for heading in ("study", "created", "last event"):
         table.add_column(heading)
@@ -35,8 +35,8 @@ def listed(found: list[StudyInfo]) -> Table:
     return table
 
 
-def facts(summary: dict[str, Any]) -> Table:
-    """What a study is, what is best and what is open, a row each."""
+def summary_table(summary: dict[str, Any]) -> Table:
+    """A table of a study's summary."""
     best, waiting = summary["best"], summary["open"]
     rows = {
         "created": _when(summary["created"]),
@@ -45,25 +45,25 @@ def facts(summary: dict[str, Any]) -> Table:
         **({"context": _listing(summary["context"])} if "context" in summary else {}),
         "best now": "unknown" if best is None else _place(best),
         "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
-        "how sure": "" if best is None else _how_sure(best),
+        "confidence": "" if best is None else _how_sure(best),
         "drift": summary["drift"]["words"],
         "open": "\n".join(f"{ask['id']}: {_place(ask)}{_given(ask)}" for ask in waiting),
     }
     table = Table(title=Text(summary["name"]), show_header=False)
     for fact, words in rows.items():
-        table.add_row(fact, Text(words))  # names may look like markup
+        table.add_row(fact, Text(words))  # a name may look like markup
     return table
 
 
 def _how_sure(best: dict[str, Any]) -> str:
     if best["probability"] is None:
-        return "the results do not say yet"
+        return "unknown: too few results"
     rival = f"better by {best['margin']:.2g}" if best["margin"] else "better"
     return f"{best['probability']:.0%} that nothing is {rival}"
 
 
 def _place(chosen: dict[str, Any]) -> str:
-    """An option, or parameters with their values."""
+    """An option, or parameters and their values."""
     return str(chosen["option"]) if "option" in chosen else _listing(chosen["params"])
 
 

@@ -11,34 +11,39 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import lab_errors_as_messages, progress
+from heliotrope.cli.console import (
+    Jobs,
+    OutFolder,
+    Seed,
+    lab_errors_as_messages,
+    progress,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from heliotrope.lab.replay import Replay
 
 
-def replay(
-    file: Annotated[Path, typer.Argument(help="A table: rows are times, columns are places.")],
-    train: Annotated[float, typer.Option(help="Share of the rows to learn from.")] = 0.6,
+def replay_command(
+    file: Annotated[Path, typer.Argument(help="A table: one row per time, one column per place.")],
+    train: Annotated[float, typer.Option(help="Share of the rows used for training.")] = 0.6,
     locations: Annotated[
-        Path | None, typer.Option(help="A table of the places' coordinates.")
+        Path | None, typer.Option(help="A table of the coordinates of the places.")
     ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
     ] = False,
     policies: Annotated[
-        str | None, typer.Option(help="Names with commas between them; all if not given.")
+        str | None, typer.Option(help="Policy names, separated by commas. Default: all.")
     ] = None,
-    out: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for the files, made if missing.")
-    ] = Path("heliotrope-replay"),
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of policies that draw lots.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Where their seeds come from.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
+    out: OutFolder = Path("heliotrope-replay"),
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each randomized policy.")] = 10,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
 ) -> None:
-    """Learn from the first part of a log, and see which policy tracks the rest best.
+    """Train on the first part of a log, and compare the policies on the rest.
 
-    Finished replays are kept in the folder: an interrupted run goes on where it was.
+    Finished replays are kept in the output folder, so an interrupted run can continue.
     """
     with lab_errors_as_messages():
         from heliotrope.lab import replay as replays  # slow to load
@@ -47,7 +52,7 @@ def replay(
 
         names = list(POLICIES) if policies is None else [n.strip() for n in policies.split(",")]
         log = read_log(file, locations)
-        with _watched() as tick:
+        with _progress_bar() as tick:
             done = replays.replay(
                 log,
                 train=train,
@@ -68,27 +73,23 @@ def replay(
 
 
 @contextmanager
-def _watched() -> Iterator[Callable[[int, int], None]]:
-    """Show how far a replay is; when it is stopped, say that it can go on."""
+def _progress_bar() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar; after an interrupt, a message that the run can continue."""
     with progress() as bars:
         task = bars.add_task("learning", total=None)
 
         def tick(done: int, total: int) -> None:
             bars.update(task, description="playing", completed=done, total=total)
 
-        try:
+        with resumable(bars, "replays"):
             yield tick
-        except KeyboardInterrupt:
-            bars.stop()
-            typer.echo("Stopped. Finished replays are kept: run the same again to go on.", err=True)
-            raise typer.Exit(130) from None
 
 
 def _scores(done: Replay) -> Table:
     from heliotrope.lab.replay import POLICIES
 
     rows, places = len(done.rewards), len(done.log.names)
-    table = Table(title=f"{rows} steps, {places} places, learned from the {done.trained} before")
+    table = Table(title=f"{rows} steps, {places} places, trained on the {done.trained} rows before")
     table.add_column("policy", no_wrap=True)
     for heading in ("average regret", "s.e.", "of the best possible", "of the gain over random"):
         table.add_column(heading, justify="right")

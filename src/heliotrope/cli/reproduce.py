@@ -10,7 +10,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import lab_errors_as_messages, progress
+from heliotrope.cli.console import (
+    Cluster,
+    DataFolder,
+    Jobs,
+    OutFolder,
+    Seed,
+    lab_errors_as_messages,
+    progress,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from heliotrope.lab.reproduction import Figure
@@ -18,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FigureName(StrEnum):
-    """The figures of the paper."""
+    """Figures of the paper."""
 
     fig1 = "fig1"
     fig2a = "fig2a"
@@ -30,30 +39,21 @@ class FigureName(StrEnum):
     all = "all"
 
 
-def reproduce(
-    figure: Annotated[FigureName, typer.Argument(help="Which figure.")],
-    out: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for the files, made if missing.")
-    ] = Path("heliotrope-reproduction"),
+def reproduce_command(
+    figure: Annotated[FigureName, typer.Argument(help="The figure to reproduce.")],
+    out: OutFolder = Path("heliotrope-reproduction"),
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials; 200, 46 sensors or 20 by the paper.")
+        int | None, typer.Option(min=1, help="Number of trials. Default: as in the paper.")
     ] = None,
-    horizon: Annotated[int | None, typer.Option(min=1, help="Steps of a trial.")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Which worlds to draw.")] = 0,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False, envvar="HELIOTROPE_DATA", help="Folder of the measured tables."
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="A Dask scheduler to run on, tcp://host:port.")
-    ] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Steps per trial.")] = None,
+    jobs: Jobs = -1,
+    seed: Seed = 0,
+    data: DataFolder = None,
+    cluster: Cluster = None,
 ) -> None:
-    """Make a figure of the paper anew, and judge the paper's claims by it.
+    """Reproduce a figure of the paper, and check the paper's claims against it.
 
-    Finished trials are kept in the folder: an interrupted run goes on where it was.
+    Finished trials are kept in the output folder, so an interrupted run can continue.
     """
     with lab_errors_as_messages():
         from heliotrope.lab.reproduction import FIGURES, Options  # slow to load
@@ -69,7 +69,7 @@ def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduc
 
     with progress(counted=True) as bars:
         task = bars.add_task(figure.name, total=figure.trials)
-        try:
+        with resumable(bars, "trials"):
             return reproduce(
                 figure,
                 out,
@@ -77,10 +77,6 @@ def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduc
                 cluster=cluster,
                 tick=lambda done: bars.update(task, completed=done),
             )
-        except KeyboardInterrupt:
-            bars.stop()
-            typer.echo("Stopped. Finished trials are kept: run the same again to go on.", err=True)
-            raise typer.Exit(130) from None
 
 
 def _show(made: Reproduction) -> None:
@@ -94,7 +90,7 @@ def _show(made: Reproduction) -> None:
 
 
 def _claims(made: Reproduction) -> Table:
-    table = Table(title=f"{made.figure}: what is claimed, and what was measured")
+    table = Table(title=f"{made.figure}: claims and measurements")
     for heading in ("claim", "source", "measured", "holds"):
         table.add_column(heading)
     for claim in made.claims:

@@ -8,43 +8,47 @@ from typing import Annotated
 
 import typer
 
+from heliotrope.cli.backends import DEFAULT, is_service
 from heliotrope.cli.console import errors_as_messages
-from heliotrope.cli.places import DEFAULT, is_service
 from heliotrope.errors import InputError, requires_extra
 
 
-def serve(
+def serve_command(
     store: Annotated[
-        str, typer.Option(envvar="HELIOTROPE_STORE", help="sqlite:///file.db or postgresql://...")
+        str,
+        typer.Option(
+            envvar="HELIOTROPE_STORE",
+            help="URL of the store: sqlite:///file.db or postgresql://...",
+        ),
     ] = DEFAULT,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Its port; 0 is any.")] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free port.")] = 8765,
     token_file: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Tokens of clients, one a line.")
+        Path | None, typer.Option(dir_okay=False, help="File of client tokens, one per line.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Another name of the service; may be repeated.")
+        list[str] | None, typer.Option(help="A further host name of the service. May be repeated.")
     ] = None,
     demo: Annotated[bool, typer.Option(help="Whether clients may start demo studies.")] = True,
 ) -> None:
-    """Serve the studies of a store over HTTP, to clients and to a browser."""
+    """Serve the studies of a store over HTTP, for clients and browsers."""
     with errors_as_messages():
         _check_store(store)
         running, settings = _service()
         tokens = () if token_file is None else settings.read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
         wanted = settings.Settings(store, tokens, hosts, demo)
-        running.serve(wanted, host, port, workers=workers, token_file=token_file)
+        running.run_service(wanted, host, port, workers=workers, token_file=token_file)
 
 
 def _check_store(url: str) -> None:
-    """Refuse a service: HELIOTROPE_STORE may name one, for ``heliotrope study``."""
+    """Reject the URL of a service, which HELIOTROPE_STORE may hold for ``heliotrope study``."""
     if is_service(url):
         raise InputError(
             "a store to serve",
             f"{url}, which is a service",
-            "Give --store, or change HELIOTROPE_STORE.",
+            "Pass --store, or change HELIOTROPE_STORE.",
         )
 
 

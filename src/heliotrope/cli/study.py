@@ -1,7 +1,6 @@
-"""The commands ``heliotrope study ...``: studies from the shell.
+"""The commands ``heliotrope study ...``.
 
-Whatever is printed is JSON in one line, for scripts; on a terminal ``list`` and ``show`` print
-tables.
+Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` print tables.
 """
 
 from __future__ import annotations
@@ -14,70 +13,72 @@ from typing import Annotated, Any
 
 import typer
 
-from heliotrope.cli.console import errors_as_messages, progress
-from heliotrope.cli.places import DEFAULT, studies_at
-from heliotrope.cli.printing import facts, listed, print_out
+from heliotrope.cli.backends import DEFAULT, open_backend
+from heliotrope.cli.console import Seed, errors_as_messages, progress
+from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Use studies, in a store or at a service.")
+app = typer.Typer(no_args_is_help=True, help="Use studies in a store or at a service.")
 
-Name = Annotated[str, typer.Argument(help="The study's name.")]
-Id = Annotated[str, typer.Argument(help="The id that ask gave.")]
+Name = Annotated[str, typer.Argument(help="Name of the study.")]
+Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
 At = Annotated[
     str,
     typer.Option(
         metavar="URL",
         envvar="HELIOTROPE_STORE",
-        help="A store (sqlite:///..., postgresql://...) or a service (http://..., https://...).",
+        help="URL of a store (sqlite:, postgresql:) or of a service (http:, https:).",
     ),
 ]
 TokenFile = Annotated[
     Path | None,
     typer.Option(
-        exists=True, dir_okay=False, help="The token of a service; else $HELIOTROPE_TOKEN."
+        exists=True,
+        dir_okay=False,
+        help="File with its token. Default: $HELIOTROPE_TOKEN.",
     ),
 ]
 InContext = Annotated[
     str | None,
-    typer.Option(metavar="JSON", help="Values of the context by name, or a file of them."),
+    typer.Option(metavar="JSON", help="Context values by name, or a file with them."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON also on a terminal.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON also on a terminal.")]
 
 
-class Kind(StrEnum):
-    """What an export is written as."""
+class ExportKind(StrEnum):
+    """File formats of an export."""
 
     csv = "csv"
     json = "json"
 
 
-@app.command()
-def create(
+@app.command("create")
+def create_command(
     name: Name,
     space: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file of them.")
+        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file with them.")
     ] = None,
     options: Annotated[
-        str | None, typer.Option(help="Names with commas between them, or a list as JSON.")
+        str | None, typer.Option(help="Names separated by commas, or a JSON list.")
     ] = None,
     context: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help="Parameters that every ask gives, or a file of them."),
+        typer.Option(metavar="JSON", help="Parameters given at every ask, or a file with them."),
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Kind and parameters, or a file of them.")
+        str | None, typer.Option(metavar="JSON", help="Kind and parameters, or a file with them.")
     ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
     ] = False,
     clock: Annotated[
-        str | None, typer.Option(help="Unit of wall time, such as 10min; else asks are counted.")
+        str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Where its random choices come from.")] = 0,
+    seed: Seed = 0,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Begin a study of parameters (--space) or of named options (--options)."""
+    """Create a study with parameters (--space) or named options (--options)."""
     form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
     with errors_as_messages():
         from heliotrope.study import Setup  # slow to load
@@ -93,74 +94,74 @@ def create(
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
         setup = Setup.from_json(form)
-        with studies_at(at, token_file, make=True) as studies:
+        with open_backend(at, token_file, make=True) as studies:
             studies.create_from(name, setup)
     print_out({"created": name})
 
 
-@app.command()
-def ask(
+@app.command("ask")
+def ask_command(
     name: Name,
-    t: Annotated[float | None, typer.Option(help="Its time; by default now.")] = None,
+    t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
     context: InContext = None,
     key: Annotated[
-        str | None, typer.Option(help="The same key again gives the same open ask.")
+        str | None, typer.Option(help="The same key returns the same open evaluation.")
     ] = None,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Suggest what to measure now: {"id", "t", "params"} or {"id", "t", "option"}."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         made = studies.open(name).ask(t, context=_values(context), key=key)
     print_out(made.to_json())
 
 
-@app.command(context_settings={"ignore_unknown_options": True})  # or -1.5 would be one
-def tell(
+@app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+def tell_command(
     name: Name,
     id: Id,
-    value: Annotated[float, typer.Argument(help="What was measured.")],
+    value: Annotated[float, typer.Argument(help="Measured value.")],
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Take a result; the same again is accepted, another value for it is refused."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Record a result. Repeating it is accepted; another value is an error."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         studies.open(name).tell(id, value)
     print_out({"told": id})
 
 
-@app.command(context_settings={"ignore_unknown_options": True})  # as for tell
-def add(
+@app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
+def add_command(
     name: Name,
-    value: Annotated[float, typer.Argument(help="What was measured.")],
+    value: Annotated[float, typer.Argument(help="Measured value.")],
     params: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file of them.")
+        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file with them.")
     ] = None,
-    option: Annotated[str | None, typer.Option(help="The option, of a study of options.")] = None,
-    t: Annotated[float | None, typer.Option(help="Its time; by default now.")] = None,
+    option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
+    t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
     context: InContext = None,
     key: Annotated[
-        str | None, typer.Option(help="By the same key the same result is taken once.")
+        str | None, typer.Option(help="The same result with the same key is recorded once.")
     ] = None,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Take the value of what somebody else chose: --params or an --option."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Record a result measured elsewhere, at --params or an --option."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         chosen = _chosen(params, option)
         made = studies.open(name).add(chosen, value, t, context=_values(context), key=key)
     print_out(made.to_json())
 
 
 @app.command("import")
-def import_results(
+def import_command(
     name: Name,
-    table: Annotated[Path, typer.Argument(dir_okay=False, help="A file of separated values.")],
+    table: Annotated[Path, typer.Argument(dir_okay=False, help="A CSV file.")],
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Add all results of a table that are not in the study: columns as in an export."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Add the results of a table that the study lacks; columns as in an export."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         from heliotrope.study.tables import added, read_results, unknown
 
         study = studies.open(name)
@@ -172,78 +173,77 @@ def import_results(
     print_out({"added": len(new), "known": len(results) - len(new)})
 
 
-@app.command()
-def cancel(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
-    """Give up an ask whose measurement failed."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+@app.command("cancel")
+def cancel_command(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+    """Cancel an evaluation whose measurement failed."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         studies.open(name).cancel(id)
     print_out({"cancelled": id})
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_command(
     name: Name,
     context: InContext = None,
     as_json: AsJson = False,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Show what is best now, how fast it drifts, and what is open."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Show the current best, the drift, and the open evaluations."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         summary = studies.open(name).summary(context=_values(context))
-    print_out(summary, None if as_json else facts(summary))
+    print_out(summary, None if as_json else summary_table(summary))
 
 
 @app.command("list")
-def list_studies(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None) -> None:
-    """List the studies."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+def list_command(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+    """List all studies."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         found = studies.studies()
-    print_out([asdict(info) for info in found], None if as_json else listed(found))
+    print_out([asdict(info) for info in found], None if as_json else studies_table(found))
 
 
-@app.command()
-def export(
+@app.command("export")
+def export_command(
     name: Name,
-    kind: Annotated[Kind, typer.Option(help="What to write.")] = Kind.csv,
+    kind: Annotated[ExportKind, typer.Option(help="File format.")] = ExportKind.csv,
     out: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="A file to write, instead of printing.")
+        Path | None, typer.Option(dir_okay=False, help="Output file. Default: print.")
     ] = None,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Print or write all results."""
+    """Export all evaluations and results."""
     with errors_as_messages():
-        with studies_at(at, token_file) as studies:
+        with open_backend(at, token_file) as studies:
             text = studies.open(name).export(kind.value)
         if out is not None:
             out.write_text(text, encoding="utf-8", newline="")
     typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
 
 
-@app.command()
-def delete(
+@app.command("delete")
+def delete_command(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether to.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     at: At = DEFAULT,
     token_file: TokenFile = None,
 ) -> None:
-    """Remove a study with all its events."""
-    with errors_as_messages(), studies_at(at, token_file) as studies:
+    """Delete a study with all its events."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         study = studies.open(name)
         if not yes:
-            typer.confirm(f"Remove {name} with all its events?", abort=True, err=True)
+            typer.confirm(f"Delete {name} with all its events?", abort=True, err=True)
         study.delete()
     print_out({"deleted": name})
 
 
 def _read(text: str, option: str) -> Any:
-    """What an option says as JSON, or the file that it names."""
+    """The JSON in an option, or in the file that it names."""
     try:
         return json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
     except (ValueError, RecursionError) as error:
-        got = f"something else ({error})"
-        raise InputError(f"JSON, or a file of it, for {option}", got) from error
+        raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
 
 
 def _values(context: str | None) -> Any:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from heliotrope.client.link import Link
-from heliotrope.client.refusals import understood
+from heliotrope.client.errors import valid_answer
 from heliotrope.client.study import RemoteStudy
-from heliotrope.spaces import Options, Parameter, SearchSpace
-from heliotrope.storage import MemoryStore, StudyInfo
-from heliotrope.storage.protocol import as_name
-from heliotrope.study import Setup, Study
-from heliotrope.study.clocks import Clock
-from heliotrope.study.setups import Direction
+from heliotrope.client.transport import Transport
+from heliotrope.storage.protocol import StudyInfo, as_name
+
+if TYPE_CHECKING:
+    from heliotrope.spaces import Options, Parameter, SearchSpace
+    from heliotrope.study import Setup
+    from heliotrope.study.clocks import Clock
+    from heliotrope.study.setups import Direction
 
 _PAGE = 100  # studies in one answer
 
 
 class Service:
-    """The studies of a service; a context that closes its connections at the end."""
+    """The studies of a service; as a context manager it closes its connections at the end."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
 
     def create(
         self,
@@ -38,8 +39,10 @@ class Service:
         clock: Clock | str | None = None,
         seed: int = 0,
     ) -> RemoteStudy:
-        """Begin a study; the parameters are those of :meth:`heliotrope.Study.create`."""
-        here = Study.create(  # refuses what the service would refuse
+        """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
+        from heliotrope.study import Study  # slow to load
+
+        local = Study.create(  # raises the errors of the service, without a request
             name,
             space,
             context=context,
@@ -47,35 +50,36 @@ class Service:
             direction=direction,
             clock=clock,
             seed=seed,
-            store=MemoryStore(),
+            store="memory:",
         )
-        return self.create_from(name, here.setup)
+        return self.create_from(name, local.setup)
 
     def create_from(self, name: str, setup: Setup) -> RemoteStudy:
-        """Begin a study of a setup.
+        """Create a study from its description.
 
-        If the answer to an earlier try was lost and now the study exists with this very setup, it
-        is taken for the one that the earlier try began.
+        If the answer to an earlier attempt was lost, and the study now exists with exactly this
+        description, it counts as created by the earlier attempt.
         """
         wanted = setup.to_json()
-        reply = self._link.send("POST", "studies", {"name": as_name(name), **wanted})
+        reply = self._transport.send("POST", "studies", {"name": as_name(name), **wanted})
         if reply.status == httpx.codes.CONFLICT and reply.doubtful:
             found = self.open(name)
             if found.setup.to_json() == wanted:
                 return found
-        return RemoteStudy(self._link, reply.data())
+        return RemoteStudy(self._transport, reply.data())
 
     def open(self, name: str) -> RemoteStudy:
-        """Go on with a study that exists."""
-        return RemoteStudy(self._link, self._link.send("GET", f"studies/{as_name(name)}").data())
+        """Open an existing study."""
+        summary = self._transport.send("GET", f"studies/{as_name(name)}").data()
+        return RemoteStudy(self._transport, summary)
 
     def studies(self) -> list[StudyInfo]:
-        """All studies, in the order of their names."""
+        """All studies, by name."""
         found: list[StudyInfo] = []
         params: dict[str, str | float] = {"limit": _PAGE}
         while True:
-            page = self._link.send("GET", "studies", params=params).data()
-            with understood():
+            page = self._transport.send("GET", "studies", params=params).data()
+            with valid_answer():
                 found += [StudyInfo(**entry) for entry in page["studies"]]
                 if page["next"] is None:
                     return found
@@ -83,7 +87,7 @@ class Service:
 
     def close(self) -> None:
         """Close the connections."""
-        self._link.close()
+        self._transport.close()
 
     def __enter__(self) -> Service:
         return self

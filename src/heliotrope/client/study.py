@@ -1,4 +1,4 @@
-"""A study that a service holds."""
+"""A study at a service."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from heliotrope.client.link import Link
-from heliotrope.client.refusals import understood
+from heliotrope.client.errors import valid_answer
+from heliotrope.client.transport import Transport
 from heliotrope.errors import ServiceError
-from heliotrope.storage import Event
-from heliotrope.study import Setup
+from heliotrope.storage.protocol import Event
 from heliotrope.study.commands import Add, Ask, Command, Evaluation, Tell
 from heliotrope.study.verbs import StudyVerbs
 from heliotrope.validation import as_number, as_whole
+
+if TYPE_CHECKING:
+    from heliotrope.study import Setup
 
 T = TypeVar("T")
 _Keyed = TypeVar("_Keyed", Ask, Add)
@@ -27,15 +29,15 @@ _PAGE = 1_000  # events in one answer
 
 
 class RemoteStudy(StudyVerbs):
-    """What :class:`heliotrope.Study` is, at a service: the same methods, results and errors.
+    """A study at a service, with the methods, results and errors of :class:`heliotrope.Study`.
 
-    Several threads may use it at a time. What it changes is this study alone: if that is deleted
-    and another one is created under its name, it is not found any more. What is read goes by name.
+    Several threads may share it. It changes this study alone: if another study takes its name
+    after a deletion, changes raise UnknownStudyError. Reading goes by name.
     """
 
-    def __init__(self, link: Link, summary: Mapping[str, Any]) -> None:
-        self._link = link
-        with understood():
+    def __init__(self, transport: Transport, summary: Mapping[str, Any]) -> None:
+        self._transport = transport
+        with valid_answer():
             self._name, self._uid = str(summary["name"]), str(summary["uid"])
             self._setup = summary["setup"]
 
@@ -52,21 +54,23 @@ class RemoteStudy(StudyVerbs):
     @cached_property
     def setup(self) -> Setup:
         """What it was created with."""
-        with understood():
+        from heliotrope.study import Setup  # slow to load
+
+        with valid_answer():
             return Setup.from_json(self._setup)
 
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
         """Do what a command says, and return its result when it is on disk."""
-        sent = self._prepared(command)
+        sent = self._repeatable(command)
         answer = self._post(sent.verb, sent.to_json())
-        with understood():
+        with valid_answer():
             return sent.result(answer)
 
     def delete(self) -> None:
         """Remove the study with all its events."""
-        reply = self._link.send("DELETE", self._path(), params={"uid": self._uid})
+        reply = self._transport.send("DELETE", self._path(), params={"uid": self._uid})
         if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
             reply.text()
 
@@ -88,8 +92,8 @@ class RemoteStudy(StudyVerbs):
     def open_asks(self) -> list[Evaluation]:
         """Asks that wait for their results, oldest first."""
         summary = self.summary()
-        with understood():
-            return [Evaluation.from_json(form) for form in summary["open"]]
+        with valid_answer():
+            return [Evaluation.from_json(entry) for entry in summary["open"]]
 
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
@@ -98,15 +102,15 @@ class RemoteStudy(StudyVerbs):
 
         In a study with contexts it is about one, by default that of the latest ask.
         """
-        at: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
-        return self._get("/belief", {**at, **self._looked_at(context)})
+        time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
+        return self._get("/belief", {**time, **self._context_query(context)})
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The setup, the counts, the best now, the drift in words, as JSON has it.
 
         In a study with contexts the best is that in one, by default in that of the latest ask.
         """
-        return self._get("", self._looked_at(context))
+        return self._get("", self._context_query(context))
 
     def track(self) -> dict[str, Any]:
         """Results over time with what was chosen, and how the best has moved."""
@@ -114,18 +118,13 @@ class RemoteStudy(StudyVerbs):
 
     def export(self, kind: str = "csv") -> str:
         """All asks with their results, as CSV or JSON."""
-        return self._link.send("GET", self._path("/export"), params={"kind": str(kind)}).text()
+        reply = self._transport.send("GET", self._path("/export"), params={"kind": str(kind)})
+        return reply.text()
 
-    # ---- the machinery
+    # ---- requests
 
-    def _given(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What an ask says of its context, as JSON has it."""
-        if context is None:  # which may be right, by a key that is known
-            return {}
-        return {"context": self.setup.terrain.given(context)}
-
-    def _prepared(self, command: Command[T]) -> Command[T]:
-        """A command to this study alone, with a key so that it may be sent again."""
+    def _repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
         result: Any = command
         match command:
             case Ask():
@@ -139,37 +138,40 @@ class RemoteStudy(StudyVerbs):
 
     def _keyed(self, command: _Keyed) -> _Keyed:
         key = uuid.uuid4().hex if command.key is None else command.key
-        return replace(command, key=key, **self._given(command.context))
+        if command.context is None:  # valid where the key is known already
+            return replace(command, key=key)
+        return replace(command, key=key, context=self.setup.terrain.given(command.context))
 
-    def _looked_at(self, context: Mapping[str, Any] | None) -> dict[str, str]:
-        """What a query says of a context, if it says anything."""
-        return {} if context is None else {"context": json.dumps(self._given(context)["context"])}
+    def _context_query(self, context: Mapping[str, Any] | None) -> dict[str, str]:
+        if context is None:
+            return {}
+        return {"context": json.dumps(self.setup.terrain.given(context))}
 
     def _path(self, rest: str = "") -> str:
         return f"studies/{self._name}{rest}"
 
     def _get(self, rest: str, params: Mapping[str, str | float] | None = None) -> dict[str, Any]:
-        return _as_object(self._link.send("GET", self._path(rest), params=params).data())
+        return _as_object(self._transport.send("GET", self._path(rest), params=params).data())
 
     def _post(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        return _as_object(self._link.send("POST", self._path(f"/{verb}"), body).data())
+        return _as_object(self._transport.send("POST", self._path(f"/{verb}"), body).data())
 
     def _page(self, after: int, limit: int) -> tuple[list[Event], int]:
-        """Some events, and the number of the last one that there is."""
+        """A page of events, and the number of the study's last event."""
         answer = self._get("/events", {"after": after, "limit": limit})
-        with understood():
-            found, last = [_as_event(dict(form)) for form in answer["events"]], int(answer["last"])
+        with valid_answer():
+            found, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
         if any(event.seq <= after for event in found):
             raise ServiceError(f"events after {after}", "earlier ones")
         return found, last
 
 
 def _as_object(answer: object) -> dict[str, Any]:
-    with understood():
+    with valid_answer():
         if not isinstance(answer, dict):
-            raise TypeError("no object")
+            raise TypeError("not an object")
         return answer
 
 
-def _as_event(form: dict[str, Any]) -> Event:
-    return Event(form.pop("seq"), form.pop("at"), form)
+def _event(entry: dict[str, Any]) -> Event:
+    return Event(entry.pop("seq"), entry.pop("at"), entry)

@@ -1,4 +1,4 @@
-"""The application: studies behind a guard, measured."""
+"""The service as an ASGI application."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
-from fastapi import FastAPI, Response
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heliotrope import __version__
-from heliotrope.service import pages, schemas
-from heliotrope.service.bodies import StrictRoute
+from heliotrope.service import pages
+from heliotrope.service.auth import AuthMiddleware
+from heliotrope.service.batching import NotifyingCommit
 from heliotrope.service.demos import Demos
-from heliotrope.service.guard import Guard
-from heliotrope.service.metrics import Measured, Metrics
-from heliotrope.service.refusals import add_handlers
+from heliotrope.service.errors import RequestError, add_handlers, response_to
+from heliotrope.service.metrics import Metrics, MetricsMiddleware
+from heliotrope.service.openapi import document
 from heliotrope.service.routes import Api
-from heliotrope.service.settings import Limits, Settings, handed_on
-from heliotrope.service.stopping import Stopping
-from heliotrope.service.studies import Journal, Studies
-from heliotrope.service.watching import Watch
-from heliotrope.storage import open_store
+from heliotrope.service.routing import Endpoint, LabelledRoute, Operation
+from heliotrope.service.settings import Limits, Settings, inherited_settings
+from heliotrope.service.streaming import EventStreams
+from heliotrope.service.studies import Studies
+from heliotrope.storage import Store, open_store
 
-_THREADS = 200  # requests that wait for the disk together
+_THREADS = 200  # requests that may wait for the disk at a time
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
+_RETRY_AFTER = "3"  # seconds until another process may have taken over
 
 
 def create_app(
@@ -35,74 +41,113 @@ def create_app(
     hosts: Sequence[str] = Settings.hosts,
     demo: bool = True,
     limits: Limits | None = None,
-) -> FastAPI:
+) -> Starlette:
     """The service of a store as an ASGI application.
 
     Parameters
     ----------
     store
-        Its URL: sqlite:///file.db, postgresql://..., memory:
+        URL of the store: sqlite:///file.db, postgresql://..., memory:
     tokens
-        Bearer tokens, one of which a client has to have; without any all are let in.
+        Bearer tokens; a client has to send one of them. Without any, every client is accepted.
     hosts
-        Names by which the service may be called; "*" is any.
+        Host names of the service; "*" allows any.
     demo
-        Whether clients may start a study that the service drives itself.
+        Whether clients may start studies that the service drives itself.
     """
-    return app_of(Settings(store, tuple(tokens), tuple(hosts), demo, limits or Limits()))
+    return app_from(Settings(store, tuple(tokens), tuple(hosts), demo, limits or Limits()))
 
 
-def from_parent() -> FastAPI:
-    """The application of a worker process, by the settings that its parent left."""
-    return app_of(handed_on())
+def worker_app() -> Starlette:
+    """The application of a worker process, with the settings of its parent."""
+    return app_from(inherited_settings())
 
 
-def app_of(settings: Settings) -> FastAPI:
-    """The application of some settings."""
+def app_from(settings: Settings) -> Starlette:
+    """The application with these settings."""
     store = open_store(settings.store)
-    metrics, watch = Metrics(), Watch(store, settings.limits.streams)
-    journal = Journal(store, watch.written, metrics.conflicts.inc)
+    metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
+    journal = NotifyingCommit(store, streams.notify, metrics.conflicts.inc)
     studies = Studies(store, journal, settings.limits, metrics.studies.set)
     demos = Demos(studies, settings.limits.demos) if settings.demo else None
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
-        watch.start()
+        streams.start()
         yield
-        await watch.stop()
+        await streams.stop()
         if demos is not None:
             demos.close()
         journal.close()
         store.close()
 
-    app = FastAPI(
-        title="Heliotrope",
-        summary="Find what is best now, of a noisy function that keeps changing.",
-        version=__version__,
+    endpoints = [*Api(studies, streams, demos, metrics).endpoints(), *_monitoring(store, metrics)]
+    described = document(endpoints)
+
+    async def openapi(_: Request) -> Response:
+        return JSONResponse(described)
+
+    app = Starlette(
+        routes=[
+            *(LabelledRoute(endpoint.path, endpoint) for endpoint in endpoints),
+            LabelledRoute("/openapi.json", openapi),
+            *pages.ROUTES,
+        ],
+        middleware=[
+            Middleware(MetricsMiddleware, metrics=metrics),
+            Middleware(AuthMiddleware, settings=settings),
+            Middleware(ShutdownMiddleware),
+        ],
         lifespan=lifespan,
-        docs_url=None,  # pages that load scripts from other sites
-        redoc_url=None,
-        redirect_slashes=False,
     )
+    app.router.redirect_slashes = False
     add_handlers(app)
-    app.router.route_class = StrictRoute
-    Api(studies, watch, demos, metrics).add_to(app.router)
-    app.include_router(pages.router)
+    return app
 
-    @app.get("/healthz", response_model=schemas.Health)
-    def healthz() -> dict[str, str]:
-        """Say that the service runs and reaches its store."""
+
+def _monitoring(store: Store, metrics: Metrics) -> list[Endpoint]:
+    def health() -> Response:
+        """Check that the service runs and reaches its store."""
         store.studies(limit=1)
-        return {"status": "ok", "version": __version__}
+        return JSONResponse({"status": "ok", "version": __version__})
 
-    @app.get("/metrics", response_model=None, responses={200: {"content": {_METRICS: {}}}})
     def numbers() -> Response:
-        """Say how the service does, in Prometheus' own form."""
+        """Export metrics in the Prometheus text format."""
         return Response(metrics.text(), media_type=_METRICS)
 
-    app.add_middleware(Stopping)
-    app.add_middleware(Guard, settings=settings)
-    app.add_middleware(Measured, metrics=metrics)
-    return app
+    return [
+        Endpoint("/healthz", Operation("GET", health, "Health")),
+        Endpoint("/metrics", Operation("GET", numbers, None, media_type=_METRICS)),
+    ]
+
+
+class ShutdownMiddleware:
+    """ASGI middleware that answers the requests which the server cancels when it stops."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; if it is cancelled before its answer starts, answer 503."""
+        started = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noted)
+        except asyncio.CancelledError:
+            if started or scope["type"] != "http":
+                raise
+            error = RequestError(
+                503,
+                "stopping",
+                "a running service",
+                "a service that is shutting down",
+                "The request may or may not have been carried out. Send it again.",
+            )
+            await response_to(error, {"Retry-After": _RETRY_AFTER})(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Studies that the service drives itself, for people to watch: two hills that wander."""
+"""Demo studies, which the service drives itself: two moving peaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 import numpy as np
 
 from heliotrope.errors import HeliotropeError
-from heliotrope.service.refusals import BusyError, log
+from heliotrope.service.errors import BusyError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
 from heliotrope.validation import Array
@@ -21,7 +21,7 @@ _SPACE = {name: {"type": "real", "low": 0.0, "high": 1.0} for name in ("x", "y")
 
 
 class Demos:
-    """Threads that ask and tell, each for some hundred steps."""
+    """Threads that each ask and tell for some hundred steps."""
 
     def __init__(self, studies: Studies, most: int, pause: float = _PAUSE) -> None:
         self._studies, self._most, self._pause = studies, most, pause
@@ -29,7 +29,7 @@ class Demos:
         self._lock, self._stop = Lock(), Event()
 
     def start(self) -> str:
-        """Begin a study, and return its name; BusyError."""
+        """Create a study and drive it; return its name; BusyError."""
         with self._lock:
             self._threads = {thread for thread in self._threads if thread.is_alive()}
             if len(self._threads) >= self._most:
@@ -42,7 +42,7 @@ class Demos:
         return name
 
     def close(self) -> None:
-        """Have all of them stop, and wait until they have."""
+        """Stop all demos, and wait for their threads."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -54,22 +54,22 @@ class Demos:
                 self._studies.use(name, partial(_step, noise=one))
                 if self._stop.wait(self._pause):
                     return
-        except HeliotropeError as error:  # somebody deleted it, say
+        except HeliotropeError as error:  # such as a deleted study
             log.info("%s ends: %s", name, error)
-        except Exception:  # a thread has nobody else to tell
+        except Exception:  # a thread can only log it
             log.exception("%s ends", name)
 
 
-def hills(x: Array, t: float) -> float:
-    """Two hills on their ways round the unit square, of which now one is higher, now the other."""
+def peaks(x: Array, t: float) -> float:
+    """Two peaks that move in the unit square and take turns in being the higher one."""
     phase = 2.0 * np.pi * t / 200.0
     height = 0.5 + 0.4 * np.sin(0.7 * phase)
     first = 0.5 + 0.35 * np.array([np.cos(phase), np.sin(phase)])
     second = 0.5 - 0.35 * np.array([np.sin(0.6 * phase), np.cos(0.6 * phase)])
-    return float(height * _hill(x - first) + (1.0 - height) * _hill(x - second))
+    return float(height * _peak(x - first) + (1.0 - height) * _peak(x - second))
 
 
-def _hill(distance: Array) -> float:
+def _peak(distance: Array) -> float:
     return float(np.exp(-(distance @ distance) / 0.05))
 
 
@@ -77,4 +77,4 @@ def _step(study: Study, noise: float) -> None:
     ask = study.ask()
     assert ask.params is not None
     x = np.array([ask.params[name] for name in _SPACE])
-    study.tell(ask.id, hills(x, ask.t) + noise)
+    study.tell(ask.id, peaks(x, ask.t) + noise)

@@ -1,65 +1,77 @@
-"""Numbers about the service for Prometheus."""
+"""Metrics of the service, for Prometheus."""
 
 from __future__ import annotations
 
 import os
 from time import perf_counter
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where worker processes keep theirs, to be added up
+from heliotrope.study.commands import Add, Ask, Command, Tell
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # variable with the folder that the workers share
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 class Metrics:
-    """What is counted."""
+    """The counters, histograms and gauges."""
 
     def __init__(self) -> None:
-        self._registry = here = CollectorRegistry()
+        self._registry = registry = CollectorRegistry()
         self.requests = Counter(
             "heliotrope_requests",
             "Requests answered.",
             ["method", "route", "status"],
-            registry=here,
+            registry=registry,
         )
         self.seconds = Histogram(
             "heliotrope_request_seconds",
-            "Time until a request was answered; of a stream, until it ended.",
+            "Time to answer a request; of a stream, until its end.",
             ["method", "route"],
-            registry=here,
+            registry=registry,
             buckets=_SECONDS,
         )
-        self.asks = Counter("heliotrope_asks", "Asks answered.", registry=here)
-        self.tells = Counter("heliotrope_tells", "Results taken.", registry=here)
+        self.asks = Counter("heliotrope_asks", "Evaluations suggested.", registry=registry)
+        self.tells = Counter("heliotrope_tells", "Results recorded.", registry=registry)
         self.conflicts = Counter(
-            "heliotrope_conflicts", "Writes done again: another process came first.", registry=here
+            "heliotrope_conflicts",
+            "Writes repeated after a conflict.",
+            registry=registry,
         )
         self.studies = Gauge(
             "heliotrope_studies_in_memory",
             "Studies held in memory.",
-            registry=here,
+            registry=registry,
             multiprocess_mode="livesum",
         )
 
+    def count(self, command: Command[Any]) -> None:
+        """Count a command that was carried out."""
+        if isinstance(command, Ask) or (isinstance(command, Tell) and command.ask is not None):
+            self.asks.inc()
+        if isinstance(command, (Tell, Add)):
+            self.tells.inc()
+
     def text(self) -> bytes:
-        """Everything, of all worker processes, in Prometheus' own form."""
+        """The metrics of all worker processes, in the Prometheus text format."""
         if FOLDER not in os.environ:
             return generate_latest(self._registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+        combined = CollectorRegistry()
+        MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
+        return generate_latest(combined)
 
 
-class Measured:
-    """An ASGI application that counts what another one answers."""
+class MetricsMiddleware:
+    """ASGI middleware that counts and times the requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count it by its route: what clients make up is no label."""
+        """Pass a request on, and count it by its route: a label must not be a client's own text."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,7 +1,7 @@
-"""The pages to look at studies with: HTML, style and scripts, none from another host.
+"""The web pages: HTML, styles and scripts, all from this host.
 
-The browser is told to run no script and take no style but these files, so that a name or an
-option that looks like markup stays text.
+The content security policy allows no other script or style, so that a study's name or option that
+looks like markup stays text.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
-router = APIRouter(include_in_schema=False)
+from heliotrope.service.routing import LabelledRoute
 
 PLOTLY = "plotly.min.js"
 _MEDIA_TYPES = {
@@ -30,7 +32,7 @@ _HEADERS = {
         "connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
     ),
-    "Cache-Control": "no-cache",  # kept, but asked for anew: an update shows at once
+    "Cache-Control": "no-cache",  # browsers revalidate, so that an update shows at once
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",
     "X-Content-Type-Options": "nosniff",
@@ -39,14 +41,14 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Asset:
-    """A file, compressed, with what tells it from its other versions."""
+    """A compressed file with its media type and version."""
 
     packed: bytes
     media_type: str
     etag: str
 
     def response(self, request: Request) -> Response:
-        """The file, or word that the browser has it already."""
+        """The file, or 304 if the browser has this version."""
         headers = {**_HEADERS, "ETag": self.etag}
         if request.headers.get("if-none-match") == self.etag:
             return Response(status_code=304, headers=headers)
@@ -56,24 +58,29 @@ class Asset:
         return Response(gzip.decompress(self.packed), headers=headers, media_type=self.media_type)
 
 
-@router.get("/")
-def studies(request: Request) -> Response:
+def list_page(request: Request) -> Response:
     """The list of studies."""
     return _asset("index.html").response(request)
 
 
-@router.get("/studies/{name}")
-def study(request: Request) -> Response:
-    """One study; the page itself finds out whether there is one."""
+def study_page(request: Request) -> Response:
+    """The page of one study; its script finds out whether the study exists."""
     return _asset("study.html").response(request)
 
 
-@router.get("/static/{file}")
-def static(request: Request, file: str) -> Response:
-    """A style, a script or a picture of the pages."""
+def static_file(request: Request) -> Response:
+    """A style, a script or an image of the pages."""
+    file = request.path_params["file"]
     if file not in _files():
-        raise HTTPException(404, "There is no such file.")
+        raise HTTPException(404)
     return _asset(file).response(request)
+
+
+ROUTES = (
+    LabelledRoute("/", list_page),
+    LabelledRoute("/studies/{name}", study_page),
+    LabelledRoute("/static/{file}", static_file),
+)
 
 
 @cache

@@ -1,242 +1,185 @@
-"""What requests and answers look like.
+"""JSON schemas of the answers, and of the description of a new study.
 
-Requests are checked by these, and what describes a study by the package itself; answers are only
-described.
+Other request bodies are commands (:mod:`heliotrope.study.commands`), which have their own schemas.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from heliotrope.service.routing import Json
 
-Key = Annotated[str, Field(min_length=1, max_length=200)]
-Uid = Annotated[str, Field(min_length=1, max_length=100)]
-AskId = Annotated[str, Field(min_length=1, max_length=100)]
+_TEXT, _NUMBER, _INTEGER = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+_OBJECT = {"type": "object"}
+_RECORDS = {"type": "array", "items": _OBJECT}
 
-_NUMBER = {"type": "number"}
+
+def _object(
+    description: str,
+    required: Mapping[str, Any],
+    optional: Mapping[str, Any] | None = None,
+) -> Json:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+    }
+
+
+def reference(name: str) -> Json:
+    """A reference to an answer."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _or_null(schema: Json) -> Json:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _list(schema: Json) -> Json:
+    return {"type": "array", "items": schema}
+
+
+SCHEMAS = {
+    "Error": _object(
+        "An error. The message consists of the other fields.",
+        {
+            "error": _object(
+                "The reason.",
+                {
+                    "code": {**_TEXT, "description": "Kind of error, for programs."},
+                    "message": {**_TEXT, "description": "One or two sentences, for people."},
+                    "field": {**_TEXT, "description": "The field at fault, such as space.x.low."},
+                    "expected": _TEXT,
+                    "got": _TEXT,
+                    "advice": {**_TEXT, "description": "How to correct it; may be empty."},
+                },
+            )
+        },
+    ),
+    "Evaluation": _object(
+        "What to measure: parameters or an option, and the context if the study has contexts.",
+        {"id": _TEXT, "t": _NUMBER},
+        {"params": _OBJECT, "option": _TEXT, "context": _OBJECT},
+    ),
+    "Told": _object(
+        "A result was recorded. `ask` is the next evaluation, if the request asked for one.",
+        {"told": _TEXT},
+        {"ask": reference("Evaluation")},
+    ),
+    "Cancelled": _object("An evaluation was cancelled.", {"cancelled": _TEXT}),
+    "Listing": _object(
+        "Studies by name, and the name after which the next page starts.",
+        {
+            "studies": _list(
+                _object(
+                    "A study.",
+                    {
+                        "name": _TEXT,
+                        "uid": _TEXT,
+                        "created": _NUMBER,
+                        "updated": _NUMBER,
+                        "events": _INTEGER,
+                    },
+                )
+            ),
+            "next": _or_null(_TEXT),
+        },
+    ),
+    "Summary": _object(
+        "The state of a study. `best` applies to `context`, if the study has contexts.",
+        {
+            "name": _TEXT,
+            "uid": _TEXT,
+            "setup": _OBJECT,
+            "created": _NUMBER,
+            "t": _NUMBER,
+            "events": _INTEGER,
+            "asked": _INTEGER,
+            "told": _INTEGER,
+            "open": _list(reference("Evaluation")),
+            "model": _OBJECT,
+            "best": _or_null(_OBJECT),
+            "drift": _OBJECT,
+        },
+        {"context": _OBJECT},
+    ),
+    "Belief": _object(
+        "The belief at a time. `view` says which other fields there are.",
+        {"t": _NUMBER, "view": _TEXT},
+        {"context": _OBJECT},
+    ),
+    "Track": _object(
+        "Results over time, and the best as it was believed then.",
+        {"results": _RECORDS, "best": _RECORDS},
+    ),
+    "EventPage": _object(
+        "Events, and the number of the study's last event.",
+        {
+            "events": _list(
+                _object("An event.", {"seq": _INTEGER, "at": _NUMBER, "kind": _TEXT}),
+            ),
+            "last": _INTEGER,
+        },
+    ),
+    "Export": _object("All evaluations.", {"setup": _OBJECT, "results": _RECORDS}),
+    "Health": _object("The service works.", {"status": _TEXT, "version": _TEXT}),
+    "Demo": _object("A demo study was started.", {"name": _TEXT}),
+}
+"""Answers by name."""
+
 _PARAMETER = {
     "oneOf": [
-        {
-            "type": "object",
-            "required": ["type", "low", "high"],
-            "properties": {
-                "type": {"enum": ["real", "integer"]},
-                "low": _NUMBER,
-                "high": _NUMBER,
+        _object(
+            "A number.",
+            {"type": {"enum": ["real", "integer"]}, "low": _NUMBER, "high": _NUMBER},
+            {
                 "scale": {"enum": ["linear", "log"]},
-                "step": {"type": "integer", "description": "Of an integer."},
+                "step": {**_INTEGER, "description": "Of an integer."},
             },
-        },
-        {
-            "type": "object",
-            "required": ["type", "choices"],
-            "properties": {"type": {"const": "categorical"}, "choices": {"type": "array"}},
-        },
-        {
-            "type": "object",
-            "required": ["type"],
-            "properties": {"type": {"const": "boolean"}},
-        },
+        ),
+        _object("A choice.", {"type": {"const": "categorical"}, "choices": {"type": "array"}}),
+        _object("True or false.", {"type": {"const": "boolean"}}),
     ]
 }
 _PARAMETERS = {"type": "object", "additionalProperties": _PARAMETER}
-_OPTION = {
-    "oneOf": [
-        {"type": "string"},
+_OPTION = {"oneOf": [_TEXT, _object("An option.", {"name": _TEXT}, {"features": {}})]}
+
+NEW_STUDY = {
+    **_object(
+        "A study to create: its name, and either a space or options.",
         {
-            "type": "object",
-            "required": ["name"],
-            "properties": {"name": {"type": "string"}, "features": {}},
+            "name": {
+                "type": "string",
+                "maxLength": 100,
+                "pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$",
+                "description": "Letters, digits, spaces and . _ -",
+            }
         },
-    ]
+        {
+            "space": {**_PARAMETERS, "description": "Parameters by name."},
+            "options": {**_list(_OPTION), "description": "Options to choose from."},
+            "context": {
+                **_PARAMETERS,
+                "description": "Parameters by name that every ask provides.",
+            },
+            "policy": {
+                "type": "object",
+                "properties": {"kind": _TEXT},
+                "description": "Kind of policy and its known parameters.",
+            },
+            "direction": {
+                "enum": ["maximize", "minimize"],
+                "description": "Whether high or low values are good.",
+            },
+            "clock": {
+                **_object("", {"kind": {"enum": ["steps", "wall"]}}, {"unit": _TEXT}),
+                "description": "A counter of asks, or the wall clock in a unit.",
+            },
+            "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
+        },
+    ),
+    "additionalProperties": False,
 }
-_POLICY = {"type": "object", "properties": {"kind": {"type": "string"}}}
-_CLOCK = {
-    "type": "object",
-    "required": ["kind"],
-    "properties": {"kind": {"enum": ["steps", "wall"]}, "unit": {"type": "string"}},
-}
-
-
-def _described(description: str, schema: dict[str, Any]) -> Any:
-    """A field that the package checks itself."""
-    return Field(None, description=description, json_schema_extra=schema)
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class NewStudy(_Request):
-    """A study to begin: its name, and either a space or options; the rest has defaults."""
-
-    name: str = Field(
-        max_length=100,
-        description="Letters, digits, spaces and . _ -",
-        json_schema_extra={"pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$"},
-    )
-    space: Any = _described("Parameters by name.", _PARAMETERS)
-    options: Any = _described("Options to choose from.", {"type": "array", "items": _OPTION})
-    context: Any = _described("Parameters by name that are given at every ask.", _PARAMETERS)
-    policy: Any = _described("Such as tv_gp_ucb, with what is known.", _POLICY)
-    direction: Any = _described("What is good.", {"enum": ["maximize", "minimize"]})
-    clock: Any = _described("A counter of asks, or the wall clock in a unit.", _CLOCK)
-    seed: Any = _described("Where its lots come from.", {"type": "integer", "minimum": 0})
-
-    def setup(self) -> dict[str, Any]:
-        """What was said about the study, without its name."""
-        return self.model_dump(exclude_unset=True, exclude={"name"})
-
-
-class Next(_Request):
-    """An ask that goes with a result: for a time, by default now; a key makes it repeatable."""
-
-    t: FiniteFloat | None = None
-    context: Any = _described("Values by name, where the study has contexts.", {"type": "object"})
-    key: Key | None = None
-
-
-class AskFor(Next):
-    """An ask; with a uid of the study of that uid alone, not of another one of its name."""
-
-    uid: Uid | None = None
-
-
-class Tell(_Request):
-    """The result of an ask; and, if wished, the next ask."""
-
-    id: AskId
-    value: FiniteFloat
-    ask: Next | None = None
-
-
-class Add(AskFor):
-    """A result that was measured elsewhere: of parameters or an option; a key takes it once."""
-
-    params: dict[str, Any] | None = Field(None, description="A value for every parameter.")
-    option: str | None = None
-    value: FiniteFloat
-
-
-class Cancel(_Request):
-    """An ask whose measurement failed."""
-
-    id: AskId
-
-
-class Fault(BaseModel):
-    """What was wrong."""
-
-    code: str
-    message: str = Field(description="One sentence.")
-    field: str = Field(description="What of the request is at fault, or nothing.")
-
-
-class Problem(BaseModel):
-    """Any answer that is not a success."""
-
-    error: Fault
-
-
-class Ask(BaseModel):
-    """What to measure: parameters, or an option; with the context, if the study has contexts."""
-
-    id: str
-    t: float
-    params: dict[str, Any] = Field(default_factory=dict)
-    option: str = ""
-    context: dict[str, Any] = Field(default_factory=dict)
-
-
-class Told(BaseModel):
-    """A result was taken."""
-
-    told: str
-    ask: Ask | None = None
-
-
-class Cancelled(BaseModel):
-    """An ask was given up."""
-
-    cancelled: str
-
-
-class Entry(BaseModel):
-    """A study in the list."""
-
-    name: str
-    uid: str
-    created: float
-    updated: float
-    events: int
-
-
-class Listing(BaseModel):
-    """Some studies, and the name after which the next ones come."""
-
-    studies: list[Entry]
-    next: str | None
-
-
-class Summary(BaseModel):
-    """A study at a glance; with the context that the best is of, if it has contexts."""
-
-    name: str
-    uid: str
-    setup: dict[str, Any]
-    created: float
-    t: float
-    context: dict[str, Any] = Field(default_factory=dict)
-    events: int
-    asked: int
-    told: int
-    open: list[Ask]
-    model: dict[str, Any]
-    best: dict[str, Any] | None
-    drift: dict[str, Any]
-
-
-class Belief(BaseModel):
-    """What is believed at a time, in a context if there are any; the view says what else is."""
-
-    model_config = ConfigDict(extra="allow")
-    t: float
-    context: dict[str, Any] = Field(default_factory=dict)
-    view: str
-
-
-class Track(BaseModel):
-    """Results over time, and where the best was."""
-
-    results: list[dict[str, Any]]
-    best: list[dict[str, Any]]
-
-
-class LoggedEvent(BaseModel):
-    """An event of the log."""
-
-    model_config = ConfigDict(extra="allow")
-    seq: int
-    at: float
-    kind: str
-
-
-class Events(BaseModel):
-    """Some events, and the number of the last one that there is."""
-
-    events: list[LoggedEvent]
-    last: int
-
-
-class Health(BaseModel):
-    """The service is well."""
-
-    status: str
-    version: str
-
-
-class Started(BaseModel):
-    """A demo began."""
-
-    name: str
+"""The body that creates a study; :class:`heliotrope.study.StudyConfig` checks it."""

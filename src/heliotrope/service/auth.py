@@ -1,7 +1,6 @@
-"""What a request has to pass before anything of it is looked at.
+"""Checks that a request passes before the application sees it.
 
-In this order: the name by which the service was called, the token, the site that the request comes
-from, what the body says it is, and its size.
+In this order: host name, token, origin, content type, size of the body.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heliotrope.service.refusals import Refusal, answer
+from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.settings import ANY_HOST, Settings
 
-_OPEN = ("/", "/healthz", "/openapi.json")  # without a token: nothing of a study is there
+_OPEN = ("/", "/healthz", "/openapi.json")  # need no token: they reveal nothing about a study
 _OPEN_BELOW = ("/static/", "/studies/")
 _READING = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
@@ -31,8 +30,8 @@ _HEADERS = {
 }
 
 
-class Guard:
-    """An ASGI application in front of another."""
+class AuthMiddleware:
+    """ASGI middleware that rejects requests without the right token, host or origin."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._limits = app, settings.limits
@@ -40,12 +39,12 @@ class Guard:
         self._tokens = Tokens(settings.tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer why not."""
+        """Pass a request on, or answer with the reason of its rejection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
-        async def send_safely(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
@@ -56,14 +55,13 @@ class Guard:
             self._check(scope)
             if scope["method"] not in _READING:
                 receive = await self._received(receive)
-        except Refusal as error:
-            headers = {"Connection": "close"}  # whatever else comes on it is not wanted
-            if error.status_code == 401:
+        except RequestError as error:
+            headers = {"Connection": "close"}  # the rest of the request is not read
+            if error.status == 401:
                 headers["WWW-Authenticate"] = "Bearer"
-            response = answer(error.status_code, error.code, error.detail, error.field, headers)
-            await response(scope, receive, send_safely)
+            await response_to(error, headers)(scope, receive, send_with_headers)
             return
-        await self._app(scope, receive, send_safely)
+        await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -71,16 +69,22 @@ class Guard:
         path = scope["path"]
         if path not in _OPEN and not path.startswith(_OPEN_BELOW):
             if not self._tokens.accept(headers.get("authorization", "")):
-                raise Refusal(401, "no_token", "The header Authorization: Bearer TOKEN is needed.")
+                raise RequestError(
+                    401, "no_token", "the header Authorization: Bearer TOKEN", "no valid token"
+                )
             _check_origin(headers, reading=scope["method"] in _READING)
-        if scope["method"] == "POST":  # all others that change something no page sends elsewhere
+        if scope["method"] == "POST":  # the one writing method that browsers send cross-site
             _check_type(headers)
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.getlist("host")
         if len(given) != 1 or not self._is_ours(given[0]):
-            raise Refusal(
-                403, "host", "The service goes by another name than the header Host says."
+            raise RequestError(
+                403,
+                "host",
+                "a name of this service in the header Host",
+                "another name",
+                "Start the service with --allow-host NAME.",
             )
 
     def _is_ours(self, host: str) -> bool:
@@ -92,12 +96,14 @@ class Guard:
             return False
 
     async def _received(self, receive: Receive) -> Receive:
-        """Take the whole body, if it comes soon enough and is not too large."""
+        """Read the whole body, within the limits of time and size."""
+        seconds = self._limits.patience
         try:
-            async with asyncio.timeout(self._limits.patience):
+            async with asyncio.timeout(seconds):
                 body = await _read(receive, self._limits.body)
         except TimeoutError:
-            raise Refusal(408, "slow", "The rest of the request did not come.") from None
+            expected = f"the whole request within {seconds:g} s"
+            raise RequestError(408, "slow", expected, "a part of it") from None
         messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def replay() -> Message:
@@ -107,13 +113,13 @@ class Guard:
 
 
 class Tokens:
-    """Bearer tokens, compared in a time that says nothing about them."""
+    """Bearer tokens, compared in constant time."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self._digests = [_digest(token) for token in tokens]
 
     def accept(self, header: str) -> bool:
-        """Whether the header Authorization has one of them, or there are none."""
+        """Whether the header Authorization holds a valid token, or none is required."""
         if not self._digests:
             return True
         scheme, _, token = header.partition(" ")
@@ -127,17 +133,21 @@ def _digest(token: str) -> bytes:
 
 
 def _check_origin(headers: Headers, *, reading: bool) -> None:
-    """Refuse what a page of another site has a browser send."""
+    """Reject requests that a browser sends for a page of another site."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     foreign = origin is not None and origin.partition("://")[2].lower() != headers["host"].lower()
     if site == "cross-site" or (foreign and not reading):
-        raise Refusal(403, "cross_site", "A page of another site may not use the service.")
+        raise RequestError(
+            403, "cross_site", "a request from this site", "one from a page of another site"
+        )
 
 
 def _check_type(headers: Headers) -> None:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise Refusal(415, "not_json", "The header Content-Type has to be application/json.")
+        raise RequestError(
+            415, "not_json", "the header Content-Type: application/json", "another content type"
+        )
 
 
 async def _read(receive: Receive, most: int) -> bytes:
@@ -145,10 +155,11 @@ async def _read(receive: Receive, most: int) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refusal(400, "cut_off", "The rest of the request did not come.")
+            raise RequestError(400, "cut_off", "a complete request", "a part of it")
         chunks.append(message.get("body", b""))
         length += len(chunks[-1])
         if length > most:
-            raise Refusal(413, "too_large", f"A request may have at most {most:,} bytes.", "body")
+            expected = f"a request of at most {most:,} bytes"
+            raise RequestError(413, "too_large", expected, "a larger one", field="body")
         more = message.get("more_body", False)
     return b"".join(chunks)

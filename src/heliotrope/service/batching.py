@@ -1,0 +1,95 @@
+"""Batches: requests to one study share a thread, appends to all studies share a sync to disk.
+
+Requests that arrive during one batch form the next. A thread for each request would cost more
+processor time than the decisions themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeAlias, TypeVar
+
+from heliotrope.errors import ConflictError
+from heliotrope.storage import Append, GroupCommit, Store
+from heliotrope.study import Study
+from heliotrope.study.commands import Command
+
+T = TypeVar("T")
+_Waiting: TypeAlias = tuple[Command[Any], asyncio.Future[Any]]
+
+_LARGEST = 64  # requests in a batch: the first waits for the last
+
+
+class Batcher:
+    """The batches of one study, in one event loop."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._waiting: list[_Waiting] = []
+        self._is_busy = False
+
+    async def do(self, command: Command[T]) -> T:
+        """Carry out a command, and return its result once it is on disk."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._waiting.append((command, future))
+        if not self._is_busy:
+            self._is_busy = True
+            loop.call_soon(self._start, loop)  # so that simultaneous requests join the batch
+        return await future
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
+        self._is_busy = bool(batch)
+        if batch:
+            loop.run_in_executor(None, self._run, loop, batch)
+
+    def _run(self, loop: asyncio.AbstractEventLoop, batch: Sequence[_Waiting]) -> None:
+        outcomes: list[Any] = [RuntimeError("The study failed.")] * len(batch)
+        try:
+            outcomes = self._study.do_all([command for command, _ in batch])
+        finally:
+            loop.call_soon_threadsafe(self._finish, loop, batch, outcomes)
+
+    def _finish(
+        self, loop: asyncio.AbstractEventLoop, batch: Sequence[_Waiting], outcomes: Sequence[Any]
+    ) -> None:
+        try:
+            _resolve(batch, outcomes)
+        finally:
+            self._start(loop)
+
+
+def _resolve(batch: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:
+    for (_, future), outcome in zip(batch, outcomes, strict=True):
+        if future.done():  # the client has disconnected
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+class NotifyingCommit(GroupCommit):
+    """A group commit that reports each append: study and last event, or a conflict."""
+
+    def __init__(
+        self, store: Store, written: Callable[[str, int], None], conflict: Callable[[], None]
+    ) -> None:
+        super().__init__(store)
+        self._written, self._conflict = written, conflict
+
+    def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
+        """Write events with the next group."""
+        future = super().submit(append, follows)
+        future.add_done_callback(lambda done: self._report(append.study, done))
+        return future
+
+    def _report(self, uid: str, done: Future[int]) -> None:
+        error = done.exception()
+        if error is None:
+            self._written(uid, done.result())
+        elif isinstance(error, ConflictError):
+            self._conflict()

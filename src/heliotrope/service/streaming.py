@@ -1,0 +1,136 @@
+"""Streams of events: one task polls the store, however many clients follow a study."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from heliotrope.errors import HeliotropeError, UnknownStudyError
+from heliotrope.service.errors import BusyError, log
+from heliotrope.storage import Event, Store
+
+_POLL = 0.4  # seconds between two polls for events of other processes
+_KEEP_ALIVE = 15.0  # seconds of silence before a stream sends a comment
+_PAGE = 500  # events in one read
+
+
+@dataclass
+class _Followed:
+    """A study that clients follow: their number, and its last known event."""
+
+    last: int = 0
+    followers: int = 0
+    is_deleted: bool = False
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def advance(self, last: int) -> None:
+        """Wake the streams if there are new events."""
+        if last > self.last:
+            self.last = last
+            self._wake()
+
+    def delete(self) -> None:
+        """Wake the streams for the last time."""
+        self.is_deleted = True
+        self._wake()
+
+    async def wait(self, after: int) -> bool:
+        """Wait for an event after a number; False if none comes before a keep-alive is due."""
+        news = self._news
+        if self.is_deleted or self.last > after:
+            return True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(news.wait(), _KEEP_ALIVE)
+        return news.is_set()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+class EventStreams:
+    """All event streams of one process."""
+
+    def __init__(self, store: Store, most: int) -> None:
+        self._store, self._most = store, most
+        self._studies: dict[str, _Followed] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._polling: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start to poll for events of other processes. Call it in the event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._polling = self._loop.create_task(self._poll())
+
+    async def stop(self) -> None:
+        """Stop polling."""
+        if self._polling is not None:
+            self._polling.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._polling
+
+    def notify(self, uid: str, last: int) -> None:
+        """Note, from any thread, the last event that this process wrote."""
+        if uid in self._studies and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._advance, uid, last)
+
+    def check_room(self) -> None:
+        """Raise BusyError if no further stream is allowed."""
+        if sum(followed.followers for followed in list(self._studies.values())) >= self._most:
+            raise BusyError(f"at most {self._most} streams", "one more", "Try again later.")
+
+    async def stream(self, uid: str, after: int) -> AsyncIterator[str]:
+        """Server-sent events after a number, until the study is deleted."""
+        with self._following(uid) as followed, suppress(UnknownStudyError):
+            while not followed.is_deleted:
+                events = await run_in_threadpool(self._store.events, uid, after, _PAGE)
+                yield "".join(as_message(event) for event in events)
+                after = events[-1].seq if events else after
+                if not await followed.wait(after):
+                    yield ": still here\n\n"
+
+    @contextmanager
+    def _following(self, uid: str) -> Iterator[_Followed]:
+        followed = self._studies.setdefault(uid, _Followed())
+        followed.followers += 1
+        try:
+            yield followed
+        finally:
+            followed.followers -= 1
+            if not followed.followers:
+                del self._studies[uid]
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(_POLL)
+            for uid in list(self._studies):
+                await self._poll_study(uid)
+
+    async def _poll_study(self, uid: str) -> None:
+        try:
+            self._advance(uid, await run_in_threadpool(self._store.last, uid))
+        except UnknownStudyError:
+            if uid in self._studies:
+                self._studies[uid].delete()
+        except HeliotropeError as error:  # of the store, which may recover
+            log.error("%s: %s", type(error).__name__, error)
+
+    def _advance(self, uid: str, last: int) -> None:
+        if uid in self._studies:
+            self._studies[uid].advance(last)
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """An event as JSON for clients."""
+    return {"seq": event.seq, "at": event.at, **event.body}
+
+
+def as_message(event: Event) -> str:
+    """An event as a server-sent event."""
+    return f"id: {event.seq}\ndata: {json.dumps(event_to_json(event))}\n\n"
