@@ -16,7 +16,7 @@ from rich.table import Table
 from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
-from heliotrope.lab.environments.suite import chosen
+from heliotrope.lab.environments.suite import select_problems
 from heliotrope.lab.league import ENTRANTS, Command, League, Standings
 from heliotrope.lab.league.report import Report, as_markdown, write
 
@@ -48,7 +48,7 @@ def main(
         Command(name, (str(python), str(_SERVER), name)) for name in _known(names.split(","))
     )
     league = League(
-        chosen(problems, measured=data is not None),
+        select_problems(problems, measured=data is not None),
         (*ENTRANTS.values(), *peers),
         trials,
         horizon,

@@ -17,10 +17,10 @@ from heliotrope.lab.environments import Episode, FiniteEpisode
 from heliotrope.lab.environments.suite import (
     SUITE,
     Jumps,
+    LogWindows,
     MovingPeaks,
     Periodic,
     Sliced,
-    Windows,
     problem,
 )
 from heliotrope.lab.environments.suite.functions import FUNCTIONS
@@ -188,17 +188,17 @@ def test_the_best_of_the_peaks_is_reached() -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Windows:
+def log(tmp_path: Path) -> LogWindows:
     """A log of 20 rows of three places, a pause in the middle."""
     days = [f"2020-01-01 {hour:02d}:00" for hour in range(10)]
     days += [f"2020-01-02 {hour:02d}:00" for hour in range(10)]
     rows = [f"{day},{i},{2 * i},{100 - i}" for i, day in enumerate(days)]
     (tmp_path / "log.csv").write_text("\n".join(["time,a1,a2,b1", *rows]))
     (tmp_path / "places.csv").write_text("place,x,y\na1,0,0\na2,0,2\nb1,4,0\n")
-    return Windows(tmp_path / "log.csv", tmp_path / "places.csv", prefix="a")
+    return LogWindows(tmp_path / "log.csv", tmp_path / "places.csv", prefix="a")
 
 
-def test_a_window_holds_rows_of_the_log_as_they_come(log: Windows) -> None:
+def test_a_window_holds_rows_of_the_log_as_they_come(log: LogWindows) -> None:
     starts = set()
     for seed in range(10):
         episode = log.episode(6, seed)
@@ -209,7 +209,7 @@ def test_a_window_holds_rows_of_the_log_as_they_come(log: Windows) -> None:
     assert len(starts) > 3
 
 
-def test_a_window_longer_than_the_log_is_all_of_it(log: Windows) -> None:
+def test_a_window_longer_than_the_log_is_all_of_it(log: LogWindows) -> None:
     episode = log.episode(100, seed=5)
     assert isinstance(episode, FiniteEpisode)
     assert episode.horizon == log.longest == 20
@@ -220,7 +220,7 @@ def test_a_window_longer_than_the_log_is_all_of_it(log: Windows) -> None:
 @measured
 def test_the_measured_tables_are_those_that_their_notes_tell_of() -> None:
     sizes = {id: problem(id).world(DATA) for id in IDS if SUITE[id].measured}
-    found = {id: world.values.shape for id, world in sizes.items() if isinstance(world, Windows)}
+    found = {id: world.values.shape for id, world in sizes.items() if isinstance(world, LogWindows)}
     assert found == {
         "table/intel": (720, 51),
         "table/i405": (1200, 77),

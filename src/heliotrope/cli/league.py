@@ -59,11 +59,11 @@ def league_command(
     peer did not play a single step.
     """
     with lab_errors_as_messages():
-        from heliotrope.lab.environments.suite import chosen
+        from heliotrope.lab.environments.suite import select_problems
         from heliotrope.lab.league import League
 
         played = League(
-            problems=chosen(problems, measured=data is not None),
+            problems=select_problems(problems, measured=data is not None),
             contestants=(*_entrants(policies), *(_command(text) for text in peer or ())),
             trials=trials,
             horizon=horizon,

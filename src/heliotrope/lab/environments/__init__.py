@@ -1,4 +1,4 @@
-"""Worlds to track, and policies run in them: one world drawn is an episode."""
+"""Environments that change over time. An episode is one world drawn from an environment."""
 
 from heliotrope.lab.environments.episodes import (
     Environment,

@@ -1,4 +1,4 @@
-"""What a world is: an environment draws episodes, and an episode answers at its times."""
+"""Environments draw episodes; an episode has a value at each of its times and places."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Place: TypeAlias = int | Array
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a policy in an episode: where it measured at time ``t``, and what came.
+    """One step of a policy in an episode: the point measured at time ``t``, and the result.
 
-    ``index`` is None in a Box, ``y`` is the noisy ``value``, and ``regret`` is how far that is
-    below ``best``, the highest value of its time.
+    ``index`` is None in a Box, ``y`` is ``value`` plus noise, ``best`` is the highest value at
+    time ``t``, and ``regret`` is ``best - value``.
     """
 
     t: float
@@ -38,32 +38,32 @@ class Step:
 
 @runtime_checkable
 class Episode(Protocol):
-    """One world drawn. Policies that face the same episode face the same functions and noise.
+    """One world. Policies that play the same episode see the same functions and noise.
 
-    A class that inherits from this one has to say what the first five members are.
+    A subclass implements the first five members.
     """
 
     @property
     @abstractmethod
     def domain(self) -> Domain:
-        """Where one may measure."""
+        """Points that can be measured."""
 
     @property
     @abstractmethod
     def times(self) -> Array:
-        """Times of the steps, (T,), rising."""
+        """Increasing times of the steps, (T,)."""
 
     @abstractmethod
     def value(self, t: float, place: Place) -> float:
-        """Return the true value of a place at one of the times."""
+        """Return the true value of a place at time t."""
 
     @abstractmethod
     def best(self, t: float) -> float:
-        """Return the highest value of one of the times."""
+        """Return the highest value at time t."""
 
     @abstractmethod
     def noise(self, t: float) -> float:
-        """Return what is added to any value measured at one of the times."""
+        """Return the noise added to any value measured at time t."""
 
     @property
     def horizon(self) -> int:
@@ -75,11 +75,11 @@ class Episode(Protocol):
         return self.value(t, place) + self.noise(t)
 
     def regret(self, t: float, place: Place) -> float:
-        """Return how far below the best a place is."""
+        """Return the difference between the best value and the place's value."""
         return self.best(t) - self.value(t, place)
 
     def step(self, t: float, place: Place) -> Step:
-        """Return the step of one who measures there."""
+        """Return the step of a policy that measures at this place."""
         value, best = self.value(t, place), self.best(t)
         if isinstance(self.domain, Finite):
             index, point = int(place), self.domain.points[place]
@@ -91,31 +91,31 @@ class Episode(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """A kind of world, from which episodes are drawn."""
+    """A distribution of worlds, from which episodes are drawn."""
 
     @property
     def domain(self) -> Domain:
-        """Where one may measure."""
+        """Points that can be measured."""
 
     def episode(self, horizon: int, seed: int) -> Episode:
-        """Draw one world of that many steps; the same seed gives the same world."""
+        """Draw a world of ``horizon`` steps; the same seed gives the same world."""
 
 
 def run(policy: Policy, environment: Environment, horizon: int, seed: int = 0) -> Iterator[Step]:
-    """Draw an episode and let a policy track it; the seed is that of both."""
+    """Draw an episode and run a policy in it, both with the same seed."""
     if isinstance(environment, type) or not isinstance(environment, Environment):
         raise InputError("an environment, such as GPDrift(domain, prior)", repr(environment))
     return play(policy, environment.episode(horizon, seed), seed)
 
 
 def play(policy: Policy, episode: Episode, seed: int = 0) -> Iterator[Step]:
-    """Let a policy track an episode from its first step to its last.
+    """Run a policy through an episode.
 
-    Draw one episode and let several policies play it, and they face the same world.
+    Policies that play the same episode face the same world.
     """
     if isinstance(episode, type) or not isinstance(episode, Episode):
         raise InputError(
-            "an episode", repr(episode), "An environment's episode(horizon, seed) draws one."
+            "an episode", repr(episode), "Draw one with environment.episode(horizon, seed)."
         )
     return _steps(Optimizer(episode.domain, policy, seed), episode)
 
@@ -129,6 +129,6 @@ def _steps(optimizer: Optimizer, episode: Episode) -> Iterator[Step]:
 
 
 def average_regret(regret: Array) -> Array:
-    """R_t / t of regrets (..., T)."""
+    """Return R_t / t of regrets (..., T)."""
     steps: Array = np.arange(1.0, regret.shape[-1] + 1.0)
     return np.asarray(np.cumsum(regret, axis=-1) / steps)

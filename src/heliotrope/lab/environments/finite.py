@@ -1,4 +1,4 @@
-"""Worlds over a Finite domain: a table of true values."""
+"""Episodes over a Finite domain: a table of true values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from heliotrope.validation import Array, as_array
 
 
 class FiniteEpisode(TimedEpisode):
-    """A world over a Finite domain: true values (T, M), and the noise (T,) of each time.
+    """An episode over a Finite domain: true values (T, M) and noise (T,).
 
-    ``times`` rise; by default they are 1 .. T.
+    ``times`` increase; by default they are 1 .. T.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class FiniteEpisode(TimedEpisode):
 
     @property
     def domain(self) -> Finite:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     @property
@@ -45,11 +45,11 @@ class FiniteEpisode(TimedEpisode):
         return self._values
 
     def value(self, t: float, place: Place) -> float:
-        """Return the true value of a place, an index, at one of the times."""
+        """Return the true value of a place, an index, at time t."""
         if not isinstance(place, (int, np.integer)) or not 0 <= place < len(self._domain):
             raise InputError(f"an index from 0 to {len(self._domain) - 1}", repr(place))
         return float(self._values[self._row(t), place])
 
     def best(self, t: float) -> float:
-        """Return the highest value of one of the times."""
+        """Return the highest value at time t."""
         return self._best[self._row(t)]

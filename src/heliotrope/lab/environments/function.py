@@ -1,4 +1,4 @@
-"""A function of place and time as a world, over a Finite domain or a Box."""
+"""A function of point and time as an environment, over a Finite domain or a Box."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ _STARTS = 4
 
 
 class Function:
-    """The world of a Python function f(x, t) of one point x (d,), measured at times 1 .. T.
+    """A Python function f(x, t) of one point x (d,), measured at times 1 .. T.
 
-    Over a Finite domain the best of a time is the largest value of all points. In a Box it is
-    ``best(t)``; where that is not given it is searched for, by L-BFGS-B from the best few of 512
-    Sobol points, and on lattices by going through their rows. Such a search can miss a narrow
-    peak: a regret below zero says that a policy found what the search did not. ``noise`` is the
-    variance of the measurement noise.
+    Over a Finite domain the best value at a time is the maximum over all points. In a Box it is
+    ``best(t)``. Without ``best`` it is searched for: by L-BFGS-B from the best few of 512 Sobol
+    points, and row by row on lattices. The search can miss a narrow peak; a policy that finds the
+    peak then has negative regret. ``noise`` is the variance of the measurement noise.
 
-    f must always give the same value for the same point and time: what was computed for one
-    episode is kept for the next.
+    f must be deterministic: its values are cached for later episodes.
 
     Examples
     --------
@@ -59,19 +57,19 @@ class Function:
         if not callable(f) or not (best is None or callable(best)):
             raise InputError("functions f(x, t) and best(t)", f"{f!r} and {best!r}")
         if best is not None and isinstance(domain, Finite):
-            raise InputError("best(t) in a Box alone", "one over a Finite domain", "Leave it out.")
+            raise InputError("best(t) only in a Box", "one over a Finite domain", "Omit it.")
         self._domain, self._f, self._given_best = domain, f, best
         self._noise = as_variance(noise)
-        self._rows: list[Array] = []  # over a Finite domain, all values of times 1, 2, ...
-        self._found: dict[float, float] = {}  # in a Box, the best of a time
+        self._rows: list[Array] = []  # over a Finite domain: all values at times 1, 2, ...
+        self._found: dict[float, float] = {}  # in a Box: the best value at a time
 
     @property
     def domain(self) -> Domain:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     def episode(self, horizon: int, seed: int) -> Episode:
-        """Return that many steps of the function; the seed draws the noise alone."""
+        """Return ``horizon`` steps of the function; the seed determines only the noise."""
         if isinstance(self._domain, Finite):
             steps = as_horizon(horizon, len(self._domain))
             drawn = gaussian_noise(self._noise, steps, seed)
@@ -92,18 +90,18 @@ class Function:
 
     def _best(self, t: float) -> float:
         if t not in self._found:
-            self._found[t] = self._highest(t)
+            self._found[t] = self._maximum(t)
         return self._found[t]
 
-    def _highest(self, t: float) -> float:
+    def _maximum(self, t: float) -> float:
         if self._given_best is not None:
             return as_number(self._given_best(t), f"best(t) at t = {t:g}")
         assert isinstance(self._domain, Box)
-        return highest(lambda x: self._value(x, t), self._domain)
+        return find_maximum(lambda x: self._value(x, t), self._domain)
 
 
 class BoxEpisode(TimedEpisode):
-    """A world over a Box: a function, its best, and the noise (T,) of times 1 .. T."""
+    """An episode over a Box: a function, its best value, and noise (T,) at times 1 .. T."""
 
     def __init__(
         self, domain: Box, value: Drifting, best: Callable[[float], float], noise: Array
@@ -113,32 +111,32 @@ class BoxEpisode(TimedEpisode):
 
     @property
     def domain(self) -> Box:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     def value(self, t: float, place: Place) -> float:
-        """Return the true value of a point at one of the times."""
+        """Return the true value of a point at time t."""
         time = float(self._times[self._row(t)])
         return self._value(self._domain.places(np.atleast_2d(place))[0], time)
 
     def best(self, t: float) -> float:
-        """Return the highest value of one of the times."""
+        """Return the highest value at time t."""
         return self._best(float(self._times[self._row(t)]))
 
 
-def highest(f: Callable[[Array], float], box: Box) -> float:
-    """Search for the largest value of a function in a box, on its lattices."""
+def find_maximum(f: Callable[[Array], float], box: Box) -> float:
+    """Search for the maximum of a function over a box and its lattices."""
     unit = Sobol(box.dimension, scramble=False).random(_CANDIDATES)
     tried = box.snap(box.scaled(unit))
     values = np.array([f(x) for x in tried])
     scale = float(np.ptp(values)) or 1.0
     starts = np.argsort(-values, kind="stable")[:_STARTS]
-    ends = [_climbed(f, box, unit[i], _on_best_rows(f, box, tried[i]), scale) for i in starts]
+    ends = [_maximized(f, box, unit[i], _on_best_rows(f, box, tried[i]), scale) for i in starts]
     return float(max(values.max(), *(f(x) for x in ends)))
 
 
 def _on_best_rows(f: Callable[[Array], float], box: Box, x: Array) -> Array:
-    """A point moved to the best row of each lattice, one after the other."""
+    """Move a point to the best row of each lattice, one lattice after the other."""
     for lattice in box.lattices:
         moved = np.tile(x, (len(lattice.rows), 1))
         moved[:, lattice.columns] = lattice.rows
@@ -146,8 +144,8 @@ def _on_best_rows(f: Callable[[Array], float], box: Box, x: Array) -> Array:
     return x
 
 
-def _climbed(f: Callable[[Array], float], box: Box, unit: Array, x: Array, scale: float) -> Array:
-    """The point at the end of a climb along the coordinates that are on no lattice."""
+def _maximized(f: Callable[[Array], float], box: Box, unit: Array, x: Array, scale: float) -> Array:
+    """Maximize over the continuous coordinates from a point."""
     free = box.continuous
     if not free.any():
         return x
@@ -158,5 +156,5 @@ def _climbed(f: Callable[[Array], float], box: Box, unit: Array, x: Array, scale
         return np.where(free, box.scaled(place), x)
 
     start, bounds = unit[free], [(0.0, 1.0)] * int(free.sum())
-    climb = minimize(lambda u: -f(at(u)) / scale, start, bounds=bounds, method="L-BFGS-B")
-    return at(climb.x)
+    found = minimize(lambda u: -f(at(u)) / scale, start, bounds=bounds, method="L-BFGS-B")
+    return at(found.x)

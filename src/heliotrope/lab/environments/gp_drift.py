@@ -1,4 +1,4 @@
-"""The paper's world: a Gaussian process in space that forgets in time."""
+"""The paper's model: a Gaussian process in space that drifts in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heliotrope.linalg import low_rank_root
 from heliotrope.priors import Forgetting, Prior, Static
 from heliotrope.validation import Array, as_whole
 
-_BLAS = ThreadpoolController()  # whose sums are rounded otherwise on more threads
+_BLAS = ThreadpoolController()  # the number of threads changes the rounding of sums
 _ROOT_TOLERANCE = 1e-10
 _MOST_POINTS = 10_000
 
@@ -45,7 +45,7 @@ class GPDrift:
 
     @property
     def domain(self) -> Finite:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     @property
@@ -54,7 +54,7 @@ class GPDrift:
         return self._prior.noise
 
     def episode(self, horizon: int, seed: int) -> FiniteEpisode:
-        """Draw one world of that many steps; another horizon is another world."""
+        """Draw a world of ``horizon`` steps; another horizon gives another world."""
         steps = as_horizon(horizon, len(self._domain))
         rng = np.random.default_rng([as_whole(seed, "seed", least=0), steps])
         values = self._independent(steps, rng)

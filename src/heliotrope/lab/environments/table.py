@@ -1,4 +1,4 @@
-"""Logged data as a world: what was recorded everywhere is replayed to a policy, place by place."""
+"""Logged data as an environment: a policy sees the logged value of each place it chooses."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Table:
     Parameters
     ----------
     values
-        One row a time, one column a place. A gap (NaN or masked) is filled by linear
-        interpolation in time within its column, and before the first and after the last value by
-        that value; ``filled`` says how much of the table that is.
+        One row per time, one column per place. Linear interpolation in time fills a gap (NaN or
+        masked) within its column; before the first and after the last value that value is
+        repeated. ``filled`` is the share of gaps.
     times
-        Rising times (T,), by default 1 .. T. The policy is asked at these.
+        Increasing times (T,), by default 1 .. T, at which the policy is asked.
     points
-        Coordinates (M, d) of the places, by default the places' numbers 0 .. M - 1, as a
-        :class:`~heliotrope.kernels.Tabulated` kernel needs them.
+        Coordinates (M, d) of the places. The default, their numbers 0 .. M - 1, is what a
+        :class:`~heliotrope.kernels.Tabulated` kernel needs.
     noise
-        Variance of noise added to what is measured: none, as the log has its own.
+        Variance of noise added to the values; 0 by default, because logged values are noisy.
 
-    The best of a time is the highest value of its row.
+    The best value at a time is the maximum of its row.
 
     Examples
     --------
@@ -50,13 +50,13 @@ class Table:
         self._values = as_array(_filled(logged, gaps, self._times), "values", ndim=2)
         self._domain = Finite(np.arange(logged.shape[1]) if points is None else points)
         if len(self._domain) != logged.shape[1]:
-            raise InputError(f"{logged.shape[1]} points, one a column", f"{len(self._domain)}")
+            raise InputError(f"{logged.shape[1]} points, one per column", f"{len(self._domain)}")
         self._noise = as_variance(noise)
         self._share = float(gaps.mean())
 
     @property
     def domain(self) -> Finite:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     @property
@@ -71,7 +71,7 @@ class Table:
 
     @property
     def filled(self) -> float:
-        """Share of the values that were gaps."""
+        """Share of the values that were filled gaps."""
         return self._share
 
     @property
@@ -80,7 +80,7 @@ class Table:
         return len(self._times)
 
     def episode(self, horizon: int | None = None, seed: int = 0) -> FiniteEpisode:
-        """Return the first ``horizon`` rows, by default all; the seed draws the noise alone."""
+        """Return the first ``horizon`` rows, by default all; the seed determines only the noise."""
         steps = self.horizon if horizon is None else as_horizon(horizon)
         if steps > self.horizon:
             raise InputError(f"a horizon of at most {self.horizon} rows", str(steps))
@@ -89,21 +89,21 @@ class Table:
 
 
 def _with_gaps(values: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the numbers, 0 in a gap, and where the gaps are."""
+    """Return the values, 0 in a gap, and a mask of the gaps."""
     table = as_table(values, "values")
     gaps = np.isnan(table)
     numbers = as_array(np.where(gaps, 0.0, table), "values", ndim=2)
     if not numbers.size:
-        raise InputError("values with a row and a column at least", f"shape {numbers.shape}")
+        raise InputError("values with at least one row and one column", f"shape {numbers.shape}")
     return numbers, gaps
 
 
 def _filled(logged: Array, gaps: NDArray[np.bool_], times: Array) -> Array:
-    """Return the table, each column interpolated in time."""
+    """Interpolate each column in time."""
     empty = np.flatnonzero(gaps.all(axis=0))
     if len(empty):
         raise InputError(
-            "a value in every column", f"none in column {empty[0]}", "Leave such columns out."
+            "a value in every column", f"none in column {empty[0]}", "Remove empty columns."
         )
     filled = logged.copy()
     for j in np.flatnonzero(gaps.any(axis=0)):

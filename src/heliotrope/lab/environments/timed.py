@@ -1,4 +1,4 @@
-"""Steps at given times, and noise that is the same for all policies: one draw a time."""
+"""Episodes with given times and one noise value per time, the same for all policies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from heliotrope.validation import Array, as_array, as_number, as_vector, as_whol
 
 _MOST_STEPS = 10**7
 _MOST_VALUES = 2**27  # a gigabyte
-_PURPOSE = 1  # keeps the draws apart from those of others who use the bare seed
+_PURPOSE = 1  # separates this stream from others with the same seed
 
 
 class TimedEpisode(Episode):
-    """The part of an episode that is the same over all domains: times (T,) and noise (T,)."""
+    """The part of an episode that does not depend on the domain: times (T,) and noise (T,)."""
 
     def __init__(self, noise: ArrayLike, times: Array) -> None:
         self._times = times
@@ -24,15 +24,15 @@ class TimedEpisode(Episode):
 
     @property
     def times(self) -> Array:
-        """Times of the steps, (T,), rising."""
+        """Increasing times of the steps, (T,)."""
         return self._times
 
     def noise(self, t: float) -> float:
-        """Return what is added to any value measured at one of the times."""
+        """Return the noise added to any value measured at time t."""
         return self._noise[self._row(t)]
 
     def _row(self, t: float) -> int:
-        """Return which of the times t is."""
+        """Return the row of time t."""
         row = self._rows.get(as_number(t, "t"))
         if row is None:
             raise InputError(f"one of the {len(self._times)} times of the episode", f"{t:g}")
@@ -40,17 +40,17 @@ class TimedEpisode(Episode):
 
 
 def as_times(times: ArrayLike | None, steps: int) -> Array:
-    """Return the given times (T,), which must rise, or 1 .. T."""
+    """Return the given times (T,), which must increase, or 1 .. T."""
     given = as_array(np.arange(1.0, steps + 1.0) if times is None else times, "times", ndim=1)
     if len(given) != steps:
-        raise InputError(f"{steps} times, one a row", f"{len(given)}")
+        raise InputError(f"{steps} times, one per row", f"{len(given)}")
     if not np.all(np.diff(given) > 0.0):
-        raise InputError("times that rise", "some that repeat or fall")
+        raise InputError("increasing times", "some that repeat or decrease")
     return given
 
 
 def as_horizon(horizon: int, width: int = 1) -> int:
-    """Return a number of steps for which a row of ``width`` values each can be held."""
+    """Return the horizon if that many rows of ``width`` values fit in memory."""
     steps, most = as_whole(horizon, "horizon", least=1), min(_MOST_STEPS, _MOST_VALUES // width)
     if steps > most:
         raise InputError(f"a horizon of at most {most} steps over {width} point(s)", str(steps))
@@ -58,14 +58,14 @@ def as_horizon(horizon: int, width: int = 1) -> int:
 
 
 def as_variance(noise: float) -> float:
-    """Return a noise variance, which may be zero."""
+    """Return a noise variance of at least 0."""
     variance = as_number(noise, "noise")
     if variance < 0.0:
-        raise InputError("noise, a variance, of at least zero", repr(noise))
+        raise InputError("noise, a variance, of at least 0", repr(noise))
     return variance
 
 
 def gaussian_noise(variance: float, steps: int, seed: int) -> Array:
-    """Draw the noise of each step, (steps,); a longer draw begins with the shorter one."""
+    """Draw the noise of each step, (steps,); a longer draw starts with the shorter one."""
     rng = np.random.default_rng([as_whole(seed, "seed", least=0), _PURPOSE])
     return rng.normal(scale=np.sqrt(variance), size=steps)

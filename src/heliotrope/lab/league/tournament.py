@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heliotrope.errors import InputError
-from heliotrope.lab.environments.suite import Windows, problem
+from heliotrope.lab.environments.suite import LogWindows, problem
 from heliotrope.lab.league.matches import Contestant, Match, play
 from heliotrope.lab.league.standings import YARDSTICK, Standings
 from heliotrope.lab.trials import fingerprint, run_trials, trial_seed
@@ -114,7 +114,7 @@ class League:
             "tables": {
                 id: fingerprint(world.values)
                 for id, world in worlds.items()
-                if isinstance(world, Windows)
+                if isinstance(world, LogWindows)
             },
         }
 

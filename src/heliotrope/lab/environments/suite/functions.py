@@ -1,8 +1,7 @@
-"""Ten test functions of optimization, written for many points at once and turned to be maximized.
+"""Ten optimization test functions, vectorized over points (..., d) and negated for maximization.
 
-Formulas and domains are those of Surjanovic and Bingham's library (Virtual Library of Simulation
-Experiments); the dimensions, of which the last is time, those of W-DBO's comparison (Bardou et
-al. 2024). Each takes points (..., d).
+Formulas and domains follow Surjanovic and Bingham's Virtual Library of Simulation Experiments.
+The dimensions follow W-DBO's comparison (Bardou et al. 2024); the last dimension is time.
 """
 
 from __future__ import annotations
@@ -25,63 +24,63 @@ class TestFunction:
 
 
 def rastrigin(x: Array) -> Array:
-    """A bowl full of regular dents; highest, 0, at 0."""
+    """A bowl with a regular grid of local optima; maximum 0 at 0."""
     return _total(10.0 * np.cos(2.0 * np.pi * x) - x**2 - 10.0)
 
 
 def schwefel(x: Array) -> Array:
-    """Waves that grow outwards; highest, about 0, at 420.9687."""
+    """Waves that grow outwards; maximum about 0 at 420.9687."""
     return _total(x * np.sin(np.sqrt(np.abs(x))) - 418.9828872724339)
 
 
 def styblinski_tang(x: Array) -> Array:
-    """Two valleys a coordinate; highest, 39.16617 d, at -2.903534."""
+    """Two valleys per coordinate; maximum 39.16617 d at -2.903534."""
     return _total(8.0 * x**2 - 0.5 * x**4 - 2.5 * x)
 
 
 def eggholder(x: Array) -> Array:
-    """An egg carton in two coordinates; highest, 959.6407, at (512, 404.2319)."""
+    """An egg carton in two coordinates; maximum 959.6407 at (512, 404.2319)."""
     a, b = x[..., 0], x[..., 1] + 47.0
     return b * np.sin(np.sqrt(np.abs(b + 0.5 * a))) + a * np.sin(np.sqrt(np.abs(a - b)))
 
 
 def ackley(x: Array) -> Array:
-    """A plain of small dents with one deep hole; highest, 0, at 0."""
+    """A rough plain with one deep hole; maximum 0 at 0."""
     d = x.shape[-1]
     far = 20.0 * np.exp(-0.2 * np.sqrt(_total(x**2) / d))
     return np.asarray(far + np.exp(_total(np.cos(2.0 * np.pi * x)) / d) - 20.0 - np.e)
 
 
 def rosenbrock(x: Array) -> Array:
-    """A bent valley; highest, 0, at 1."""
+    """A curved valley; maximum 0 at 1."""
     a, b = x[..., :-1], x[..., 1:]
     return -_total(100.0 * (b - a**2) ** 2 + (1.0 - a) ** 2)
 
 
 def shekel(x: Array) -> Array:
-    """Ten holes; highest, 10.5364, near (4, 4, 4, 4)."""
+    """Ten holes; maximum 10.5364 near (4, 4, 4, 4)."""
     return _total(1.0 / (_total((x[..., None, :] - _HOLES) ** 2) + _SIZES))
 
 
 def hartmann3(x: Array) -> Array:
-    """Four bumps; highest, 3.86278, at (0.114614, 0.555649, 0.852547)."""
+    """Four bumps; maximum 3.86278 at (0.114614, 0.555649, 0.852547)."""
     return _bumps(x, _WIDE_3, _CENTRES_3)
 
 
 def hartmann6(x: Array) -> Array:
-    """Four bumps; highest, 3.32237."""
+    """Four bumps; maximum 3.32237."""
     return _bumps(x, _WIDE_6, _CENTRES_6)
 
 
 def powell(x: Array) -> Array:
-    """A flat valley in four coordinates; highest, 0, at 0."""
+    """A flat valley in four coordinates; maximum 0 at 0."""
     a, b, c, d = (x[..., i] for i in range(4))
     far = (a + 10.0 * b) ** 2 + 5.0 * (c - d) ** 2
     return -(far + (b - 2.0 * c) ** 4 + 10.0 * (a - d) ** 4)
 
 
 def _total(terms: Array) -> Array:
-    """The sum over the last axis."""
+    """Sum over the last axis."""
     return np.asarray(terms.sum(axis=-1))
 
 

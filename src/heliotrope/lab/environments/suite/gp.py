@@ -1,4 +1,4 @@
-"""Worlds drawn from a Gaussian process that do more than drift steadily: they jump, or return."""
+"""Gaussian-process environments that jump or repeat instead of drifting steadily."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heliotrope.lab.environments.timed import as_horizon, gaussian_noise
 from heliotrope.priors import Prior, Static
 from heliotrope.validation import Array, as_positive, as_whole
 
-_JUMPS, _PARTS = 2, 3  # purposes of draws, kept apart
+_JUMPS, _PARTS = 2, 3  # separate random streams
 
 
 class Jumps:
-    """The prior's own drift, and now and then a function that has nothing to do with the last.
+    """The prior's drift, with jumps to an independent function.
 
-    At each step after the first the function is drawn anew with probability 1 / ``every``.
+    At each step after the first, a jump happens with probability 1 / ``every``.
 
     Examples
     --------
@@ -38,30 +38,30 @@ class Jumps:
 
     @property
     def domain(self) -> Finite:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._steady.domain
 
     def episode(self, horizon: int, seed: int) -> FiniteEpisode:
-        """Draw one world of that many steps: pieces of steady drift, one after the other."""
+        """Draw a world of ``horizon`` steps: independent segments of steady drift."""
         steps = as_horizon(horizon, len(self.domain))
         rng = _generator(seed, _JUMPS, steps)
         starts = np.flatnonzero(rng.random(steps - 1) < 1.0 / self._every) + 1
         lengths = np.diff([0, *starts.tolist(), steps])
         seeds = rng.integers(2**31, size=len(lengths)).tolist()
-        pieces = [
+        segments = [
             self._steady.episode(int(length), one).values
             for length, one in zip(lengths, seeds, strict=True)
         ]
         return FiniteEpisode(
-            self.domain, np.concatenate(pieces), gaussian_noise(self.noise, steps, seed)
+            self.domain, np.concatenate(segments), gaussian_noise(self.noise, steps, seed)
         )
 
 
 class Periodic:
-    """A function that goes round: f_t = (g_0 + sqrt(2) cos(a t) g_1 + sqrt(2) sin(a t) g_2) / 3^½.
+    """A periodic function: f_t = (g_0 + sqrt(2) cos(a t) g_1 + sqrt(2) sin(a t) g_2) / 3^½.
 
-    g_0, g_1, g_2 are independent draws of the prior in space, and a = 2 pi / ``period``; at every
-    time f_t has the prior's variance.
+    g_0, g_1, g_2 are independent draws of the prior in space, and a = 2 pi / ``period``. f_t has
+    the prior's variance at every time.
 
     Examples
     --------
@@ -78,19 +78,19 @@ class Periodic:
 
     @property
     def domain(self) -> Finite:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._parts.domain
 
     def episode(self, horizon: int, seed: int) -> FiniteEpisode:
-        """Draw one world of that many steps; a longer one begins as the shorter."""
+        """Draw a world of ``horizon`` steps; a longer one starts with the shorter one."""
         steps = as_horizon(horizon, len(self.domain))
         seeds = _generator(seed, _PARTS).integers(2**31, size=3).tolist()
         g = np.stack([self._parts.episode(1, one).values[0] for one in seeds]) - self._mean
-        values = self._turns(steps) @ g + self._mean
+        values = self._weights(steps) @ g + self._mean
         return FiniteEpisode(self.domain, values, gaussian_noise(self.noise, steps, seed))
 
-    def _turns(self, steps: int) -> Array:
-        """Weights (T, 3) of the three parts."""
+    def _weights(self, steps: int) -> Array:
+        """Weights (T, 3) of g_0, g_1 and g_2."""
         angle = 2.0 * np.pi * np.arange(1.0, steps + 1.0) / self._period
         parts = [np.ones(steps), np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle)]
         weights: Array = np.column_stack(parts) / np.sqrt(3.0)

@@ -1,4 +1,4 @@
-"""Measured tables as worlds: each episode is another part of the log."""
+"""Measured tables as environments: each episode is a window of the log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from heliotrope.validation import Array, as_whole
 _PURPOSE = 5
 
 
-class Windows:
-    """A log with the places' coordinates: an episode is a window of its rows.
+class LogWindows:
+    """A log with the coordinates of its places: an episode is a window of its rows.
 
-    The seed says where the window begins; one as long as the log is the whole log. Times begin at
-    1 and keep the log's pauses. Nothing is added to what was measured: ``noise`` is 0, and the
-    best of a time is the highest value of its row.
+    The seed determines where the window starts. Times start at 1 and keep the log's pauses.
+    ``noise`` is 0, and the best value at a time is the maximum of its row.
     """
 
     noise = 0.0
@@ -31,17 +30,17 @@ class Windows:
         read = read_log(log, locations)
         columns = [i for i, name in enumerate(read.names) if name.startswith(prefix)]
         if not columns or read.points is None:
-            raise InputError(f"places called {prefix}...", f"none in {log}")
+            raise InputError(f"places named {prefix}...", f"none in {log}")
         self._table = Table(read.values[:, columns], read.times, read.points[columns])
 
     @property
     def domain(self) -> Finite:
-        """The places, by their coordinates."""
+        """The coordinates of the places."""
         return self._table.domain
 
     @property
     def values(self) -> Array:
-        """All that was measured, (T, M)."""
+        """All logged values, (T, M)."""
         return self._table.values
 
     @property
@@ -50,7 +49,7 @@ class Windows:
         return self._table.horizon
 
     def episode(self, horizon: int, seed: int) -> FiniteEpisode:
-        """Return a window of so many rows, or the whole log if that has fewer."""
+        """Return a window of ``horizon`` rows, or the whole log if it has fewer."""
         steps = min(as_horizon(horizon), self.longest)
         rng = np.random.default_rng([as_whole(seed, "seed", least=0), _PURPOSE])
         start = int(rng.integers(self.longest - steps + 1))

@@ -1,4 +1,4 @@
-"""Moving peaks (Branke 1999): the highest of several cones, which wander, grow and shrink.
+"""Moving peaks (Branke 1999): the maximum of several cones that move, grow and shrink.
 
 Symbols
 -------
@@ -23,29 +23,29 @@ _PURPOSE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class _Course:
-    """Where the peaks are at each step."""
+class _Peaks:
+    """The peaks at each step."""
 
     centres: Array
     heights: Array
     widths: Array
 
     def value(self, x: Array, t: float) -> float:
-        """The highest cone above a point."""
+        """The maximum of the cones at a point."""
         row = int(t) - 1
         distances = np.linalg.norm(self.centres[row] - x, axis=1)
         return float(np.max(self.heights[row] - self.widths[row] * distances))
 
     def best(self, t: float) -> float:
-        """The highest peak, exactly: no cone is above its own height."""
+        """The highest peak: a cone is highest at its centre."""
         return float(self.heights[int(t) - 1].max())
 
 
 class MovingPeaks:
     """Five cones in the unit cube of ``dimension`` coordinates.
 
-    After every ``every`` steps each centre moves by ``shift`` in a random direction, and heights
-    and widths change by a few per cent. Centres turn back at the walls.
+    Every ``every`` steps each centre moves by ``shift`` in a random direction, and heights and
+    widths change by a few per cent. Centres are reflected at the boundary.
 
     Examples
     --------
@@ -61,40 +61,40 @@ class MovingPeaks:
 
     @property
     def domain(self) -> Box:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     def episode(self, horizon: int, seed: int) -> BoxEpisode:
-        """Draw one world of that many steps."""
+        """Draw a world of ``horizon`` steps."""
         steps = as_horizon(horizon)
         rng = np.random.default_rng([as_whole(seed, "seed", least=0), _PURPOSE])
-        course, noise = self._course(steps, rng), gaussian_noise(self.noise, steps, seed)
-        return BoxEpisode(self._domain, course.value, course.best, noise)
+        peaks, noise = self._peaks(steps, rng), gaussian_noise(self.noise, steps, seed)
+        return BoxEpisode(self._domain, peaks.value, peaks.best, noise)
 
-    def _course(self, steps: int, rng: np.random.Generator) -> _Course:
-        moves = np.arange(steps) // self._every  # made before each step
+    def _peaks(self, steps: int, rng: np.random.Generator) -> _Peaks:
+        moves = np.arange(steps) // self._every  # number of moves before each step
         count, share = int(moves[-1]), self._shift
         centres = [rng.random((_PEAKS, self._domain.dimension))]
         heights, widths = [rng.uniform(*_HEIGHTS, _PEAKS)], [rng.uniform(*_WIDTHS, _PEAKS)]
         for _ in range(count):
-            way = rng.standard_normal(centres[0].shape)
-            way *= self._shift / np.linalg.norm(way, axis=1, keepdims=True)
-            centres.append(_within(centres[-1] + way, (0.0, 1.0)))
-            heights.append(_stirred(heights[-1], _HEIGHTS, share, rng))
-            widths.append(_stirred(widths[-1], _WIDTHS, share, rng))
-        return _Course(np.stack(centres)[moves], np.stack(heights)[moves], np.stack(widths)[moves])
+            direction = rng.standard_normal(centres[0].shape)
+            direction *= self._shift / np.linalg.norm(direction, axis=1, keepdims=True)
+            centres.append(_reflected(centres[-1] + direction, (0.0, 1.0)))
+            heights.append(_perturbed(heights[-1], _HEIGHTS, share, rng))
+            widths.append(_perturbed(widths[-1], _WIDTHS, share, rng))
+        return _Peaks(np.stack(centres)[moves], np.stack(heights)[moves], np.stack(widths)[moves])
 
 
-def _stirred(
+def _perturbed(
     values: Array, limits: tuple[float, float], share: float, rng: np.random.Generator
 ) -> Array:
-    """Values moved by about a share of their range, within its limits."""
+    """Values changed by about ``share`` of their range, within its limits."""
     width = limits[1] - limits[0]
-    return _within(values + share * width * rng.standard_normal(values.shape), limits)
+    return _reflected(values + share * width * rng.standard_normal(values.shape), limits)
 
 
-def _within(values: Array, limits: tuple[float, float]) -> Array:
-    """Values that went beyond a limit turned back at it."""
+def _reflected(values: Array, limits: tuple[float, float]) -> Array:
+    """Values reflected at the limits."""
     low, high = limits
     folded = np.mod(values - low, 2.0 * (high - low))
     return np.asarray(low + np.minimum(folded, 2.0 * (high - low) - folded))

@@ -1,4 +1,4 @@
-"""The suite: what each id stands for."""
+"""The problems of the suite, by id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heliotrope.lab.environments.episodes import Episode
 from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.suite.functions import FUNCTIONS
 from heliotrope.lab.environments.suite.gp import Jumps, Periodic
-from heliotrope.lab.environments.suite.log_windows import Windows
+from heliotrope.lab.environments.suite.log_windows import LogWindows
 from heliotrope.lab.environments.suite.moving_peaks import MovingPeaks
 from heliotrope.lab.environments.suite.sliced import Sliced
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel
@@ -27,7 +27,7 @@ NOISE = 0.01
 SIDE = 20  # of the grid of the unit square
 
 _KERNELS: Mapping[str, Kernel] = {"se": RBF(0.2), "matern": Matern(0.2, nu=2.5)}
-_TABLES = {  # file, locations, prefix of the places' names
+_TABLES = {  # file, file of locations, prefix of the places' names
     "intel": ("intel_temperature", "intel_locations", ""),
     "i405": ("traffic_speed", "traffic_locations", ""),
     "i5": ("traffic_i5_3days", "traffic_i5_locations", "S"),
@@ -41,19 +41,19 @@ class World(Protocol):
 
     @property
     def noise(self) -> float:
-        """Variance of what is added to each measured value."""
+        """Variance of the measurement noise."""
 
     @property
     def domain(self) -> Domain:
-        """Where one may measure."""
+        """Points that can be measured."""
 
     def episode(self, horizon: int, seed: int) -> Episode:
-        """Draw one world of that many steps; the same seed gives the same world."""
+        """Draw a world of ``horizon`` steps; the same seed gives the same world."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem of the suite: what it is, and how to make its world from a folder of tables."""
+    """A problem of the suite. ``make`` builds its world from the folder of measured tables."""
 
     id: str
     about: str
@@ -66,12 +66,12 @@ class Problem:
         return self.id.partition("/")[0]
 
     def world(self, data: Path | None = None) -> World:
-        """The world, made once a process; measured tables are read from the folder ``data``."""
-        return _made(self.id, data)
+        """The world, cached per process. Measured tables are read from the folder ``data``."""
+        return _world(self.id, data)
 
 
 def problem(id: str) -> Problem:
-    """Return the problem of an id, such as "paper/se/0.01".
+    """Return the problem with an id, such as "paper/se/0.01".
 
     Examples
     --------
@@ -80,18 +80,18 @@ def problem(id: str) -> Problem:
     (0.01, 400, 30)
     """
     if id not in SUITE:
-        raise InputError("the id of a problem", repr(id), f"There are {', '.join(SUITE)}.")
+        raise InputError("the id of a problem", repr(id), f"The ids are {', '.join(SUITE)}.")
     return SUITE[id]
 
 
-def chosen(wanted: str | None = None, *, measured: bool = True) -> tuple[str, ...]:
-    """Return ids by a text of ids and first parts of ids, with commas between them.
+def select_problems(wanted: str | None = None, *, measured: bool = True) -> tuple[str, ...]:
+    """Return the ids in a comma-separated list of ids and first parts of ids.
 
-    Without a text they are all ids, or, if not ``measured``, those that need no tables.
+    Without a list it returns all ids; ``measured=False`` omits those that need measured tables.
 
     Examples
     --------
-    >>> chosen("jumps, peaks/steady")
+    >>> select_problems("jumps, peaks/steady")
     ('jumps/still', 'jumps/drift', 'peaks/steady')
     """
     if wanted is None:
@@ -106,7 +106,7 @@ def chosen(wanted: str | None = None, *, measured: bool = True) -> tuple[str, ..
 
 
 @lru_cache(maxsize=64)
-def _made(id: str, data: Path | None) -> World:
+def _world(id: str, data: Path | None) -> World:
     return problem(id).make(data)
 
 
@@ -137,11 +137,9 @@ def _sliced(name: str, _: Path | None) -> World:
 def _table(name: str, data: Path | None) -> World:
     folder = data or os.environ.get("HELIOTROPE_DATA")
     if folder is None:
-        raise InputError(
-            "a folder of measured tables", "none", "Name it with --data or $HELIOTROPE_DATA."
-        )
+        raise InputError("a folder of measured tables", "none", "Set --data or $HELIOTROPE_DATA.")
     log, locations, prefix = _TABLES[name]
-    return Windows(Path(folder) / f"{log}.csv.gz", Path(folder) / f"{locations}.csv", prefix)
+    return LogWindows(Path(folder) / f"{log}.csv.gz", Path(folder) / f"{locations}.csv", prefix)
 
 
 def _problems() -> list[Problem]:
@@ -159,21 +157,21 @@ def _problems() -> list[Problem]:
     changing = [
         Problem(
             "jumps/still",
-            "A function that stands still, drawn anew about every 75 steps.",
+            "A static function that jumps to a new one about every 75 steps.",
             partial(_jumps, still, 75.0),
         ),
         Problem(
             "jumps/drift",
-            "Steady drift, epsilon 0.003, and a new function about every 75 steps.",
+            "Steady drift, epsilon 0.003, with a jump to a new function about every 75 steps.",
             partial(_jumps, slow, 75.0),
         ),
-        Problem("periodic/50", "A function that goes round in 50 steps.", partial(_periodic, 50.0)),
+        Problem("periodic/50", "A function with a period of 50 steps.", partial(_periodic, 50.0)),
         Problem(
-            "periodic/200", "A function that goes round in 200 steps.", partial(_periodic, 200.0)
+            "periodic/200", "A function with a period of 200 steps.", partial(_periodic, 200.0)
         ),
         Problem(
             "peaks/steady",
-            "Five cones in the unit square that move by 0.01 a step.",
+            "Five cones in the unit square that move by 0.01 per step.",
             partial(_peaks, 1, 0.01),
         ),
         Problem(
@@ -185,8 +183,8 @@ def _problems() -> list[Problem]:
     sliced = [
         Problem(
             f"sliced/{name}",
-            f"{name}: {function.dimension - 1} of its {function.dimension} coordinates to choose, "
-            "the last is time.",
+            f"{name}: {function.dimension - 1} of its {function.dimension} coordinates are chosen, "
+            "the last one is time.",
             partial(_sliced, name),
         )
         for name, function in FUNCTIONS.items()

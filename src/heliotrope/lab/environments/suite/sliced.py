@@ -1,4 +1,4 @@
-"""A test function cut in slices: its last coordinate is time, which runs through its range once."""
+"""A test function whose last coordinate is time, which runs through its range once."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ _ROUNDS = 120
 
 
 class Sliced:
-    """The test function ``name``, measured at times 1 .. T as its last coordinate goes up.
+    """The test function ``name``, measured at times 1 .. T as its last coordinate increases.
 
-    The best of each time is searched for among 8,192 Sobol points and, from the 16 best of them
-    and the best of both neighbouring times, by 120 rounds of compass search, whose step begins at a
-    twentieth of the cube's width and is halved where no way leads up.
+    The best value of each slice is searched for: among 8,192 Sobol points, then by 120 rounds of
+    compass search from the 16 best of them and from the best points of both neighbouring slices.
+    The search starts with a step of 1/20 of the cube's width and halves it where it finds nothing
+    better.
 
     Examples
     --------
@@ -45,11 +46,11 @@ class Sliced:
 
     @property
     def domain(self) -> Box:
-        """Where one may measure."""
+        """Points that can be measured."""
         return self._domain
 
     def episode(self, horizon: int, seed: int) -> BoxEpisode:
-        """Return the function in that many slices; the seed draws the noise alone."""
+        """Return the function in ``horizon`` slices; the seed determines only the noise."""
         steps = as_horizon(horizon)
         slices, f = np.linspace(*self._function.range, steps), self._function.value
 
@@ -59,38 +60,38 @@ class Sliced:
         return BoxEpisode(
             self._domain,
             value,
-            lambda t: float(highest(self._name, steps)[int(t) - 1]),
+            lambda t: float(slice_maxima(self._name, steps)[int(t) - 1]),
             gaussian_noise(self.noise, steps, seed),
         )
 
 
 @lru_cache(maxsize=64)
-def highest(name: str, steps: int) -> Array:
-    """The largest value of each slice, (steps,)."""
+def slice_maxima(name: str, steps: int) -> Array:
+    """The maximum of each slice, (steps,)."""
     function = FUNCTIONS[name]
     cube, times = _sobol(function.dimension - 1), np.linspace(0.0, 1.0, steps)
     values = np.stack([_at(function, cube, np.full(len(cube), t)) for t in times])
     best = np.argpartition(-values, _STARTS, axis=1)[:, :_STARTS]
-    points, tops = _climbed(function, cube[best], times)
-    leaders = points[np.arange(steps), tops.argmax(axis=1)]
+    points, maxima = _searched(function, cube[best], times)
+    leaders = points[np.arange(steps), maxima.argmax(axis=1)]
     again = np.stack([np.roll(leaders, 1, axis=0), np.roll(leaders, -1, axis=0)], axis=1)
-    result: Array = np.maximum(tops.max(axis=1), _climbed(function, again, times)[1].max(axis=1))
+    result: Array = np.maximum(maxima.max(axis=1), _searched(function, again, times)[1].max(axis=1))
     result.flags.writeable = False
     return result
 
 
-def _climbed(function: TestFunction, points: Array, times: Array) -> tuple[Array, Array]:
-    """Compass search from unit points (T, n, d) at each time, all at once: ends, their heights."""
+def _searched(function: TestFunction, points: Array, times: Array) -> tuple[Array, Array]:
+    """Compass search from unit points (T, n, d): the final points and their values."""
     T, n, d = points.shape
     when = np.broadcast_to(times[:, None], (T, n))
     values, width = _at(function, points, when), np.full((T, n), 0.05)
-    ways = np.concatenate([np.eye(d), -np.eye(d)])
+    directions = np.concatenate([np.eye(d), -np.eye(d)])
     for _ in range(_ROUNDS):
-        tried = np.clip(points[:, :, None] + width[..., None, None] * ways, 0.0, 1.0)
+        tried = np.clip(points[:, :, None] + width[..., None, None] * directions, 0.0, 1.0)
         found = _at(function, tried, np.broadcast_to(when[..., None], tried.shape[:3]))
-        way, top = found.argmax(axis=2), found.max(axis=2)
+        best, top = found.argmax(axis=2), found.max(axis=2)
         up = top > values
-        ahead = np.take_along_axis(tried, way[..., None, None], axis=2)[:, :, 0]
+        ahead = np.take_along_axis(tried, best[..., None, None], axis=2)[:, :, 0]
         points, values = np.where(up[..., None], ahead, points), np.where(up, top, values)
         width = np.where(up, width, 0.5 * width)
     return points, values
