@@ -23,10 +23,15 @@ from heliotrope.cli import app
 from heliotrope.errors import InputError
 from heliotrope.lab.claims import compare
 from heliotrope.lab.environments import play
-from heliotrope.lab.reproduction import FIGURES, Figure, Options
+from heliotrope.lab.reproduction import (
+    FIGURES,
+    Figure,
+    FigureOptions,
+    Reproduction,
+    reproduce_figure,
+)
 from heliotrope.lab.reproduction.matched import EPSILONS, Matched, fig2b, prior, world
 from heliotrope.lab.reproduction.mismatch import Mismatch
-from heliotrope.lab.reproduction.run import Reproduction, reproduce
 from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import tv_gp_ucb
 
@@ -47,12 +52,12 @@ def invoke(*arguments: str) -> Result:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    return reproduce(SMALL, tmp_path_factory.mktemp("figure"), jobs=1)
+    return reproduce_figure(SMALL, tmp_path_factory.mktemp("figure"), jobs=1)
 
 
 @pytest.mark.parametrize("figure", [SMALL, SWEEP, RESTARTS], ids=lambda f: f.name)
 def test_a_figure_writes_all_its_files(figure: Figure, tmp_path: Path) -> None:
-    made = reproduce(figure, tmp_path, jobs=1)
+    made = reproduce_figure(figure, tmp_path, jobs=1)
     rows = table(made.file("csv"))
     assert made.file("csv").read_text().startswith(COLUMNS + "\n")
     assert {row["figure"] for row in rows} == {figure.name}
@@ -87,31 +92,31 @@ def test_rows_are_the_mean_over_paired_trials(made: Reproduction) -> None:
 
 def test_block_lengths_are_the_corollarys() -> None:
     assert [Matched("fig2a", "SE", 1, 300, 0).block(e) for e in EPSILONS] == [68, 38, 29]
-    assert fig2b(Options()).block(0.01) == int(np.ceil(24 * 0.01 ** (-1 / (4 - 6 / 11))))
+    assert fig2b(FigureOptions()).block(0.01) == int(np.ceil(24 * 0.01 ** (-1 / (4 - 6 / 11))))
 
 
 def test_the_same_rows_from_one_process_two_and_a_cluster(
     made: Reproduction, tmp_path: Path
 ) -> None:
     text = made.file("csv").read_text()
-    two = reproduce(SMALL, tmp_path / "two", jobs=2)
+    two = reproduce_figure(SMALL, tmp_path / "two", jobs=2)
     assert two.file("csv").read_text() == text
     with cluster_of_two(tmp_path) as cluster:
-        away = reproduce(SMALL, tmp_path / "cluster", cluster=cluster.address)
+        away = reproduce_figure(SMALL, tmp_path / "cluster", cluster=cluster.address)
     assert away.file("csv").read_text() == text
 
 
 def test_more_trials_go_on_from_those_that_are_there(tmp_path: Path) -> None:
-    reproduce(SWEEP, tmp_path, jobs=1)
+    reproduce_figure(SWEEP, tmp_path, jobs=1)
     ticks: list[int] = []
-    more = reproduce(replace(SWEEP, trials=6), tmp_path, jobs=1, tick=ticks.append)
+    more = reproduce_figure(replace(SWEEP, trials=6), tmp_path, jobs=1, tick=ticks.append)
     assert ticks == [4, 5, 6]
-    fresh = reproduce(replace(SWEEP, trials=6), tmp_path / "fresh", jobs=1)
+    fresh = reproduce_figure(replace(SWEEP, trials=6), tmp_path / "fresh", jobs=1)
     assert more.file("csv").read_text() == fresh.file("csv").read_text()
 
 
 def test_another_seed_is_another_world(made: Reproduction, tmp_path: Path) -> None:
-    other = reproduce(replace(SMALL, seed=1), tmp_path, jobs=1)
+    other = reproduce_figure(replace(SMALL, seed=1), tmp_path, jobs=1)
     assert other.rows[30].mean != made.rows[30].mean
 
 
@@ -205,8 +210,8 @@ def test_what_cannot_be_made_is_refused(
 
 @measured
 def test_the_temperatures_are_ordered_as_in_the_paper(tmp_path: Path) -> None:
-    figure = FIGURES["temperature"](Options(trials=6, data=DATA))
-    made = reproduce(figure, tmp_path, jobs=1)
+    figure = FIGURES["temperature"](FigureOptions(trials=6, data=DATA))
+    made = reproduce_figure(figure, tmp_path, jobs=1)
     final = {row.policy: row.mean for row in made.rows if row.t == 288}
     assert final["TV-GP-UCB"] < final["R-GP-UCB"] < final["GP-UCB"] < final["random"]
     assert all(claim.holds for claim in made.claims[:3])
@@ -217,10 +222,10 @@ def test_the_temperatures_are_ordered_as_in_the_paper(tmp_path: Path) -> None:
 
 @measured
 def test_the_traffic_has_a_panel_for_each_test_day(tmp_path: Path) -> None:
-    figure = FIGURES["traffic"](Options(trials=3, horizon=30, data=DATA))
-    made = reproduce(figure, tmp_path, jobs=1)
+    figure = FIGURES["traffic"](FigureOptions(trials=3, horizon=30, data=DATA))
+    made = reproduce_figure(figure, tmp_path, jobs=1)
     assert len({row.panel for row in made.rows}) == 7
     assert made.claims[0].holds
     assert any("not public" in note for note in made.notes)
     with pytest.raises(InputError, match="at most the 60 steps"):
-        FIGURES["traffic"](Options(horizon=61, data=DATA))
+        FIGURES["traffic"](FigureOptions(horizon=61, data=DATA))

@@ -338,7 +338,7 @@ def test_what_a_tick_raises_ends_the_run(place: dict[str, Any], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"trial": 3}, "a trial that can be called with a number; got 3"),
+        ({"trial": 3}, "a trial, callable with a number; got 3"),
         ({"count": -1}, "count to be a whole number of at least 0; got -1"),
         ({"count": 1.5}, "count to be a whole number"),
         ({"jobs": 0}, "jobs to be a number of processes, or -1 for all cores; got 0"),
@@ -346,11 +346,11 @@ def test_what_a_tick_raises_ends_the_run(place: dict[str, Any], tmp_path: Path) 
         ({"jobs": True}, "jobs to be"),
         ({"cluster": ""}, "cluster to be an address such as tcp://host:8786; got ''"),
         ({"cluster": 8786}, "cluster to be an address"),
-        ({"settings": {"a": np.nan}}, "settings of plain values"),
-        ({"settings": {"a": np.arange(2)}}, "settings of plain values"),
-        ({"settings": {"a": {1, 2}}}, "settings of plain values"),
-        ({"settings": {None: 1, "a": 2}}, "settings of plain values"),
-        ({"settings": 3}, "settings of plain values"),
+        ({"settings": {"a": np.nan}}, "settings of JSON values"),
+        ({"settings": {"a": np.arange(2)}}, "settings of JSON values"),
+        ({"settings": {"a": {1, 2}}}, "settings of JSON values"),
+        ({"settings": {None: 1, "a": 2}}, "settings of JSON values"),
+        ({"settings": 3}, "settings of JSON values"),
     ],
     ids=str,
 )
@@ -366,8 +366,8 @@ def test_wrong_input_leaves_no_trace(change: dict[str, Any], said: str, tmp_path
     [
         (None, "a trial to return named arrays; got None from trial 0"),
         ({1: np.zeros(2)}, "a trial to return named arrays"),
-        ({"a": [[1], [2, 3]]}, "'a' of trial 0 to be an array of numbers or texts"),
-        ({"a": {}}, "'a' of trial 0 to be an array of numbers or texts"),
+        ({"a": [[1], [2, 3]]}, "'a' of trial 0 to be an array of numbers or strings"),
+        ({"a": {}}, "'a' of trial 0 to be an array of numbers or strings"),
     ],
     ids=str,
 )
@@ -379,7 +379,7 @@ def test_a_trial_that_returns_no_arrays(result: Any, said: str, tmp_path: Path) 
 
 def test_a_trial_that_cannot_be_pickled(two: Cluster, tmp_path: Path) -> None:
     held = partial(refuse, lock=threading.Lock())
-    with pytest.raises(InputError, match="a trial and results that can be pickled"):
+    with pytest.raises(InputError, match="a picklable trial with picklable results"):
         run(held, 2, folder=tmp_path, jobs=2)
     with pytest.raises(HeliotropeError, match=r"cannot pickle|serialize"):
         run(held, 2, folder=tmp_path, cluster=two.address)
@@ -421,7 +421,7 @@ def test_a_server_that_is_no_scheduler(
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         with (
             answering(server, answer),
-            pytest.raises(HeliotropeError, match=r"none \(it does not answer like one\)"),
+            pytest.raises(HeliotropeError, match=r"none \(the response is not that of a scheduler\)"),
         ):
             run(draws, 2, folder=tmp_path, cluster=address)
 

@@ -22,8 +22,7 @@ from heliotrope.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from heliotrope.lab.reproduction import Figure
-    from heliotrope.lab.reproduction.run import Reproduction
+    from heliotrope.lab.reproduction import Figure, Reproduction
 
 
 class FigureName(StrEnum):
@@ -56,21 +55,21 @@ def reproduce_command(
     Finished trials are kept in the output folder, so an interrupted run can continue.
     """
     with lab_errors_as_messages():
-        from heliotrope.lab.reproduction import FIGURES, Options  # slow to load
+        from heliotrope.lab.reproduction import FIGURES, FigureOptions  # slow to load
 
-        options = Options(trials, horizon, seed, data)
+        options = FigureOptions(trials, horizon, seed, data)
         names = list(FIGURES) if figure == FigureName.all else [figure.value]
         for name in names:
             _show(_make(FIGURES[name](options), out, jobs, cluster))
 
 
 def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduction:
-    from heliotrope.lab.reproduction.run import reproduce
+    from heliotrope.lab.reproduction import reproduce_figure
 
     with progress(counted=True) as bars:
         task = bars.add_task(figure.name, total=figure.trials)
         with resumable(bars, "trials"):
-            return reproduce(
+            return reproduce_figure(
                 figure,
                 out,
                 jobs=jobs,
@@ -94,6 +93,6 @@ def _claims(made: Reproduction) -> Table:
     for heading in ("claim", "source", "measured", "holds"):
         table.add_column(heading)
     for claim in made.claims:
-        verdict = "yes" if claim.holds else "[bold red]no[/]"
-        table.add_row(claim.sentence, claim.source, claim.measured, verdict)
+        answer = "yes" if claim.holds else "[bold red]no[/]"
+        table.add_row(claim.sentence, claim.source, claim.measured, answer)
     return table

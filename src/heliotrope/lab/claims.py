@@ -1,4 +1,4 @@
-"""What the paper says of a figure, against what was measured."""
+"""Claims and the measurements that support or refute them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from heliotrope.validation import Array
 
-SURE = 3.0  # standard errors that an ordering must be clear by
+SURE = 3.0  # standard errors by which a difference is significant
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, the measured numbers, and whether they bear it out.
+    """A claim, the measured numbers, and whether they support it.
 
-    ``source`` is the paper, or this project for what it puts beside.
+    ``source`` says who claims it: the paper or this project.
     """
 
     sentence: str
@@ -26,7 +26,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mean difference of paired values, and how many standard errors it is from zero."""
+    """Mean difference of paired values, and that difference in standard errors."""
 
     difference: float
     errors: float
@@ -36,12 +36,12 @@ class Comparison:
 
     @property
     def clearly_positive(self) -> bool:
-        """Whether the difference is above zero by more than chance."""
+        """Whether the difference is significantly above zero."""
         return self.errors > SURE
 
 
 def compare(larger: Array, smaller: Array) -> Comparison:
-    """Compare values (trials,) that belong together trial by trial."""
+    """Compare values (trials,) that are paired by trial."""
     difference = larger - smaller
     mean = float(difference.mean())
     if len(difference) < 2:

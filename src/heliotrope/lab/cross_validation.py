@@ -1,4 +1,4 @@
-"""Choosing a policy's parameters by cross-validated replay on training data."""
+"""Choose a policy's parameters by cross-validated replay on training data."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from heliotrope.validation import Array, as_vector, as_whole
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Average regret a row of each candidate, with its standard error over the folds."""
+    """Average regret per row of each candidate, with its standard error over the folds."""
 
     regret: Array
     stderr: Array
 
     @property
     def best(self) -> int:
-        """Which candidate has the least."""
+        """Index of the candidate with the least regret."""
         return int(self.regret.argmin())
 
 
 @dataclass(frozen=True, eq=False)
 class BlockLength:
-    """The best N, and the average regret (with its standard error over folds) of each tried.
+    """The best N, and the average regret of each tried N with its standard error over folds.
 
-    ``tried`` are numbers of steps; ``every`` is in the unit of the panels' times, as r_gp_ucb's.
+    ``tried`` counts steps; ``every`` is in the unit of the panels' times, as in ``r_gp_ucb``.
     """
 
     every: float
@@ -53,14 +53,14 @@ def cross_validate(
     folds: int = 3,
     learn: Callable[[Sequence[Panel]], Prior] = _empirical,
 ) -> Validation:
-    """Replay policies on parts of the training data with a prior learned from the other parts.
+    """Replay policies on each fold of the training data with a prior learned from the others.
 
-    One panel is cut into ``folds`` stretches of time; of several, each is a fold of its own. Each
-    candidate makes a policy of the prior that ``learn`` made, the empirical one by default. Times
-    are counted in steps of the data. Gaps are filled in between for the replay alone.
+    A single panel is cut into ``folds`` intervals of time; several panels are one fold each.
+    ``learn`` estimates the prior, by default the empirical one, and each candidate makes a policy
+    from it. Times are counted in steps of the data. Gaps are interpolated for the replay only.
     """
     if not candidates or not all(callable(make) for make in (*candidates, learn)):
-        raise InputError("candidates and learn that can be called", repr(candidates)[:60])
+        raise InputError("callable candidates and learn", repr(candidates)[:60])
     parts = _folds(panels, folds)
     step, rows = spacing(parts), [len(part.times) for part in parts]
     table = np.empty((len(parts), len(candidates)))
@@ -104,5 +104,5 @@ def _folds(panels: Panel | Sequence[Panel], folds: int) -> list[Panel]:
 
 
 def _average_regret(policy: Policy, world: Table) -> float:
-    """The policy is deterministic, and so is the table: one replay says it all."""
+    """Policy and table are deterministic, so one replay is enough."""
     return float(np.mean([step.regret for step in play(policy, world.episode())]))

@@ -1,4 +1,4 @@
-"""One look for all figures: sizes and fonts of a paper, colours that survive a grey printer."""
+"""The common style of all pictures: fonts and sizes of a paper, colours that differ in grey."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PAPER: Any = {
 
 @contextmanager
 def paper() -> Iterator[None]:
-    """Draw as a paper does."""
+    """Draw in the style of a paper."""
     with mpl.rc_context(_PAPER):
         yield
 
@@ -56,7 +56,7 @@ def paper() -> Iterator[None]:
 def panels(
     rows: int, columns: int, width: float = 2.3, height: float = 2.1, *, sharey: bool = True
 ) -> tuple[Picture, Any]:
-    """A picture of panels (rows, columns), with the same vertical axis unless told otherwise."""
+    """A picture of panels (rows, columns), by default with a shared vertical axis."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(width * columns, height * rows + 0.35), layout="constrained")
@@ -64,7 +64,7 @@ def panels(
 
 
 def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
-    """Draw the mean of values (trials, T) with two standard errors on both sides."""
+    """Draw the mean of values (trials, T) with a band of two standard errors."""
     mean = values.mean(axis=0)
     axes.plot(t, mean, label=policy, **LOOK[policy])
     if len(values) > 1:
@@ -74,6 +74,6 @@ def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
 
 
 def legend(picture: Picture, axes: Axes, names: Sequence[str] = ()) -> None:
-    """One legend above all panels."""
+    """Draw one legend above all panels."""
     handles, labels = axes.get_legend_handles_labels()
     picture.legend(handles, names or labels, loc="outside upper center", ncols=len(labels))

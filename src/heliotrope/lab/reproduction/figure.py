@@ -1,4 +1,4 @@
-"""What a figure is, and what its maker may be asked for."""
+"""The protocol of a figure, and its options."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 Results: TypeAlias = Sequence[Mapping[str, Array]]
-"""Named arrays of every trial, in the order of the trials."""
+"""Named arrays of every trial, in order."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """What may be asked for; None is what the paper has."""
+class FigureOptions:
+    """Options of a figure; None means the paper's value."""
 
     trials: int | None = None
     horizon: int | None = None
@@ -37,11 +37,11 @@ class Options:
 
 
 class Figure(Protocol):
-    """One figure: its trials know their seeds, so that it does not matter where they run."""
+    """One figure. A trial's number determines its seed, so that it can run anywhere."""
 
     @property
     def name(self) -> str:
-        """Name of its files."""
+        """Name of the figure and its files."""
 
     @property
     def trials(self) -> int:
@@ -49,28 +49,28 @@ class Figure(Protocol):
 
     @property
     def seed(self) -> int:
-        """What all its trials' seeds come from."""
+        """Random seed, from which the trials' seeds follow."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader must know beside the figure: parameters learned, data replaced."""
+        """Notes for the reader: learned parameters, substituted data."""
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number, as JSON has it."""
+        """Everything that a trial depends on except its number, as JSON values."""
 
     def trial(self, number: int) -> Mapping[str, Array]:
-        """Play one trial."""
+        """Run one trial."""
 
     def rows(self, results: Results) -> list[Row]:
         """The curves."""
 
     def claims(self, results: Results) -> list[Claim]:
-        """What the paper says, judged."""
+        """The paper's claims, tested."""
 
     def draw(self, results: Results) -> Picture:
         """The picture."""
 
 
 def stacked(results: Results, name: str = "regret") -> Array:
-    """One array of all trials, (trials, ...)."""
+    """Stack one array of all trials, (trials, ...)."""
     return np.stack([result[name] for result in results])

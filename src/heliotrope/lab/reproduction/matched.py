@@ -1,4 +1,4 @@
-"""Figures 2a and 2b: average regret over time, every policy with the right parameters."""
+"""Figures 2a and 2b: average regret over time, every policy with the true parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heliotrope.domains import grid
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, average_regret, play
-from heliotrope.lab.reproduction.figure import Options, Results, stacked
+from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.theory import block_length, run_genie
 from heliotrope.lab.trials import trial_seed
@@ -32,15 +32,15 @@ BETA = LogBeta(0.8, 4.0)
 NOISE = 0.01
 SIDE = 50
 POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie")
-_OURS = "beside the paper"
-_RECOVERY = 3  # steps looked at on both sides of a restart
+_OURS = "this project"
+_RECOVERY = 3  # steps compared before and after a restart
 
 KernelName: TypeAlias = Literal["SE", "Matern 5/2"]
 Player: TypeAlias = Callable[[FiniteEpisode, int], Iterator[Step]]
 
 
 def kernel(name: KernelName) -> Kernel:
-    """The paper's kernels, of length 0.2."""
+    """The paper's kernels, with length scale 0.2."""
     return RBF(0.2) if name == "SE" else Matern(0.2, nu=2.5)
 
 
@@ -51,13 +51,13 @@ def prior(name: KernelName, epsilon: float) -> Prior:
 
 @lru_cache(maxsize=len(EPSILONS))
 def world(name: KernelName, epsilon: float, side: int = SIDE) -> GPDrift:
-    """The world over the unit square, kept by every process that plays trials in it."""
+    """The environment over the unit square, cached in each process."""
     return GPDrift(grid(side, side), prior(name, epsilon))
 
 
 @dataclass(frozen=True)
 class Matched:
-    """All policies of a trial face the same functions and the same noise."""
+    """Regret of all policies; those of a trial face the same functions and noise."""
 
     name: str
     kernel: KernelName
@@ -69,11 +69,11 @@ class Matched:
     notes = ()
 
     def block(self, epsilon: float) -> int:
-        """N by the corollary's formula."""
+        """N of the corollary's formula."""
         return block_length(epsilon, self.horizon, kernel(self.kernel), 2)
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number."""
+        """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
             "kernel": str(kernel(self.kernel)),
@@ -100,7 +100,7 @@ class Matched:
         )
 
     def trial(self, number: int) -> Mapping[str, Array]:
-        """Play every policy at every epsilon: regrets (series, T)."""
+        """Run every policy at every epsilon: regrets (series, T)."""
         seed = trial_seed(self.seed, number)
         regrets = []
         for epsilon in EPSILONS:
@@ -116,7 +116,7 @@ class Matched:
         return rows(self.name, self.series, times, average_regret(stacked(results)))
 
     def claims(self, results: Results) -> list[Claim]:
-        """Judge the orderings, the oscillation of R-GP-UCB, and our own additions."""
+        """Test the orderings, the oscillation of R-GP-UCB, and our additions."""
         by_step = stacked(results)
         final = {one: by_step[:, i].mean(axis=1) for i, one in enumerate(self._keys())}
         claims = [
@@ -133,7 +133,7 @@ class Matched:
         return [claim for claim in claims if claim is not None]
 
     def draw(self, results: Results) -> Picture:
-        """A panel an epsilon."""
+        """One panel per epsilon."""
         values, t = average_regret(stacked(results)), np.arange(1.0, self.horizon + 1.0)
         picture, (axes,) = pictures.panels(1, len(EPSILONS))
         for i, (_, policy) in enumerate(self._keys()):
@@ -184,7 +184,7 @@ class Matched:
         )
 
     def _oscillates(self, epsilon: float, by_step: Array) -> Claim | None:
-        """R-GP-UCB pays just after a restart; where there was one."""
+        """R-GP-UCB has more regret just after a restart; None without a restart."""
         starts = np.arange(self.block(epsilon), self.horizon - _RECOVERY, self.block(epsilon))
         if not len(starts):
             return None
@@ -197,17 +197,17 @@ class Matched:
         found = compare(after, before)
         return Claim(
             f"R-GP-UCB has more regret just after a restart than just before, epsilon = {epsilon}",
-            f"{after.mean():.3f} a step against {before.mean():.3f} ({found})",
+            f"{after.mean():.3f} per step against {before.mean():.3f} ({found})",
             found.clearly_positive,
         )
 
 
-def fig2a(options: Options) -> Matched:
+def fig2a(options: FigureOptions) -> Matched:
     """Squared exponential kernel."""
     return Matched("fig2a", "SE", options.trials or 200, options.horizon or 300, options.seed)
 
 
-def fig2b(options: Options) -> Matched:
+def fig2b(options: FigureOptions) -> Matched:
     """Matern kernel."""
     return Matched(
         "fig2b", "Matern 5/2", options.trials or 200, options.horizon or 300, options.seed

@@ -1,4 +1,4 @@
-"""What the figures on measured data share: reading the tables, playing them, judging."""
+"""Shared parts of the figures on measured data: reading tables and running policies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-Entrants = Mapping[str, Callable[[int], Policy]]
-"""Policies by name, made for a first place."""
+PolicyFactories = Mapping[str, Callable[[int], Policy]]
+"""Functions by policy name that make the policy with a given first place."""
 
 
 def read_table(folder: Path | None, name: str) -> pd.DataFrame:
@@ -31,7 +31,7 @@ def read_table(folder: Path | None, name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-_ADVICE = "Name the folder of the measured tables with --data or $HELIOTROPE_DATA."
+_ADVICE = "Set the folder of the measured tables with --data or $HELIOTROPE_DATA."
 
 
 def _folder(given: Path | None) -> Path:
@@ -41,16 +41,16 @@ def _folder(given: Path | None) -> Path:
     return Path(named)
 
 
-def regrets(entrants: Entrants, table: Table, horizon: int, first: int, seed: int) -> Array:
-    """Regrets (policies, T) on a logged table, all beginning at the same place."""
+def regrets(factories: PolicyFactories, table: Table, horizon: int, first: int, seed: int) -> Array:
+    """Regrets (policies, T) on a logged table; all policies start at the same place."""
     episode = table.episode(horizon)
     return np.array(
-        [[step.regret for step in play(make(first), episode, seed)] for make in entrants.values()]
+        [[step.regret for step in play(make(first), episode, seed)] for make in factories.values()]
     )
 
 
 def first_place(places: int, seed: int, number: int) -> int:
-    """The first place of a trial, another for each."""
+    """The first place of a trial; no two trials share one."""
     return int(np.random.default_rng(seed).permutation(places)[number])
 
 

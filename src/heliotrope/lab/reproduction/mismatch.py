@@ -1,4 +1,4 @@
-"""Figures 2c and 2d: what a wrong epsilon and a wrong block length cost."""
+"""Figures 2c and 2d: the cost of a wrong epsilon and of a wrong block length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import play
-from heliotrope.lab.reproduction.figure import Options, Results, stacked
+from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
 from heliotrope.lab.reproduction.matched import BETA, NOISE, SIDE, kernel, prior, world
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.theory import block_length
@@ -29,7 +29,7 @@ BLOCKS = (2, 5, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200)
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One policy with a parameter swept, on the same functions and noise."""
+    """A sweep of one policy's parameter on the same functions and noise."""
 
     name: str
     policy: str
@@ -42,7 +42,7 @@ class Mismatch:
     notes = ()
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number."""
+        """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
             "kernel": str(kernel("SE")),
@@ -56,7 +56,7 @@ class Mismatch:
         }
 
     def trial(self, number: int) -> Mapping[str, Array]:
-        """Play the policy with every parameter: average regrets (parameters, 1)."""
+        """Run the policy with every parameter: average regrets (parameters, 1)."""
         seed = trial_seed(self.seed, number)
         episode = world("SE", TRUTH, self.side).episode(self.horizon, seed)
         regrets = [
@@ -71,14 +71,14 @@ class Mismatch:
         return rows(self.name, series, np.array([float(self.horizon)]), stacked(results))
 
     def claims(self, results: Results) -> list[Claim]:
-        """Judge what the paper says of the sweep."""
+        """Test the paper's claims about the sweep."""
         regret = dict(zip(self.parameters, stacked(results)[:, :, 0].T, strict=True))
         if self.policy == "TV-GP-UCB":
-            return _of_epsilon(regret)
-        return _of_blocks(regret, self._right())
+            return _claims_of_epsilon(regret)
+        return _claims_of_blocks(regret, self._reference())
 
     def draw(self, results: Results) -> Picture:
-        """Mean and one standard deviation, as the paper has it."""
+        """Mean and one standard deviation, as in the paper."""
         regret = stacked(results)[:, :, 0]
         mean, spread = regret.mean(axis=0), regret.std(axis=0, ddof=min(1, len(regret) - 1))
         color = pictures.LOOK[self.policy]["color"]
@@ -86,10 +86,20 @@ class Mismatch:
         x = np.array(self.parameters)
         axes.plot(x, mean, "o-", color=color, markersize=3, label=f"{self.policy}, mean")
         axes.fill_between(
-            x, mean - spread, mean + spread, color=color, alpha=0.2, lw=0, label="one deviation"
+            x,
+            mean - spread,
+            mean + spread,
+            color=color,
+            alpha=0.2,
+            lw=0,
+            label="one standard deviation",
         )
         axes.axvline(
-            self._right(), color="black", linestyle=":", linewidth=1.0, label=self._rightly()
+            self._reference(),
+            color="black",
+            linestyle=":",
+            linewidth=1.0,
+            label=self._reference_label(),
         )
         axes.set(xlabel=self._axis(), ylabel="average regret $R_T / T$", ylim=(0, None))
         axes.legend(loc="best")
@@ -100,43 +110,43 @@ class Mismatch:
             return tv_gp_ucb(prior("SE", parameter), BETA)
         return r_gp_ucb(prior("SE", TRUTH), parameter, BETA)
 
-    def _right(self) -> float:
-        """The parameter that the matched case has."""
+    def _reference(self) -> float:
+        """The true epsilon, or the corollary's N."""
         if self.policy == "TV-GP-UCB":
             return TRUTH
         return block_length(TRUTH, self.horizon, kernel("SE"), 2)
 
-    def _rightly(self) -> str:
+    def _reference_label(self) -> str:
         return "true" if self.policy == "TV-GP-UCB" else "by the corollary"
 
     def _axis(self) -> str:
         return r"assumed $\epsilon$" if self.policy == "TV-GP-UCB" else "block length $N$"
 
 
-def _of_epsilon(regret: Mapping[float, Array]) -> list[Claim]:
+def _claims_of_epsilon(regret: Mapping[float, Array]) -> list[Claim]:
     true, zero, slightly, far = regret[TRUTH], regret[0.0], regret[TRUTH / 2], regret[10 * TRUTH]
     worst = max(regret, key=lambda parameter: float(regret[parameter].mean()))
     next_worst = max((p for p in regret if p != 0.0), key=lambda p: float(regret[p].mean()))
     margin, under = compare(zero, regret[next_worst]), compare(slightly, true)
     return [
         Claim(
-            "Taking epsilon as 0 (GP-UCB) is the worst of the range",
+            "Assuming epsilon = 0 (GP-UCB) is the worst choice of the range",
             f"{zero.mean():.3f}; next {regret[next_worst].mean():.3f} at {next_worst} ({margin})",
             worst == 0.0 and margin.clearly_positive,
         ),
         Claim(
-            "Regret rises slowly as epsilon is over-estimated: ten times costs less than zero does",
+            "Regret rises slowly as epsilon is overestimated: ten times costs less than zero",
             f"ten times {far.mean() / true.mean():.2f}, zero {zero.mean() / true.mean():.2f} "
-            "times the regret at the truth",
+            "times the regret at the true epsilon",
             compare(zero, far).clearly_positive,
         ),
         Claim(
-            "Slightly under-estimating epsilon does no harm: half costs less than a tenth more",
-            f"{slightly.mean() / true.mean():.3f} times the regret at the truth ({under})",
+            "A slight underestimate of epsilon does no harm: half costs less than 10 % more",
+            f"{slightly.mean() / true.mean():.3f} times the regret at the true epsilon ({under})",
             float(slightly.mean()) < 1.1 * float(true.mean()),
         ),
         Claim(
-            "Regret rises fast once epsilon is under-estimated too far",
+            "Regret rises fast when epsilon is underestimated too far",
             f"{regret[0.001].mean() / true.mean():.2f} times at a tenth, "
             f"{zero.mean() / true.mean():.2f} at zero",
             compare(zero, regret[0.001]).clearly_positive
@@ -145,7 +155,7 @@ def _of_epsilon(regret: Mapping[float, Array]) -> list[Claim]:
     ]
 
 
-def _of_blocks(regret: Mapping[float, Array], suggested: float) -> list[Claim]:
+def _claims_of_blocks(regret: Mapping[float, Array], suggested: float) -> list[Claim]:
     best = min(regret, key=lambda parameter: float(regret[parameter].mean()))
     small, longest = min(regret), max(regret)
     long = [parameter for parameter in regret if parameter >= suggested]
@@ -156,7 +166,7 @@ def _of_blocks(regret: Mapping[float, Array], suggested: float) -> list[Claim]:
     harm = compare(regret[small], regret[best])
     return [
         Claim(
-            "Blocks that are too short do harm",
+            "Blocks that are too short increase regret",
             f"{regret[small].mean():.3f} at N = {small:g}, {least:.3f} at N = {best:g} ({harm})",
             harm.clearly_positive,
         ),
@@ -175,20 +185,20 @@ def _of_blocks(regret: Mapping[float, Array], suggested: float) -> list[Claim]:
 
 
 def _rank_correlation(values: list[float]) -> float:
-    """Spearman's, with the order that the values come in."""
+    """Spearman's rank correlation of the values with their order."""
     if len(values) < 2 or np.isnan(values).any():
         return float("nan")
     return float(np.corrcoef(np.arange(len(values)), np.argsort(np.argsort(values)))[0, 1])
 
 
-def fig2c(options: Options) -> Mismatch:
-    """TV-GP-UCB with the wrong epsilon."""
+def fig2c(options: FigureOptions) -> Mismatch:
+    """TV-GP-UCB with a wrong epsilon."""
     horizon = options.horizon or 200
     return Mismatch("fig2c", "TV-GP-UCB", ASSUMED, options.trials or 200, horizon, options.seed)
 
 
-def fig2d(options: Options) -> Mismatch:
-    """R-GP-UCB with the wrong block length."""
+def fig2d(options: FigureOptions) -> Mismatch:
+    """R-GP-UCB with a wrong block length."""
     horizon = options.horizon or 200
     blocks = (*(float(n) for n in BLOCKS if n < horizon), float(horizon))
     return Mismatch("fig2d", "R-GP-UCB", blocks, options.trials or 200, horizon, options.seed)

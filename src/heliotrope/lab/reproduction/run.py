@@ -1,4 +1,4 @@
-"""Run a figure of the paper and write it: picture, rows, claims, and all that it was made with."""
+"""Run a figure of the paper and write its picture, rows, claims and metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
-from heliotrope.lab.reproduction import Figure
+from heliotrope.lab.reproduction.figure import Figure
 from heliotrope.lab.reproduction.series import Row, as_csv
 from heliotrope.lab.trials import run_trials, trial_seed
 
@@ -22,7 +22,7 @@ _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn", "matplotlib", "jobl
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """A figure made: its rows, its claims, what to know beside it, and its files."""
+    """A finished figure: rows, claims, notes and files."""
 
     figure: str
     trials: int
@@ -34,11 +34,11 @@ class Reproduction:
     folder: Path
 
     def file(self, kind: str) -> Path:
-        """The picture (png, pdf), rows (csv), record (json) or claims (md)."""
+        """Path of the picture (png, pdf), rows (csv), metadata (json) or claims (md)."""
         return self.folder / f"{self.figure}.{kind}"
 
 
-def reproduce(
+def reproduce_figure(
     figure: Figure,
     out: str | os.PathLike[str],
     *,
@@ -46,9 +46,9 @@ def reproduce(
     cluster: str | None = None,
     tick: Callable[[int], object] | None = None,
 ) -> Reproduction:
-    """Play the trials of a figure, but for those already in ``out``, and write its files there.
+    """Run the trials of a figure that are not yet saved in ``out``, and write its files there.
 
-    ``FIGURE.png`` and ``.pdf``, ``.csv`` (the rows), ``.md`` (the paper's claims as a table) and
+    The files are ``FIGURE.png`` and ``.pdf``, ``.csv`` (rows), ``.md`` (a table of the claims) and
     ``.json`` (settings, seeds, versions, times, claims). ``jobs``, ``cluster`` and ``tick`` are
     those of :func:`~heliotrope.lab.trials.run_trials`.
     """
@@ -78,19 +78,19 @@ def reproduce(
         picture.savefig(made.file("png"))
         picture.savefig(made.file("pdf"))
     made.file("csv").write_text(as_csv(table), encoding="utf-8")
-    made.file("md").write_text(as_markdown(made), encoding="utf-8")
+    made.file("md").write_text(claims_as_markdown(made), encoding="utf-8")
     record = json.dumps(_record(figure, made), indent=2, ensure_ascii=False)
     made.file("json").write_text(record + "\n", encoding="utf-8")
     return made
 
 
-def as_markdown(made: Reproduction) -> str:
-    """The paper's claims as a table, and what to know beside them."""
+def claims_as_markdown(made: Reproduction) -> str:
+    """The claims as a table, followed by the notes."""
     lines = [f"# {made.figure}: the paper's claims, {made.trials} trial(s)", ""]
     lines += ["| claim | source | measured | holds |", "| --- | --- | --- | --- |"]
     for claim in made.claims:
-        verdict = "yes" if claim.holds else "**no**"
-        lines.append(f"| {claim.sentence} | {claim.source} | {claim.measured} | {verdict} |")
+        answer = "yes" if claim.holds else "**no**"
+        lines.append(f"| {claim.sentence} | {claim.source} | {claim.measured} | {answer} |")
     for note in made.notes:
         lines += ["", note]
     return "\n".join(lines) + "\n"

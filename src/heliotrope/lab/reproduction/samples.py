@@ -13,7 +13,7 @@ from heliotrope.domains import grid
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
 from heliotrope.lab.environments import GPDrift
-from heliotrope.lab.reproduction.figure import Options, Results
+from heliotrope.lab.reproduction.figure import FigureOptions, Results
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.trials import trial_seed
 from heliotrope.priors import Forgetting, Prior
@@ -30,17 +30,17 @@ _TITLES = {"SE": "Squared exponential, $l = 0.2$", "Matern 3/2": r"Matérn, $\nu
 
 @dataclass(frozen=True)
 class Samples:
-    """One world a kernel; there is nothing to average, so there is one trial."""
+    """One world per kernel in a single trial."""
 
     horizon: int
     seed: int
 
     name = "fig1"
     trials = 1
-    notes = ("One world a kernel: trials are not averaged here.",)
+    notes = ("One world per kernel; nothing is averaged over trials.",)
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number."""
+        """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
             "kernels": [str(kernel) for kernel in KERNELS.values()],
@@ -60,23 +60,23 @@ class Samples:
         }
 
     def rows(self, results: Results) -> list[Row]:
-        """Where the maximum is, and how high."""
+        """Position and height of the maximum."""
         curves, values = [], []
         for name, f in results[0].items():
             curves += [Series(name, "argmax", EPSILON), Series(name, "max", EPSILON)]
-            values += [_places(f), f.max(axis=1)]
+            values += [_argmax(f), f.max(axis=1)]
         return rows(self.name, curves, np.arange(1.0, self.horizon + 1.0), np.array([values]))
 
     def claims(self, results: Results) -> list[Claim]:
-        """The maximum moves, slowly at first."""
+        """Test that the maximum moves with time."""
         claims = []
         for name, f in results[0].items():
             moves = [
-                float(np.abs(_places(f)[lag:] - _places(f)[:-lag]).mean()) for lag in self._lags()
+                float(np.abs(_argmax(f)[lag:] - _argmax(f)[:-lag]).mean()) for lag in self._lags()
             ]
             claims.append(
                 Claim(
-                    f"The place of the maximum changes much more between distant times ({name})",
+                    f"The position of the maximum changes much more between distant times ({name})",
                     f"moves by {moves[0]:.3f} in a step, {moves[1]:.3f} in {self._lags()[1]} steps",
                     moves[1] > 3.0 * moves[0],
                 )
@@ -84,7 +84,7 @@ class Samples:
         return claims
 
     def draw(self, results: Results) -> Picture:
-        """Height as colour over time and place, the maximum as a line."""
+        """Values as colours over time and place, with the maximum as dots."""
         picture, (axes,) = pictures.panels(1, 2, width=3.4)
         limit = max(float(np.abs(f).max()) for f in results[0].values())
         for one, (name, f) in zip(axes, results[0].items(), strict=True):
@@ -98,7 +98,7 @@ class Samples:
                 vmax=limit,
                 interpolation="nearest",
             )
-            one.plot(np.arange(1, self.horizon + 1), _places(f), "k.", markersize=1.5)
+            one.plot(np.arange(1, self.horizon + 1), _argmax(f), "k.", markersize=1.5)
             one.set(title=_TITLES[name], xlabel="time $t$")
             one.grid(visible=False)
         axes[0].set(ylabel="$x$  (dots: the maximum)")
@@ -109,11 +109,11 @@ class Samples:
         return 1, max(2, self.horizon // 2)
 
 
-def _places(f: Array) -> Array:
-    """Where the maximum is at each time."""
+def _argmax(f: Array) -> Array:
+    """Position of the maximum at each time."""
     return np.asarray(f.argmax(axis=1) / (POINTS - 1.0))
 
 
-def fig1(options: Options) -> Samples:
+def fig1(options: FigureOptions) -> Samples:
     """Two samples of the model."""
     return Samples(as_whole(options.horizon or 300, "horizon", least=3), options.seed)

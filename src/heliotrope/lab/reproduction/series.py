@@ -1,4 +1,4 @@
-"""Curves of many trials: what a curve is, and its mean and spread as flat rows."""
+"""The curves of a figure, and their mean and deviation over trials as flat rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heliotrope.validation import Array
 class Series:
     """One curve of a figure: a policy in a panel, at a true ``epsilon``.
 
-    ``parameter`` is what the policy was given: the epsilon it assumes, or the block length N.
+    ``parameter`` is the policy's own: the assumed epsilon or the block length N.
     """
 
     panel: str
@@ -53,7 +53,7 @@ def rows(figure: str, series: Sequence[Series], times: Array, values: Array) -> 
 
 
 def as_csv(table: Iterable[Row]) -> str:
-    """The rows as text, every digit kept; what a curve does not have is left empty."""
+    """The rows as CSV with all digits; missing values are empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [field.name for field in fields(Row)]
@@ -63,6 +63,6 @@ def as_csv(table: Iterable[Row]) -> str:
 
 
 def _deviation(values: Array) -> Array:
-    if len(values) == 1:  # nothing is known of the spread
+    if len(values) == 1:  # the deviation is unknown
         return np.full(values.shape[1:], np.nan)
     return np.asarray(values.std(axis=0, ddof=1))

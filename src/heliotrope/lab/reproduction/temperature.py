@@ -1,7 +1,7 @@
-"""The temperature figure: finding the hottest of 46 sensors.
+"""The temperature figure: find the hottest of 46 sensors.
 
-The paper's recipe: mean, covariance and epsilon from the first three days, N by cross-validation
-over them, two days of test.
+As in the paper, the first three days give mean, covariance, epsilon and (by cross-validation) N;
+the last two days test the policies.
 """
 
 from __future__ import annotations
@@ -20,8 +20,14 @@ from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.cross_validation import choose_block_length
 from heliotrope.lab.environments import Table, average_regret
-from heliotrope.lab.reproduction.figure import Options, Results, stacked
-from heliotrope.lab.reproduction.measured import Entrants, first_place, ordered, read_table, regrets
+from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
+from heliotrope.lab.reproduction.measured import (
+    PolicyFactories,
+    first_place,
+    ordered,
+    read_table,
+    regrets,
+)
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, r_gp_ucb, rexp3, rexp3_batch, tv_gp_ucb, uniform
@@ -40,7 +46,7 @@ POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "RExp3", "random")
 
 @dataclass(frozen=True, eq=False)
 class Temperature:
-    """What was learned from the training days, and the test days (T, 46)."""
+    """The model learned from the training days, and the test days (T, 46)."""
 
     prior: Prior
     every: float
@@ -56,20 +62,20 @@ class Temperature:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was learned, and which data these are."""
+        """Learned parameters and data."""
         return (
             f"Learned from three days: epsilon {self._epsilon:.3g} by maximum likelihood, "
             f"N = {self.every:g} by cross-validation.",
             "Data: Intel Research Berkeley, 46 sensors (those with the most readings), "
-            "4 to 8 March 2004, medians of ten minutes. Which 46 sensors and which five days the "
-            "paper used is not known.",
-            "Trials differ in the sensor that is activated first, so there are at most 46. RExp3 "
-            f"takes the range of the training days ({self.low:g} to {self.high:g} degrees) and "
-            f"their variation; its paper's formula then gives batches of {self.batch:g} steps.",
+            "4 to 8 March 2004, ten-minute medians. The paper does not name its 46 sensors and "
+            "five days.",
+            "Trials differ in the first sensor, so there are at most 46. RExp3 uses the range "
+            f"({self.low:g} to {self.high:g} degrees) and the variation of the training days; "
+            f"its paper's formula then gives batches of {self.batch:g} steps.",
         )
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number."""
+        """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
             "horizon": self.horizon,
@@ -83,21 +89,21 @@ class Temperature:
         }
 
     def trial(self, number: int) -> Mapping[str, Array]:
-        """Play every policy from one first sensor: regrets (policies, T)."""
+        """Run every policy from one first sensor: regrets (policies, T)."""
         first = first_place(self.test.shape[1], self.seed, number)
         seed = trial_seed(self.seed, number)
         table = Table(self.test)
-        return {"regret": regrets(self._entrants(), table, self.horizon, first, seed)}
+        return {"regret": regrets(self._factories(), table, self.horizon, first, seed)}
 
     def rows(self, results: Results) -> list[Row]:
-        """Average regret at every step of ten minutes."""
+        """Average regret at every ten-minute step."""
         given = {"TV-GP-UCB": self._epsilon, "R-GP-UCB": self.every}
         series = [Series("regret", policy, None, given.get(policy)) for policy in POLICIES]
         times = np.arange(1.0, self.horizon + 1.0)
         return rows(self.name, series, times, average_regret(stacked(results)))
 
     def claims(self, results: Results) -> list[Claim]:
-        """Judge the order at the end, and how GP-UCB goes stale."""
+        """Test the final order, and how GP-UCB gets worse with time."""
         regret = stacked(results)
         final = dict(zip(POLICIES, regret.mean(axis=2).T, strict=True))
         late = dict(
@@ -113,18 +119,18 @@ class Temperature:
             _below("R-GP-UCB", "GP-UCB", final),
             _below("GP-UCB", "random", final),
             Claim(
-                "GP-UCB does well for a short time",
+                "GP-UCB does well at first",
                 f"first eighth: GP-UCB {early['GP-UCB']:.2f}, TV-GP-UCB {early['TV-GP-UCB']:.2f}, "
-                f"random {early['random']:.2f} degrees a step",
+                f"random {early['random']:.2f} degrees per step",
                 bool(early["GP-UCB"] < 0.5 * early["random"]),
             ),
             Claim(
-                "GP-UCB ends barely better than random: above three quarters of its regret",
-                f"last third: GP-UCB {late['GP-UCB']:.2f}, random {late['random']:.2f} a step",
+                "GP-UCB ends barely better than random: above 75 % of its regret",
+                f"last third: GP-UCB {late['GP-UCB']:.2f}, random {late['random']:.2f} per step",
                 bool(late["GP-UCB"] > 0.75 * late["random"]),
             ),
             Claim(
-                "RExp3, blind to correlations, does no better than GP-UCB",
+                "RExp3, which ignores correlations, does no better than GP-UCB",
                 ordered(("GP-UCB", "RExp3"), np.stack([final["GP-UCB"], final["RExp3"]], axis=1)),
                 bool(final["RExp3"].mean() > 0.9 * final["GP-UCB"].mean()),
             ),
@@ -136,7 +142,7 @@ class Temperature:
         ]
 
     def draw(self, results: Results) -> Picture:
-        """Regret over time, and the temperatures themselves."""
+        """Regret over time, and the temperatures."""
         values, t = average_regret(stacked(results)), np.arange(1, self.horizon + 1)
         hours = t / 6.0
         picture, ((left, right),) = pictures.panels(1, 2, width=3.4, height=2.4, sharey=False)
@@ -157,7 +163,7 @@ class Temperature:
         assert isinstance(self.prior.time, Forgetting)
         return self.prior.time.epsilon
 
-    def _entrants(self) -> Entrants:
+    def _factories(self) -> PolicyFactories:
         return {
             "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, BETA, first=first),
             "R-GP-UCB": lambda first: r_gp_ucb(self.prior, self.every, BETA, first=first),
@@ -176,8 +182,8 @@ def _below(better: str, worse: str, final: Mapping[str, Array]) -> Claim:
     )
 
 
-def temperature(options: Options) -> Temperature:
-    """Learn from the training days of the measured temperatures."""
+def temperature(options: FigureOptions) -> Temperature:
+    """Learn the model from the training days."""
     table = read_table(options.data, "intel_temperature.csv.gz")
     places = read_table(options.data, "intel_locations.csv")
     columns = [str(mote) for mote in places.loc[places["default46"] == 1, "mote"]]
@@ -193,5 +199,5 @@ def temperature(options: Options) -> Temperature:
     low, high = float(training.min()), float(training.max())
     variation = float(np.abs(np.diff(training, axis=0)).max(axis=1).sum()) / (high - low)
     batch = rexp3_batch(len(columns), len(training), variation)
-    trials = min(options.trials or len(columns), len(columns))  # one a first sensor
+    trials = min(options.trials or len(columns), len(columns))  # one per first sensor
     return Temperature(prior, blocks.every, test, trials, horizon, options.seed, low, high, batch)

@@ -1,6 +1,7 @@
-"""The traffic figure: finding the fastest of 50 sensors along a highway.
+"""The traffic figure: find the fastest of 50 sensors along a highway.
 
-Days are independent, two thirds of them train; a panel for each test day, as in the appendix.
+Days are independent; two thirds of them are for training. Each test day has a panel, as in the
+appendix.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from heliotrope.estimation import Panel, empirical_prior
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import Table, average_regret
-from heliotrope.lab.reproduction.figure import Options, Results, stacked
-from heliotrope.lab.reproduction.measured import Entrants, first_place, read_table, regrets
+from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
+from heliotrope.lab.reproduction.measured import PolicyFactories, first_place, read_table, regrets
 from heliotrope.lab.reproduction.series import Row, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, tv_gp_ucb, uniform
@@ -38,7 +39,7 @@ MINUTES = 5
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """What was learned from the training days, and the test days (days, T, 50)."""
+    """The model learned from the training days, and the test days (days, T, 50)."""
 
     prior: Prior
     days: tuple[str, ...]
@@ -53,20 +54,20 @@ class Traffic:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was learned, and which data these are."""
+        """Learned parameters and data."""
         return (
-            f"Learned from {self.trained_on} mornings, taken as independent: epsilon "
+            f"Learned from {self.trained_on} independent mornings: epsilon "
             f"{self._epsilon:.3g} by maximum likelihood, noise variance {self.prior.noise:.3g}, "
             f"{NOISE_SHARE:.0%} of the signal variance.",
             "Substitute data: the paper's month of I-880 South is not public; this is I-405 "
-            "(Orange County), 20 mornings of one month, 06:00 to 10:55 in steps of five minutes, "
-            f"77 sensors of which {len(self.sensors)} were drawn, speeds capped at 70 mph by the "
+            "(Orange County), 20 mornings of one month, 06:00 to 10:55 in five-minute steps, "
+            f"a random {len(self.sensors)} of 77 sensors, speeds capped at 70 mph by the "
             "publisher. Day numbers are positions in the source file, not dates.",
-            f"Trials differ in the sensor that is activated first, so there are at most {SENSORS}.",
+            f"Trials differ in the first sensor, so there are at most {SENSORS}.",
         )
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that a trial depends on but its number."""
+        """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
             "horizon": self.horizon,
@@ -80,16 +81,16 @@ class Traffic:
         }
 
     def trial(self, number: int) -> Mapping[str, Array]:
-        """Play every policy on every day from one first sensor: regrets (days x policies, T)."""
+        """Run every policy on every day from one first sensor: regrets (days x policies, T)."""
         first = first_place(len(self.sensors), self.seed, number)
         seed = trial_seed(self.seed, number)
         played = [
-            regrets(self._entrants(), Table(day), self.horizon, first, seed) for day in self.test
+            regrets(self._factories(), Table(day), self.horizon, first, seed) for day in self.test
         ]
         return {"regret": np.concatenate(played)}
 
     def rows(self, results: Results) -> list[Row]:
-        """Average regret at every step of five minutes."""
+        """Average regret at every five-minute step."""
         series = [
             Series(f"day {day}", policy, None, self._epsilon if policy == "TV-GP-UCB" else None)
             for day in self.days
@@ -99,7 +100,7 @@ class Traffic:
         return rows(self.name, series, times, average_regret(stacked(results)))
 
     def claims(self, results: Results) -> list[Claim]:
-        """Judge who wins on how many days."""
+        """Test which policy wins on how many days."""
         final = self._by_day(results).mean(axis=3)
         found = [compare(day[:, 1], day[:, 0]) for day in final.transpose(1, 0, 2)]
         won = sum(one.difference > 0.0 for one in found)
@@ -112,7 +113,7 @@ class Traffic:
                 won > len(found) / 2,
             ),
             Claim(
-                "On a few days the two are comparable (within a tenth)",
+                "On a few days the two are comparable (within 10 %)",
                 f"{close} of {len(found)}",
                 0 < close <= len(found) / 2,
             ),
@@ -124,7 +125,7 @@ class Traffic:
         ]
 
     def draw(self, results: Results) -> Picture:
-        """A panel a day."""
+        """One panel per day."""
         values = average_regret(self._by_day(results))
         minutes = MINUTES * np.arange(1.0, self.horizon + 1.0)
         columns = min(4, len(self.days))
@@ -152,7 +153,7 @@ class Traffic:
         assert isinstance(self.prior.time, Forgetting)
         return self.prior.time.epsilon
 
-    def _entrants(self) -> Entrants:
+    def _factories(self) -> PolicyFactories:
         return {
             "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, BETA, first=first),
             "GP-UCB": lambda first: gp_ucb(self.prior, BETA, first=first),
@@ -161,12 +162,12 @@ class Traffic:
 
 
 def _comparable(means: Array) -> bool:
-    """Whether TV-GP-UCB and GP-UCB are within a tenth of each other."""
+    """Whether TV-GP-UCB and GP-UCB are within 10 % of each other."""
     return bool(abs(means[0] - means[1]) <= 0.1 * max(means[0], means[1]))
 
 
-def traffic(options: Options) -> Traffic:
-    """Learn from the first two thirds of the mornings."""
+def traffic(options: FigureOptions) -> Traffic:
+    """Learn the model from the first two thirds of the mornings."""
     table = read_table(options.data, "traffic_speed.csv.gz")
     names = [name for name in table.columns if name not in ("day", "clock")]
     drawn = np.random.default_rng(options.seed).choice(len(names), SENSORS, replace=False)

@@ -1,4 +1,4 @@
-"""Many seeded trials, in one process, in several, or on a cluster."""
+"""Seeded trials in one process, in several, or on a cluster, with checkpoints."""
 
 from heliotrope.lab.trials.checkpoints import Result, fingerprint
 from heliotrope.lab.trials.run import run_trials

@@ -1,4 +1,4 @@
-"""Finished trials on disk: a file each, in a folder named after all that they depend on."""
+"""Finished trials on disk: one file each, in a folder named after a hash of their settings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Result = dict[str, NDArray[Any]]
 
 _KIND = "heliotrope.trial"
 _VERSION = 1
-_PREFIX = "result."  # so that no name a trial gives is one of the archive's own
+_PREFIX = "result."  # avoids clashes with the archive's own names
 
 
 class Checkpoints:
     """The finished trials of one setting.
 
-    Each file is written whole or not at all, and holds the settings again: a file that is torn,
-    or was put there from elsewhere, counts as missing.
+    Files are written atomically and contain the settings. A file that is damaged or has other
+    settings counts as missing.
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
@@ -38,7 +38,7 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, number: int) -> Result | None:
-        """Arrays of a trial, or None if it has to be run."""
+        """Return the arrays of a trial, or None if it is not saved."""
         try:
             header, arrays = archive.unpack(
                 self._path(number).read_bytes(), _KIND, _VERSION, str(self._path(number))
@@ -50,7 +50,7 @@ class Checkpoints:
         return {name.removeprefix(_PREFIX): array for name, array in arrays.items()}
 
     def write(self, number: int, result: Result) -> None:
-        """Keep the arrays of a trial, at once and for good."""
+        """Save the arrays of a trial atomically."""
         arrays = {_PREFIX + name: array for name, array in result.items()}
         archive.write(self._path(number), archive.pack(self._header(number), arrays))
 
@@ -67,12 +67,12 @@ class Checkpoints:
 
 
 def fingerprint(values: NDArray[Any]) -> str:
-    """A short name of a table's content."""
+    """A short hash of an array's content."""
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16]
 
 
 def as_result(values: object, number: int) -> Result:
-    """Named arrays of numbers or texts, as a trial has to return them."""
+    """Check that a trial returned named arrays of numbers or strings."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError("a trial to return named arrays", f"{values!r:.60} from trial {number}")
     return {name: _as_plain(value, f"{name!r} of trial {number}") for name, value in values.items()}
@@ -83,11 +83,11 @@ def _as_plain(value: object, name: str) -> NDArray[Any]:
         array = np.asarray(value)
         if not array.dtype.hasobject:
             return array
-    raise InputError(f"{name} to be an array of numbers or texts", f"{value!r:.60}")
+    raise InputError(f"{name} to be an array of numbers or strings", f"{value!r:.60}")
 
 
 def _canonical(settings: Mapping[str, Any]) -> str:
-    """One text for equal settings, with the version of the code that they are given to."""
+    """Canonical JSON of the settings and the package's version."""
     try:
         return json.dumps(
             {"heliotrope": __version__, "settings": dict(settings)},
@@ -96,7 +96,7 @@ def _canonical(settings: Mapping[str, Any]) -> str:
         )
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            "settings of plain values, as JSON has them",
+            "settings of JSON values",
             f"{settings!r:.60} ({error})",
-            "Use texts, finite numbers, lists and mappings of these; value.item() of a numpy one.",
+            "Use strings, finite numbers, lists and mappings; value.item() for numpy scalars.",
         ) from error

@@ -1,7 +1,7 @@
-"""Many seeded trials, in this process, in several, or on a cluster; each is kept when finished.
+"""Run seeded trials in this process, in several, or on a cluster; save each when it finishes.
 
-A trial sees one thread of BLAS wherever it runs, because the rounding of sums depends on their
-number. So results are the same bit for bit, as far as processors and numpy's builds are the same.
+Every trial runs on one thread of BLAS, because the number of threads changes the rounding of sums.
+On equal processors and builds of numpy the results are therefore equal bit for bit.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.lab.trials.checkpoints import Checkpoints, Result, as_result
 from heliotrope.lab.trials.cluster import on_cluster
 from heliotrope.lab.trials.processes import on_processes
-from heliotrope.lab.trials.trial import Failure, Source, Trial, WorkerDiedError, here
+from heliotrope.lab.trials.trial import (
+    Failure,
+    Trial,
+    TrialRunner,
+    WorkerDiedError,
+    in_this_process,
+)
 from heliotrope.validation import as_whole
 
 __all__ = ["Result", "Trial", "run_trials"]
 
-_PATIENCE = 3  # deaths of workers in a row, with no trial finished between them
+_PATIENCE = 3  # consecutive deaths of workers without a finished trial
 
 
 def run_trials(
@@ -34,33 +40,32 @@ def run_trials(
     cluster: str | None = None,
     tick: Callable[[int], object] | None = None,
 ) -> list[Result]:
-    """Results of trials 0 to ``count - 1``, in this order.
+    """Return the results of trials 0 to ``count - 1``, in this order.
 
-    Each is on disk as soon as it is finished. A run that was interrupted or killed, or is now
-    asked for more trials, goes on from there. Runs may share a folder, even at the same time.
+    Each result is saved as soon as its trial finishes. A run that was interrupted, or that now
+    needs more trials, continues from there. Concurrent runs may share a folder.
 
     Parameters
     ----------
     trial
-        Gives named arrays for a trial's number, from which it also seeds itself. It depends on
-        nothing else, and can be pickled.
+        Maps a trial's number to named arrays. It must depend on nothing else and be picklable.
     folder
-        Where finished trials are kept; made if missing.
+        Folder of the saved trials; created if missing.
     settings
-        Everything else that results depend on, as JSON can hold it; this package's version is
-        added. Only results of equal settings are taken from the folder.
+        Everything else that results depend on, as JSON values; the package's version is added.
+        Only results with equal settings are reused.
     jobs
-        Processes of this machine: 1 is this one, -1 as many as there are cores.
+        Number of processes; 1 is the current process, -1 one per core.
     cluster
-        Address of a Dask scheduler, such as ``"tcp://host:8786"``, to run the trials there.
+        Address of a Dask scheduler that runs the trials, such as ``"tcp://host:8786"``.
     tick
-        Called with the number of finished trials: those found at the start, then after each.
+        Called with the number of finished trials, at the start and after each trial.
 
     Raises
     ------
     HeliotropeError
-        If workers keep dying, or a cluster cannot be used. What a trial raises itself comes
-        through as it is. Finished trials stay.
+        If workers keep dying or the cluster is unusable. A trial's own exception is raised
+        unchanged. Finished trials stay saved.
 
     Examples
     --------
@@ -88,20 +93,20 @@ def run_trials(
     return [results[n] for n in numbers]
 
 
-def _source(trial: Trial, jobs: int, cluster: str | None) -> Source:
+def _source(trial: Trial, jobs: int, cluster: str | None) -> TrialRunner:
     if not callable(trial):
-        raise InputError("a trial that can be called with a number", f"{trial!r:.60}")
+        raise InputError("a trial, callable with a number", f"{trial!r:.60}")
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
         raise InputError("jobs to be a number of processes, or -1 for all cores", repr(jobs))
     if cluster is None:
-        return partial(here, trial) if jobs == 1 else partial(on_processes, trial, jobs)
-    if not isinstance(cluster, str) or not cluster:  # Dask would start a cluster of its own
+        return partial(in_this_process, trial) if jobs == 1 else partial(on_processes, trial, jobs)
+    if not isinstance(cluster, str) or not cluster:  # Dask would start its own cluster
         raise InputError("cluster to be an address such as tcp://host:8786", repr(cluster))
     return partial(on_cluster, trial, cluster)
 
 
-def _run(source: Source, numbers: Iterable[int], keep: Callable[[int, Result], None]) -> None:
-    """Run these trials, again where a worker died, unless none gets finished any more."""
+def _run(source: TrialRunner, numbers: Iterable[int], keep: Callable[[int, Result], None]) -> None:
+    """Run these trials, and retry those whose worker died, up to ``_PATIENCE`` times."""
     missing = set(numbers)
     deaths = 0
     while missing:
@@ -121,8 +126,8 @@ def _run(source: Source, numbers: Iterable[int], keep: Callable[[int, Result], N
 
 def _given_up(missing: set[int], death: WorkerDiedError) -> HeliotropeError:
     return HeliotropeError(
-        "workers that live to finish a trial",
+        "workers that survive a trial",
         f"{_PATIENCE} deaths in a row, with trial {min(missing)} and {len(missing) - 1} others "
-        f"to go ({death})",
-        "Did they run out of memory? Finished trials are kept: run again, with fewer jobs.",
+        f"unfinished ({death})",
+        "Check the memory. Finished trials are saved: run again with fewer jobs.",
     )

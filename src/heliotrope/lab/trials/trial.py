@@ -1,4 +1,4 @@
-"""One trial, wherever it is run: on one thread of BLAS, and with what it raises as an outcome."""
+"""One trial: it runs on one thread of BLAS, and an exception is an outcome."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 Trial: TypeAlias = Callable[[int], Mapping[str, NDArray[Any]]]
-"""Gives named arrays for a trial's number, from which it also seeds itself; can be pickled."""
+"""Maps a trial's number, which also seeds it, to named arrays. It must be picklable."""
 
 Outcome: TypeAlias = tuple[int, object]
-"""A trial's number, and what it returned, or a :class:`Failure`."""
+"""A trial's number, and its result or a :class:`Failure`."""
 
-Source: TypeAlias = Callable[[Sequence[int]], Generator[Outcome]]
-"""Runs the trials of these numbers somewhere, and gives their outcomes in any order."""
+TrialRunner: TypeAlias = Callable[[Sequence[int]], Generator[Outcome]]
+"""Runs the trials of these numbers and yields their outcomes in any order."""
 
 
 class WorkerDiedError(Exception):
-    """A worker went away in the middle of a trial."""
+    """A worker died during a trial."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a trial raised in another process, taken to parts.
+    """An exception from another process, as parts that can be pickled.
 
-    An exception whose constructor takes other arguments than it hands on cannot be pickled whole.
+    An exception whose constructor takes other arguments than ``args`` cannot be pickled directly.
     """
 
     parts: Sequence[Any]
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        """Take an exception to parts, with its traceback as a note."""
+        """Split an exception into parts, with its traceback as a note."""
         error.add_note(traceback.format_exc())
         return cls(error.__reduce__()[:3])
 
     def rebuilt(self) -> Exception:
-        """The exception again."""
+        """Rebuild the exception."""
         kind, arguments, *state = self.parts
         try:
             error: Exception = kind(*arguments)
@@ -52,26 +52,26 @@ class Failure:
 
 
 def trial_seed(seed: int, number: int) -> int:
-    """The seed of one trial, which no other trial shares but by a rare chance."""
+    """Return the seed of one trial; two trials almost never share one."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
-def here(trial: Trial, numbers: Sequence[int]) -> Generator[Outcome]:
-    """Run trials in this process, one after the other."""
+def in_this_process(trial: Trial, numbers: Sequence[int]) -> Generator[Outcome]:
+    """Run trials one after the other in this process."""
     for number in numbers:
-        yield number, _alone(trial, number)
+        yield number, _single_threaded(trial, number)
 
 
 def attempt(trial: Trial, number: int) -> Outcome:
     """Run a trial in a worker."""
     try:
-        return number, _alone(trial, number)
+        return number, _single_threaded(trial, number)
     except Exception as error:
         return number, Failure.of(error)
 
 
-def _alone(trial: Trial, number: int) -> Mapping[str, NDArray[Any]]:
-    import scipy.linalg  # noqa: F401 - only what is loaded can be limited
+def _single_threaded(trial: Trial, number: int) -> Mapping[str, NDArray[Any]]:
+    import scipy.linalg  # noqa: F401 - the limit applies to loaded libraries only
 
     with threadpool_limits(1):
         return trial(number)
