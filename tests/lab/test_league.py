@@ -264,9 +264,7 @@ def test_a_failure_is_in_the_report(tmp_path: Path) -> None:
         "--peer", "nobody=/no/such/program", "--out", str(tmp_path),
     )  # fmt: skip
     assert result.exit_code == 1, result.output
-    assert f"did not play a step: nobody. Correct the command, delete {tmp_path}" in (
-        result.stderr
-    )
+    assert f"did not play a step: nobody. Correct the command, delete {tmp_path}" in (result.stderr)
     assert "Wrote" in result.stdout
     assert (
         "nobody on periodic/50: 2 of 2 unfinished, after 0 steps: FileNotFoundError"
