@@ -1,4 +1,4 @@
-"""Training data: single observations, or panels of every point at every time."""
+"""Logged data: single observations, or panels of every point at every time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Observations:
             raise InputError("indices of at least 0", str(indices.min()))
         if not len(times) == len(places) == len(values):
             raise InputError(
-                "as many times as points and values",
+                "equal numbers of times, points and values",
                 f"{len(times)} times, {len(places)} points, {len(values)} values",
             )
         if not len(times):
@@ -45,9 +45,9 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Values (T, M) of M points at T rising times; NaN is not measured.
+    """Values (T, M) of M points at T rising times; NaN marks a gap.
 
-    ``points`` (M, d) are needed under a kernel over points, not under a Tabulated one.
+    A kernel over points needs ``points`` (M, d); a Tabulated one does not.
     """
 
     times: Array
@@ -62,15 +62,15 @@ class Panel:
         if len(table) != len(t) or not table.size:
             raise InputError(f"values with one row for each of {len(t)} times", f"{table.shape}")
         if not np.all(np.diff(t) > 0.0):
-            raise InputError("times that rise", "some that repeat or fall")
+            raise InputError("rising times", "times that repeat or fall")
         if np.isnan(table).all():
-            raise InputError("some values that are not NaN", "none")
+            raise InputError("at least one value that is not NaN", "none")
         largest = float(np.nanmax(np.abs(table)))
         if largest > LARGEST:
             raise InputError(f"values of a size below {LARGEST:g}, or NaN", f"{largest:g}")
         at = None if points is None else as_points(points, "points")
         if at is not None and len(at) != table.shape[1]:
-            raise InputError(f"one point a column, {table.shape[1]}", f"{len(at)} points")
+            raise InputError(f"one point for each of {table.shape[1]} columns", f"{len(at)} points")
         table.flags.writeable = False
         for name, part in (("times", t), ("values", table), ("points", at)):
             object.__setattr__(self, name, part)
@@ -81,7 +81,7 @@ class Panel:
         return not bool(np.isnan(self.values).any())
 
     def domain(self, prior: Prior) -> Finite:
-        """Return the points as a domain that fits the prior's kernel."""
+        """Return the points as a domain for the prior's kernel."""
         if self.points is not None:
             return Finite(self.points)
         if not isinstance(prior.space, Tabulated):
@@ -92,7 +92,7 @@ class Panel:
 
 
 def spacing(data: Data) -> float:
-    """The median step between the times of the data, 1 where there is only one time."""
+    """The median step between the times of the data; 1 if there is only one time."""
     parts = [part.times if isinstance(part, Panel) else part.t for part in episodes(data)]
     steps = np.concatenate([np.diff(np.unique(times)) for times in parts])
     return float(np.median(steps)) if len(steps) else 1.0
@@ -118,7 +118,7 @@ def episodes(data: Data) -> list[Observations | Panel]:
 
 
 def as_panels(panels: Panel | Sequence[Panel]) -> list[Panel]:
-    """Return panels of the same points, or say what came instead."""
+    """Return panels of the same points, or raise an InputError."""
     parts = episodes(panels)
     if not all(isinstance(part, Panel) for part in parts):
         raise InputError("a Panel or several", "Observations")

@@ -1,4 +1,4 @@
-"""The paper's recipe for real data: mean, covariance, noise as a share, epsilon fitted."""
+"""The paper's recipe for real data: empirical mean and covariance, and a fitted epsilon."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from heliotrope.kernels import Tabulated
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_positive
 
-_FLOOR = 1e-4  # least eigenvalue of the covariance, as a share of the mean variance
+_FLOOR = 1e-4  # smallest eigenvalue of the covariance, as a share of the mean variance
 
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """A prior learned from panels: ``prior``, the ``fit`` of its epsilon, and what was lifted.
+    """A prior learned from panels: ``prior``, the ``fit`` of its epsilon, and ``lifted``.
 
-    ``lifted`` is the most by which an eigenvalue of the covariance had to be raised to make it
-    safely positive definite, as a share of the mean variance.
+    ``lifted`` is the largest amount added to an eigenvalue of the covariance, to make it positive
+    definite, as a share of the mean variance.
     """
 
     prior: Prior
@@ -33,9 +33,9 @@ class Empirical:
 def empirical_prior(
     panels: Panel | Sequence[Panel], noise: float | None = None, noise_share: float = 0.05
 ) -> Empirical:
-    """Learn a prior from panels of the same points, taken as independent episodes.
+    """Learn a prior from panels of the same points, which count as independent episodes.
 
-    The noise variance is ``noise``, or the share ``noise_share`` of the mean signal variance.
+    The noise variance is ``noise``; by default ``noise_share`` times the mean signal variance.
     """
     episodes = as_panels(panels)
     _check(episodes)
@@ -52,7 +52,7 @@ def empirical_prior(
 
 
 def _covariance(centred: Array) -> Array:
-    """Covariance (M, M) of pairs that were measured together."""
+    """Covariance (M, M), of each pair over the times when both were measured."""
     seen = ~np.isnan(centred)
     filled = np.where(seen, centred, 0.0)
     together = seen.astype(float).T @ seen
@@ -60,7 +60,7 @@ def _covariance(centred: Array) -> Array:
 
 
 def _lifted(covariance: Array) -> tuple[Array, float]:
-    """The covariance with its small eigenvalues raised to the floor, and by how much."""
+    """The covariance with small eigenvalues raised to the floor, and the largest raise."""
     values, vectors = np.linalg.eigh(covariance)
     scale = float(np.mean(np.diag(covariance)))
     raised = np.maximum(values, _FLOOR * scale)
@@ -74,4 +74,4 @@ def _check(episodes: Sequence[Panel]) -> None:
     if len(unseen):
         raise InputError("every point measured at least once", f"columns {unseen.tolist()} empty")
     if np.nanmax(np.abs(rows - np.nanmean(rows, axis=0))) <= 0.0:
-        raise InputError("values that vary over time", "constant columns")
+        raise InputError("values that change over time", "constant columns")

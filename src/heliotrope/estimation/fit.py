@@ -1,7 +1,7 @@
-"""Fitting a prior by maximum marginal likelihood, with an interval that says how sure it is.
+"""Fit of a prior by maximum marginal likelihood, with a confidence interval of epsilon.
 
-Parameters are moved on scales without ends: the logit of what is new after one step of the data
-(so that the unit of time does not matter), the logarithm of the noise, and the space kernel's
+The search runs over unbounded parameters: the logit of the share that is new after one step of the
+data (so that the unit of time does not matter), the logarithm of the noise, and the space kernel's
 theta, which is logarithmic already.
 """
 
@@ -34,22 +34,23 @@ Episodes: TypeAlias = list[Observations | Panel]
 
 LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
-_NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; the prior's own is always within
-_NOISE_START = 0.1  # a share too
-_HOPELESS = 1e25  # minus the log likelihood where there is none
+_NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; extended to include the prior's noise
+_NOISE_START = 0.1  # also a share
+_HOPELESS = 1e25  # minus the log likelihood where the kernel fails
 _STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
-_LEAST_SPACING = 0.05  # several measurements at about one time do not make a step
-_FASTEST = 1.0 - 1e-9  # epsilon beyond which 1 - epsilon is mostly rounding
-_CLIMBS = 2  # starts of the highest likelihood that are climbed from, for each level of noise
+_LEAST_SPACING = 0.05  # measurements closer in time are not a step apart
+_FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
+_CLIMBS = 2  # number of best starts to search from, for each level of noise
 _FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted prior, its log likelihood, and how sure epsilon is.
+    """The fitted prior, its log likelihood ``value``, and the interval of epsilon.
 
-    ``interval`` is the 95 % profile-likelihood interval of epsilon, None if it was not learned.
-    ``at_bounds`` names what ended on a bound of the search: the data would have it further.
+    ``interval`` is the 95 % profile-likelihood interval of epsilon; None if epsilon was not
+    learned. ``at_bounds`` names the parameters that ended on a bound of the search: the data
+    favour values beyond it.
     """
 
     prior: Prior
@@ -68,10 +69,10 @@ class Fit:
 def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: int = 2) -> Fit:
     """Maximize the likelihood over some of epsilon, noise and the space kernel's parameters.
 
-    What is not in ``learn`` stays as the prior has it; so do parameters that the scikit-learn
-    kernel itself holds fixed, and its bounds are respected. The search climbs from the
-    best few of the prior, other drift rates, a noise and a variance of the size of the data, and
-    ``restarts`` random kernels within their bounds.
+    Parameters outside ``learn``, and those that the scikit-learn kernel holds fixed, keep the
+    prior's values. The kernel's bounds apply. Candidate starts are the prior, other drift rates, a
+    noise and a variance of the size of the data, and ``restarts`` random kernels within their
+    bounds; the search runs from the best few.
     """
     check_learnable(prior)
     names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
@@ -79,7 +80,7 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     if not problem.size:
         raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
     problem.check()
-    found = max((problem.climb(start) for start in problem.starts(restarts)), key=lambda x: x[1])
+    found = max((problem.maximize(start) for start in problem.starts(restarts)), key=lambda x: x[1])
     best, value, converged = found
     problem.check_unit(best)
     interval = problem.interval(best, value) if "epsilon" in names else None
@@ -97,12 +98,12 @@ def _names(learn: Iterable[str]) -> tuple[str, ...]:
 
 
 class _Problem:
-    """The free parameters u as one vector: logit epsilon, log noise, theta (those learned)."""
+    """The learned parameters as one vector u: logit epsilon, log noise, theta."""
 
     def __init__(self, prior: Prior, data: Episodes, learn: tuple[str, ...]) -> None:
         self._prior, self._data, self._learn = prior, data, learn
         self._spacing = max(spacing(data), _LEAST_SPACING)
-        self._rate = min(max(float(self._a_step(epsilon(prior))), 1e-5), 0.999)
+        self._rate = min(max(float(self._per_step(epsilon(prior))), 1e-5), 0.999)
         noises = np.append(spread(data) * np.array(_NOISE_BOUNDS), prior.noise)
         noises = np.log(noises[noises > 0.0])
         bounds = {
@@ -114,16 +115,16 @@ class _Problem:
         self._bounds = [pair for name in LEARNABLE if name in learn for pair in bounds[name]]
 
     def check(self) -> None:
-        """Say what is wrong with the data or the kernel before any search."""
+        """Raise the errors of the data and the kernel before the search."""
         log_likelihood(self._prior, self._data)
 
     def check_unit(self, best: Array) -> None:
-        """Refuse a unit of time over which everything changes."""
+        """Raise an error if everything changes within one unit of time."""
         if "epsilon" in self._learn and self.rate(float(best[0])) >= _FASTEST:
             raise InputError(
-                "times in a unit over which something stays, since epsilon is per unit of time",
+                "a unit of time within which not everything changes, since epsilon is per unit",
                 f"a usual step of {self._spacing:g}",
-                "Count time in shorter units, of which there are more.",
+                "Count time in shorter units, so that the numbers get larger.",
             )
 
     @property
@@ -146,7 +147,7 @@ class _Problem:
         """Log likelihood."""
         try:
             return log_likelihood(self.prior(u), self._data)
-        except KernelError:  # not positive definite so far from the start
+        except KernelError:  # not positive definite this far from the start
             return -_HOPELESS
 
     def descent(self, u: Array) -> tuple[float, Array]:
@@ -157,22 +158,22 @@ class _Problem:
         except KernelError:
             return _HOPELESS, np.zeros(self.size)
         rate = epsilon(prior)
-        by_logit = self._a_step(rate) * (1.0 - rate) / self._spacing
+        by_logit = self._per_step(rate) * (1.0 - rate) / self._spacing
         return -value, -self._chosen(
             found.epsilon * by_logit, found.noise * prior.noise, found.space
         )
 
-    def rate(self, logit_a_step: float) -> float:
-        """Epsilon, a unit of time, of the logit of what is new after one step of the data."""
-        a_unit = float(-np.expm1(np.log1p(-expit(logit_a_step)) / self._spacing))
-        return min(a_unit, _FASTEST)
+    def rate(self, logit_per_step: float) -> float:
+        """Epsilon per unit of time, from the logit of the share that is new after one step."""
+        per_unit = float(-np.expm1(np.log1p(-expit(logit_per_step)) / self._spacing))
+        return min(per_unit, _FASTEST)
 
-    def _a_step(self, rate: float) -> float:
-        """What is new after one step of the data: 1 - (1 - epsilon)^spacing."""
+    def _per_step(self, rate: float) -> float:
+        """The share that is new after one step of the data: 1 - (1 - epsilon)^spacing."""
         return float(-np.expm1(self._spacing * np.log1p(-min(rate, 1.0 - 1e-12))))
 
     def starts(self, restarts: int) -> list[Array]:
-        """The best of the prior's own parameters, other drift rates, noises and kernels."""
+        """The best of the prior's parameters, other drift rates, noises and kernels."""
         rates = (self._rate, *_STARTS) if "epsilon" in self._learn else (self._rate,)
         chosen: list[Array] = []
         for noise in self._noises():
@@ -185,13 +186,13 @@ class _Problem:
         return chosen
 
     def _noises(self) -> list[float]:
-        """The prior's, and one of the size of the data."""
+        """The prior's noise, and one of the size of the data."""
         size = _NOISE_START * spread(self._data)
         learned = "noise" in self._learn and size > 0.0
         return [self._prior.noise, size] if learned else [self._prior.noise]
 
     def _kernels(self, restarts: int) -> list[Array]:
-        """The prior's theta, one of the variance of the data, and random ones."""
+        """The prior's theta, one with the variance of the data, and random ones."""
         here, first, size = theta(self._prior), self._data[0], spread(self._data)
         if "space" not in self._learn or not len(here):
             return [here]
@@ -203,8 +204,8 @@ class _Problem:
         low, high = np.clip([kernels[-1] - 3.0, kernels[-1] + 3.0], *bounds)
         return kernels + [rng.uniform(low, high) for _ in range(restarts)]
 
-    def climb(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
-        """Maximize from a start; parameter ``fixed`` is held where it is."""
+    def maximize(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
+        """Maximize from a start, with the parameter ``fixed`` held."""
         bounds = list(self._bounds)
         if fixed is not None:
             bounds[fixed] = (start[fixed], start[fixed])
@@ -212,16 +213,16 @@ class _Problem:
         return np.asarray(found.x), -float(found.fun), bool(found.success)
 
     def interval(self, best: Array, value: float) -> tuple[float, float]:
-        """Where the profile of epsilon, the others at their best, falls by 1.96^2 / 2."""
+        """The epsilons at which the profile likelihood has fallen by 1.96^2 / 2."""
         low, high = (
             _crossing(self._fall(best, value), float(best[0]), end) for end in self._bounds[0]
         )
         return self.rate(low), self.rate(high)
 
     def _fall(self, best: Array, value: float) -> Callable[[float], float]:
-        """Root of twice the profile's fall from its top, by epsilon: about linear in it.
+        """Root of twice the profile's fall from its top, about linear in logit epsilon.
 
-        Each climb starts from the last.
+        Each search starts where the last one ended.
         """
         u = best.copy()
 
@@ -230,7 +231,7 @@ class _Problem:
             if self.size == 1:
                 top = self.value(u)
             else:
-                u[:], top, _ = self.climb(u, fixed=0)
+                u[:], top, _ = self.maximize(u, fixed=0)
             return float(np.sqrt(2.0 * max(value - top, 0.0)))
 
         return fall
@@ -246,15 +247,16 @@ class _Problem:
         return self._chosen(float(logit(rate)), float(np.log(noise)), kernel)
 
     def _chosen(self, of_epsilon: float, of_noise: float, of_space: Array) -> Array:
-        """Put together what belongs to the parameters that are learned."""
+        """The parts that belong to learned parameters, as one vector."""
         parts = zip(LEARNABLE, ([of_epsilon], [of_noise], of_space), strict=True)
         return np.concatenate([part for name, part in parts if name in self._learn])
 
 
 def _crossing(fall: Callable[[float], float], start: float, end: float) -> float:
-    """Where a fall that is zero at the start reaches 1.96 towards the end; the end if nowhere.
+    """The rate between start and end at which the fall reaches 1.96; the end if it never does.
 
-    Depths are kept: a climb that is repeated from elsewhere may end a little higher or lower.
+    The fall is zero at the start. Its values are cached, since a repeated search may end slightly
+    higher or lower.
     """
     depths = {start: 0.0}
 

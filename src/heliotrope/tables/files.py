@@ -1,4 +1,4 @@
-"""Files of separated values."""
+"""Reading files of separated values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from heliotrope.errors import FormatError, InputError
 from heliotrope.tables.sheets import Sheet
 
 Record: TypeAlias = tuple[int, list[str]]
-"""The fields of a row, and the line it begins on."""
+"""The line on which a row begins, and its fields."""
 
-_SEPARATORS = "\t;,"  # of two that split the header alike, the one that is rarer in names
+_SEPARATORS = "\t;,"  # on a tie the first one wins, which is rarer in names
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _ADVICE = "Save the table as text in UTF-8, separated by commas."
 
@@ -35,14 +35,15 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     rows = tuple(f"line {number}" for number, _ in body)
     empty = Sheet(source, {}, rows, FormatError, "," if comma else ".")
     if all(map(empty.is_number, header)):
-        got = f"nothing but numbers on line {line} of {source}"
-        raise FormatError("a header that names the columns", got, "Begin with a row time,a,b.")
+        got = f"only numbers on line {line} of {source}"
+        advice = "Start the file with a row such as time,a,b."
+        raise FormatError("a header that names the columns", got, advice)
     return empty.filled(header, columns)
 
 
 def _rectangle(records: list[Record], source: str) -> list[Record]:
-    """Return a header and rows of as many fields."""
-    while len(records) > 1 and not any(records[-1][1]):  # spreadsheets end with such rows
+    """Return the header and the rows, all with the same number of fields."""
+    while len(records) > 1 and not any(records[-1][1]):  # spreadsheets often end with empty rows
         records.pop()
     if not records:
         raise FormatError("a table with a header", f"nothing in {source}")
@@ -55,7 +56,7 @@ def _rectangle(records: list[Record], source: str) -> list[Record]:
 
 
 def _text(path: str | os.PathLike[str]) -> str:
-    """Return a file's text, without gzip and byte order mark."""
+    """Return a file's text, decompressed and without byte order mark."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -78,13 +79,13 @@ def _text(path: str | os.PathLike[str]) -> str:
 
 
 def _separator(text: str) -> str:
-    """Return what splits the header into most fields."""
+    """Return the separator that splits the header into most fields."""
     first = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
     return max(_SEPARATORS, key=re.sub('"[^"]*"', "", first).count)
 
 
 def _records(text: str, separator: str, source: str) -> Iterator[Record]:
-    """Yield each record that is not a blank line, and the line it begins on."""
+    """Yield each record that is not a blank line, with its line number."""
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     line = 1
@@ -96,5 +97,6 @@ def _records(text: str, separator: str, source: str) -> Iterator[Record]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise FormatError(
-            "separated values, quoted in full or not at all", f"line {line} of {source} ({error})"
+            "separated values, each quoted completely or not at all",
+            f"line {line} of {source} ({error})",
         ) from error

@@ -1,4 +1,4 @@
-"""A table as text: named columns of cells, and where each row stands, for the errors to say."""
+"""A table as text: named columns of cells, with the position of each row for error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat",
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Columns of cells without outer blanks; ``rows`` says where each row stands ("line 17")."""
+    """Columns of stripped cells; ``rows`` has the position of each row, such as "line 17"."""
 
     source: str
     columns: dict[str, tuple[str, ...]]
@@ -31,22 +31,22 @@ class Sheet:
         return tuple(self.columns)
 
     def where(self, *rows: int) -> str:
-        """Say where rows stand."""
+        """The position of rows in the source."""
         return f"{' and '.join(self.rows[row] for row in rows)} of {self.source}"
 
     def error(self, expected: str, got: str, advice: str = "") -> HeliotropeError:
-        """Return what to raise about this table."""
+        """Return the error to raise about this table."""
         return self.refusal(expected, got, advice)
 
     def bad_cell(self, expected: str, name: str, row: int, advice: str = "") -> HeliotropeError:
-        """Return what to raise about one cell."""
+        """Return the error to raise about one cell."""
         got = f"{_short(self.columns[name][row])} on {self.where(row)}"
         return self.error(f"{expected} in column {_short(name)}", got, advice)
 
     def filled(self, header: Sequence[str], columns: Sequence[tuple[str, ...]]) -> Sheet:
-        """Return the sheet of these columns, whose names must be there and differ.
+        """Return the sheet with these columns, whose names must exist and differ.
 
-        A first column without a name is taken for the row numbers or the index of pandas.
+        A first column without a name is the row numbers, or the index that pandas wrote.
         """
         names, cells = list(header), list(columns)
         if names and not names[0]:
@@ -58,12 +58,12 @@ class Sheet:
             raise self.error("a name for every column", got)
         if len(names) < 2:
             got = f"{len(names)} in {self.source}"
-            advice = "Files separate them by comma, semicolon or tab."
-            raise self.error("2 columns or more", got, advice)
+            advice = "Separate columns by comma, semicolon or tab."
+            raise self.error("at least 2 columns", got, advice)
         name, times = Counter(names).most_common(1)[0]
         if times > 1:
             got = f"{times} called {_short(name)} in {self.source}"
-            raise self.error("columns of different names", got)
+            raise self.error("distinct column names", got)
         if not self.rows:
             raise self.error("rows of values below the header", f"none in {self.source}")
         return replace(self, columns=dict(zip(names, cells, strict=True)))
@@ -74,7 +74,7 @@ class Sheet:
         return replace(self, columns=columns, rows=tuple(self.rows[row] for row in rows))
 
     def numbers(self, name: str) -> Array:
-        """Return a column as numbers, NaN where there is a gap."""
+        """Return a column as numbers, with NaN in gaps."""
         cells = self.columns[name]
         values = np.empty(len(cells))
         for row, cell in enumerate(cells):
@@ -84,7 +84,7 @@ class Sheet:
                 raise self.bad_cell("a number or a gap", name, row) from None
         large = np.flatnonzero(np.abs(values) > LARGEST)
         if len(large):
-            raise self.bad_cell(f"numbers of a size below {LARGEST:g}", name, int(large[0]))
+            raise self.bad_cell(f"numbers below {LARGEST:g} in size", name, int(large[0]))
         return values
 
     def is_number(self, cell: str) -> bool:
@@ -95,7 +95,7 @@ class Sheet:
             return False
 
     def is_text(self, name: str) -> bool:
-        """Whether a column has cells that are no gaps, and not one number among them."""
+        """Whether a column has cells that are not gaps, and no number among them."""
         filled = (cell for cell in self.columns[name] if cell.lower() not in GAPS)
         return next(filled, None) is not None and not any(map(self.is_number, self.columns[name]))
 
@@ -104,11 +104,11 @@ class Sheet:
             return np.nan
         if self.decimal == ",":
             cell = cell.translate({ord(","): ".", ord("."): "?"})
-        return float(cell.replace("_", "?"))  # Python alone would take 1_000
+        return float(cell.replace("_", "?"))  # Python alone would accept 1_000
 
 
 def normalized_name(name: str) -> str:
-    """Return a column's name without case, bracketed unit and plural.
+    """Return a column's name in lower case, without bracketed unit and plural.
 
     Examples
     --------
