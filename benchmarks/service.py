@@ -21,13 +21,13 @@ import psutil
 from benchmarks.load import Connection, Load, Outcome, run
 from benchmarks.report import Finding
 from heliotrope.storage import Append, Store, open_store
-from heliotrope.study import Setup, Study
+from heliotrope.study import Study, StudyConfig
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from postgres import server
 from serving import Command, command
 
-SETUP = Setup.from_json({"options": [f"option {i}" for i in range(50)]})
+SETUP = StudyConfig.from_json({"options": [f"option {i}" for i in range(50)]})
 CLIENTS, PAIRS, WARM = 16, 80, 25  # WARM pairs a client come before those that are measured
 CROWD, CROWD_PAIRS, CROWD_WARM = 100, 10, 3
 WORKERS = (1, 2)

@@ -70,16 +70,16 @@ def policy_for(name: str, space: SearchSpace | Options) -> dict[str, Any]:
 
 def some_context(study: Study, rng: random.Random) -> dict[str, Any] | None:
     """Some context of a study; None if it has none."""
-    space = study.setup.context
+    space = study.config.context
     if space is None:
         return None
     point = [rng.random() for _ in range(space.cube.dimension)]
-    return study.setup.terrain.given(space.params(point))
+    return study.config.adapter.given(space.params(point))
 
 
 def some_choice(study: Study, rng: random.Random) -> Any:
     """Some parameters of a study, or some option."""
-    space = study.setup.space
+    space = study.config.space
     if isinstance(space, Options):
         return rng.choice(space.names)
     return space.params([rng.random() for _ in range(space.cube.dimension)])

@@ -85,8 +85,8 @@ def test_the_study_is_that_of_the_library() -> None:
     run("create", "boiler", "--space", SPACE, "--clock", "10min", "--seed", "3")
     run("ask", "boiler")
     study = ht.Study.open("boiler")
-    assert study.setup.to_json() == {
-        "space": study.setup.space.to_json(),
+    assert study.config.to_json() == {
+        "space": study.config.space.to_json(),
         "policy": {"kind": "tv_gp_ucb"},
         "direction": "maximize",
         "clock": {"kind": "wall", "unit": "10min"},
@@ -114,13 +114,13 @@ def test_setups_may_come_from_files(folder: Path) -> None:
     (folder / "space.json").write_text(SPACE)
     (folder / "policy.json").write_text('{"kind": "gp_ucb", "beta": 2.0}')
     run("create", "boiler", "--space", "space.json", "--policy", "policy.json")
-    assert ht.Study.open("boiler").setup.policy.to_json() == {"kind": "gp_ucb", "beta": 2.0}
+    assert ht.Study.open("boiler").config.policy.to_json() == {"kind": "gp_ucb", "beta": 2.0}
 
 
 def test_options_may_have_features() -> None:
     options = '[{"name": "a, b", "features": [1.0]}, {"name": "c", "features": [2.0]}]'
     run("create", "sensors", "--options", options, "--policy", '{"kind": "uniform"}')
-    assert ht.Study.open("sensors").setup.to_json()["options"] == json.loads(options)
+    assert ht.Study.open("sensors").config.to_json()["options"] == json.loads(options)
 
 
 def test_the_store_may_be_elsewhere(folder: Path) -> None:

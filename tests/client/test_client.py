@@ -33,7 +33,7 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.study import Evaluation, Setup
+from heliotrope.study import Evaluation, StudyConfig
 from served import Served
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -41,7 +41,7 @@ Outcome = httpx.Response | type[httpx.TransportError]
 
 TOKEN = "a-token-that-nobody-may-see"
 SPACE = {"x": ht.Real(0, 1)}
-SETUP = Setup(ht.SearchSpace(SPACE)).to_json()
+SETUP = StudyConfig(ht.SearchSpace(SPACE)).to_json()
 SUMMARY: dict[str, Any] = {
     "name": "boiler",
     "uid": "a" * 32,
@@ -311,7 +311,7 @@ def test_a_creation_that_was_done_is_recognized(lost: Outcome) -> None:
     script = Script(lost, EXISTS, ok(SUMMARY))
     there = service(script).create("boiler", SPACE)
     assert there.name == "boiler"
-    assert there.setup.to_json() == SETUP
+    assert there.config.to_json() == SETUP
     assert script.bodies[0] == script.bodies[1] == {"name": "boiler", **SETUP}
 
 
@@ -423,7 +423,7 @@ def test_a_token_is_asked_for(pauses: list[float]) -> None:
 def test_a_setup_of_another_version_is_refused() -> None:
     there = RemoteStudy(study(Script())._transport, {**SUMMARY, "setup": {"space": 1}})
     with refused(ServiceError):
-        _ = there.setup
+        _ = there.config
 
 
 def test_events_come_in_pages() -> None:
@@ -594,7 +594,7 @@ def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
     for row in json.loads(there.export("json"))["results"]:
         yield row["id"], row["state"], row["value"]
     yield there.export().splitlines()[0]
-    yield there.setup.to_json()
+    yield there.config.to_json()
     yield from mistakes(there, first, fourth)
 
 

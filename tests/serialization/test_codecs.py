@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.estimation import Model
 from heliotrope.storage import Append, MemoryStore
-from heliotrope.study import PolicyChoice, Setup, Study
+from heliotrope.study import PolicyChoice, Study, StudyConfig
 from heliotrope.study.clocks import clock_from_json
 from strategies import fixed
 
@@ -81,11 +81,11 @@ def written(data: object) -> Any:
 @given(data=setups | junk)
 def test_a_setup_is_refused_or_read(data: Any) -> None:
     try:
-        setup = Setup.from_json(data)
+        setup = StudyConfig.from_json(data)
     except InputError:
         return
     form = written(setup.to_json())
-    assert written(Setup.from_json(form).to_json()) == form
+    assert written(StudyConfig.from_json(form).to_json()) == form
 
 
 @fixed(100)

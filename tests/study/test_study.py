@@ -45,13 +45,13 @@ from heliotrope.lab.environments import GPDrift
 from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
-from heliotrope.study import Evaluation, Setup, Study, replica
+from heliotrope.study import Evaluation, Study, StudyConfig, cache
+from heliotrope.study.cache import Emit
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.fold import Fold
+from heliotrope.study.config import Direction
 from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.replica import Emit
-from heliotrope.study.setups import Direction
+from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed
 from studies import (
     NOISE,
@@ -226,7 +226,7 @@ def test_names_are_unique(store: Store) -> None:
 
 def test_a_group_commit_writes_for_many(store: Store) -> None:
     with closing(GroupCommit(store)) as journal:
-        study = Study.create_from("pump", Setup(SPACES["options"]), store, journal=journal)
+        study = Study.create_from("pump", StudyConfig(SPACES["options"]), store, journal=journal)
         for number in range(10):
             study.tell_and_ask(study.ask().id, float(number))
     assert shown(study) == shown(Study.open("pump", store))
@@ -292,12 +292,12 @@ def test_one_refusal_does_not_part_the_others() -> None:
 def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
     study = begin(store=store)
 
-    def half(fold: Fold, emit: Emit) -> None:
-        emit(fold.asked(None, None))
+    def half(state: StudyState, emit: Emit) -> None:
+        emit(state.asked(None, None))
         raise RuntimeError("a defect")
 
     asking = study._decision(Ask())
-    first, failed, last = study._replica.change_all([asking, half, asking])
+    first, failed, last = study._cache.change_all([asking, half, asking])
     assert isinstance(failed, RuntimeError)
     assert [first, last] == study.open_asks()
     assert shown(study) == shown(Study.open("pump", store))
@@ -376,7 +376,7 @@ def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
     store = MemoryStore()
     twin, study = begin(space, policy=chosen), begin(space, store, policy=chosen)
     fresh = (3, 3) if with_snapshots else (10**6, 10**6)
-    with mock.patch.object(replica, "_FRESH", fresh):
+    with mock.patch.object(cache, "_FRESH", fresh):
         for move, reopen in moves:
             study = Study.open("pump", store) if reopen else study
             assert play(study, move) == play(twin, move)
@@ -552,7 +552,7 @@ WRONG_SETUPS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", WRONG_SETUPS)
 def test_a_wrong_setup_is_refused_where_it_is_wrong(name: str) -> None:
     data, field = WRONG_SETUPS[name]
-    error = refused(lambda: Setup.from_json(data))
+    error = refused(lambda: StudyConfig.from_json(data))
     assert (type(error), error.field) == (InputError, field)
 
 
@@ -586,10 +586,10 @@ def test_a_setup_survives_json(space: str, policy: str) -> None:
         "seed": 3,
     }
     key = "options" if isinstance(SPACES[space], Options) else "space"
-    setup = Setup.from_json({**form, key: SPACES[space].to_json()})
-    again = Setup.from_json(json.loads(json.dumps(setup.to_json())))
-    assert again.to_json() == setup.to_json()
-    assert again.space == setup.space
+    config = StudyConfig.from_json({**form, key: SPACES[space].to_json()})
+    again = StudyConfig.from_json(json.loads(json.dumps(config.to_json())))
+    assert again.to_json() == config.to_json()
+    assert again.space == config.space
 
 
 # Values of any size
@@ -976,7 +976,7 @@ def test_exports_hold_every_ask_with_its_result() -> None:
     assert rows[0]["params.value"] == told.params["value"]
     assert float(rows[0]["told_at"]) - float(rows[0]["asked_at"]) == 5.0
     whole = json.loads(study.export("json"))
-    assert Setup.from_json(whole["setup"]).space == space
+    assert StudyConfig.from_json(whole["setup"]).space == space
     assert whole["results"][0]["params"] == dict(told.params)
     assert whole["results"][0]["value"] == 2.5
 
@@ -1250,7 +1250,7 @@ def test_a_study_that_nobody_holds_is_freed_at_once(space: str) -> None:
     """Without the garbage collector: it comes late, as it does not see how large arrays are."""
     study = begin(space)
     study.tell(study.ask().id, 1.0)
-    optimizer = weakref.ref(study._replica.read(lambda fold: fold.optimizer))
+    optimizer = weakref.ref(study._cache.read(lambda state: state.optimizer))
     gc.disable()
     try:
         del study

@@ -24,8 +24,8 @@ from heliotrope.domains import Finite
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
 from heliotrope.estimation import Model
 from heliotrope.storage import MemoryStore, Store, open_store
-from heliotrope.study import Setup, Study, replica
-from heliotrope.study.terrain import Terrain
+from heliotrope.study import Study, StudyConfig, cache
+from heliotrope.study.space_adapter import SpaceAdapter
 from strategies import fixed
 from studies import (
     CONTEXTUAL,
@@ -84,13 +84,13 @@ def test_what_is_given_is_held_and_the_rest_is_chosen(name: str) -> None:
 
 
 def test_pairs_are_listed_if_they_are_few() -> None:
-    listed = Terrain(SPACES["grid"], DAYS).domain
+    listed = SpaceAdapter(SPACES["grid"], DAYS).domain
     assert isinstance(listed, Finite)
     assert len(listed) == 12 * 6
     many = ht.SearchSpace({"n": ht.Integer(1, 1000)})
-    assert isinstance(Terrain(many, DAYS).domain, ht.Box)
-    assert isinstance(Terrain(ht.Options([f"o{i}" for i in range(166)]), DAYS).domain, Finite)
-    assert isinstance(Terrain(ht.Options([f"o{i}" for i in range(167)]), DAYS).domain, ht.Box)
+    assert isinstance(SpaceAdapter(many, DAYS).domain, ht.Box)
+    assert isinstance(SpaceAdapter(ht.Options([f"o{i}" for i in range(166)]), DAYS).domain, Finite)
+    assert isinstance(SpaceAdapter(ht.Options([f"o{i}" for i in range(167)]), DAYS).domain, ht.Box)
     study = Study.create("pump", many, context=DAYS, store="memory:")
     ask = study.ask(context={"day": "sun", "wet": True})
     assert isinstance((ask.params or {})["n"], int)
@@ -99,11 +99,11 @@ def test_pairs_are_listed_if_they_are_few() -> None:
 @pytest.mark.parametrize("name", ["grid on days", "options on days"])
 def test_a_listed_pair_is_what_it_says(name: str) -> None:
     study = begin(name)
-    space, context, terrain = study.setup.space, study.setup.context, study.setup.terrain
+    space, context, adapter = study.config.space, study.config.context, study.config.adapter
     assert context is not None
-    assert isinstance(terrain.domain, Finite)
-    for index, point in enumerate(terrain.domain.points):
-        said = terrain.shown(index)
+    assert isinstance(adapter.domain, Finite)
+    for index, point in enumerate(adapter.domain.points):
+        said = adapter.shown(index)
         given = context.point(said["context"])
         np.testing.assert_array_equal(point[-len(given) :], given)
         chosen = point[: -len(given)]
@@ -111,7 +111,7 @@ def test_a_listed_pair_is_what_it_says(name: str) -> None:
             np.testing.assert_array_equal(chosen, space.point(said["params"]))
         else:
             assert chosen == 1000.0 * space.index(said["option"])
-        assert terrain.shown(np.array(point)) == said
+        assert adapter.shown(np.array(point)) == said
 
 
 @fixed(200)
@@ -125,25 +125,25 @@ def test_numbers_come_back_as_they_were_given(
     ends: list[int], power: int, share: float, log: bool
 ) -> None:
     low, high = (float(f"{end + 2 * 10**6 * log}e{power}") for end in ends)
-    terrain = Terrain(SPACES["box"], ht.SearchSpace({"n": ht.Real(low, high, log=log)}))
+    adapter = SpaceAdapter(SPACES["box"], ht.SearchSpace({"n": ht.Real(low, high, log=log)}))
     value = float(f"{low + share * (high - low):.9g}")
     if not low <= value <= high:
         return
-    once = terrain.given({"n": value})
+    once = adapter.given({"n": value})
     assert once == {"n": value}
-    point = terrain.point(once)
+    point = adapter.point(once)
     assert point is not None
-    assert terrain.shown(np.array([0.0, 0.0, *point]))["context"] == once
+    assert adapter.shown(np.array([0.0, 0.0, *point]))["context"] == once
 
 
 @fixed(100)
 @given(value=st.floats(-10.0, 40.0))
 def test_a_context_that_was_kept_is_kept(value: float) -> None:
-    terrain = Terrain(SPACES["box"], OUTSIDE)
-    once = terrain.given(at(value))
+    adapter = SpaceAdapter(SPACES["box"], OUTSIDE)
+    once = adapter.given(at(value))
     assert once is not None
     assert once["outside"] == pytest.approx(value, abs=1e-9)
-    assert terrain.given(once) == once
+    assert adapter.given(once) == once
 
 
 # Opened again
@@ -196,7 +196,7 @@ def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
     store = MemoryStore()
     twin, study = begin(name, policy=policy), begin(name, store, policy=policy)
     fresh = (3, 3) if with_snapshots else (10**6, 10**6)
-    with mock.patch.object(replica, "_FRESH", fresh):
+    with mock.patch.object(cache, "_FRESH", fresh):
         for move, reopen in moves:
             study = Study.open("pump", store) if reopen else study
             assert play(study, move) == play(twin, move)
@@ -223,7 +223,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 def test_a_study_without_contexts_says_nothing_of_them() -> None:
     study = Study.create("pump", SPACES["box"], store="memory:")
     study.tell(study.ask().id, 1.0)
-    said = [study.setup.to_json(), study.summary(), study.belief(), study.track()]
+    said = [study.config.to_json(), study.summary(), study.belief(), study.track()]
     logged = [dict(event.body) for event in study.events()]
     assert "context" not in json.dumps([*said, *logged, study.export("json")])
     assert study.ask().context is None
@@ -253,7 +253,7 @@ def test_results_may_come_late_and_the_belief_is_that_of_an_optimizer() -> None:
         study.tell(ask.id, ask.t)
     assert [one["context"] for one in study.track()["results"]] == [*map(at, weather[::-1])]
     for ask, outside in zip(asks, weather, strict=True):
-        point = study.setup.space.point(ask.params)  # type: ignore[union-attr, arg-type]
+        point = study.config.space.point(ask.params)  # type: ignore[union-attr, arg-type]
         opt.tell(opt.begin([*point, fan(outside)], ask.t), ask.t)
     x, y = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41))
     for outside in (3.0, 20.0):
@@ -343,7 +343,7 @@ def test_a_context_is_refused_where_there_is_none() -> None:
     ],
 )
 def test_a_wrong_setup_is_refused_where_it_is_wrong(form: dict[str, Any], field: str) -> None:
-    error = refused(lambda: Setup.from_json({"options": ["a", "b"], **form}))
+    error = refused(lambda: StudyConfig.from_json({"options": ["a", "b"], **form}))
     assert (type(error), error.field) == (InputError, field)
 
 
@@ -357,11 +357,11 @@ def test_what_is_no_context_is_refused_at_creation(context: Any, field: str) -> 
 
 @pytest.mark.parametrize("name", CONTEXTUAL)
 def test_a_setup_survives_json(name: str) -> None:
-    setup = begin(name).setup
-    again = Setup.from_json(json.loads(json.dumps(setup.to_json())))
-    assert again.to_json() == setup.to_json()
-    assert again.context == setup.context
-    assert Setup.from_json({**setup.to_json(), "context": None}).context is None
+    config = begin(name).config
+    again = StudyConfig.from_json(json.loads(json.dumps(config.to_json())))
+    assert again.to_json() == config.to_json()
+    assert again.context == config.context
+    assert StudyConfig.from_json({**config.to_json(), "context": None}).context is None
 
 
 # What is learned
@@ -425,9 +425,9 @@ def test_what_was_learned_in_a_near_context_saves_looks() -> None:
 def test_how_sure_the_best_is(name: str) -> None:
     """The share of joint draws, of all choices in the context, that the best is highest in."""
     study, rng = begin(name, policy=GIVEN), random.Random(2)
-    ground = study.setup.terrain.ground
+    ground = study.config.adapter.ground
     assert isinstance(ground, ht.Contextual)
-    opt = ht.Optimizer(ground, study.setup.build(Model()))
+    opt = ht.Optimizer(ground, study.config.build(Model()))
     for _ in range(20):
         ask = study.ask(context=some_context(study, rng))
         asked = study.events()[-1].body
@@ -435,7 +435,7 @@ def test_how_sure_the_best_is(name: str) -> None:
         study.tell(ask.id, value)
         opt.tell(opt.begin(asked["place"], asked["t"]), value)
     context = some_context(study, rng)
-    point = study.setup.terrain.point(context)
+    point = study.config.adapter.point(context)
     best = study.summary(context=context)["best"]
     f = opt.sample(context=point, size=20_000)
     first = opt.belief(context=point, count_open=False).mean.argmax()

@@ -17,9 +17,11 @@ import pytest
 from askers import Acknowledged, acknowledged, killed, lost, start, step, work
 from heliotrope.errors import HeliotropeError, StoreError
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
-from heliotrope.study import Setup, Study
+from heliotrope.study import Study, StudyConfig
 from postgres import Server
 from studies import SPACES, shown, twin_of, what
+
+CONFIG = StudyConfig(SPACES["options"])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -93,7 +95,7 @@ def test_threads_share_a_study(tmp_path: Path, grouped: bool) -> None:
     with closing(open_store(f"sqlite:///{tmp_path}/store.db")) as store:
         with closing(GroupCommit(store)) as group:
             journal = group if grouped else None
-            study = Study.create_from("pump", Setup(SPACES["options"]), store, journal=journal)
+            study = Study.create_from("pump", CONFIG, store, journal=journal)
             said = many(study, clients=6, steps=25)
             assert sum(len(one) for one in said) >= 6 * 25
             assert shown(study) == shown(Study.open("pump", store))
@@ -123,7 +125,7 @@ def test_a_store_that_fails_in_the_middle_loses_nothing(grouped: bool) -> None:
     store = Unreliable(seed=3)
     with closing(GroupCommit(store)) as group:
         journal = group if grouped else None
-        study = Study.create_from("pump", Setup(SPACES["options"]), store, journal=journal)
+        study = Study.create_from("pump", CONFIG, store, journal=journal)
         other = Study(store, "pump", journal=journal)
         with ThreadPoolExecutor(2) as pool:
             halves = pool.map(lambda one: many(one, clients=3, steps=25), [study, other])
@@ -157,7 +159,10 @@ class Held(MemoryStore):
 def held() -> Iterator[tuple[Held, Study]]:
     store = Held()
     with closing(GroupCommit(store)) as journal:
-        yield store, Study.create_from("pump", Setup(SPACES["options"]), store, journal=journal)
+        yield (
+            store,
+            Study.create_from("pump", CONFIG, store, journal=journal),
+        )
         store.go.set()
 
 
@@ -223,10 +228,10 @@ def test_somebody_elses_events_are_not_put_on_top_of_refused_ones(held: tuple[He
     uid = store.find("pump").uid
     with ThreadPoolExecutor(3) as pool:
         first, second, read = in_flight(pool, store, study.ask, study.ask, study.summary)
-        twin = Study.create_from("twin", Setup(SPACES["options"]), MemoryStore())
+        twin = Study.create_from("twin", CONFIG, MemoryStore())
         bodies = []
         for number in range(3):
-            body = dict(twin._replica.read(lambda fold: fold.asked(None, None)))
+            body = dict(twin._cache.read(lambda state: state.asked(None, None)))
             twin.ask()
             bodies.append({**body, "id": f"{uid[:12]}-{number}"})
         MemoryStore.append(store, [Append(uid, 1, bodies)])

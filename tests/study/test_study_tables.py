@@ -10,12 +10,12 @@ import pytest
 
 import heliotrope as ht
 from heliotrope.errors import FormatError, InputError
-from heliotrope.study import Setup, Study
+from heliotrope.study import Study, StudyConfig
 from heliotrope.study.commands import Add
 from heliotrope.study.tables import keys, read_results
 from studies import CONTEXTUAL, SPACES, some_context
 
-MIXED = Setup(
+MIXED = StudyConfig(
     ht.SearchSpace(
         {
             "x": ht.Real(0, 10),
@@ -27,10 +27,10 @@ MIXED = Setup(
 )
 
 
-def read(folder: Path, text: str, setup: Setup = MIXED) -> list[Add]:
+def read(folder: Path, text: str, config: StudyConfig = MIXED) -> list[Add]:
     file = folder / "log.csv"
     file.write_text(text)
-    return read_results(file, setup)
+    return read_results(file, config)
 
 
 def exported(study: Study, count: int) -> list[tuple[Any, ...]]:
@@ -47,7 +47,7 @@ def test_what_a_study_exports_can_be_read(name: str, tmp_path: Path) -> None:
     policy = {"kind": "uniform"}
     study = Study.create("a", SPACES[space], context=context, policy=policy, store="memory:")
     results = exported(study, 5)
-    found = read(tmp_path, study.export(), study.setup)
+    found = read(tmp_path, study.export(), study.config)
     assert [(one.chosen, one.value, one.t, one.context) for one in found] == results
 
 
@@ -60,22 +60,22 @@ def test_names_may_be_short_and_columns_in_any_order(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_value_are_left_aside(tmp_path: Path) -> None:
-    setup = Setup(ht.Options(["a", "b"]))
-    found = read(tmp_path, "option,value,t\na,1,2\nb,,3\nx,NA,1\nb,4,5\n", setup)
+    config = StudyConfig(ht.Options(["a", "b"]))
+    found = read(tmp_path, "option,value,t\na,1,2\nb,,3\nx,NA,1\nb,4,5\n", config)
     assert found == [Add(1.0, option="a", t=2.0), Add(4.0, option="b", t=5.0)]
-    assert read(tmp_path, "option,value\na,\n", setup) == []
+    assert read(tmp_path, "option,value\na,\n", config) == []
 
 
 def test_names_that_mean_something_else_are_written_in_full(tmp_path: Path) -> None:
     unit = ht.Real(0, 1)
     space = ht.SearchSpace({"value": unit, "t": unit, "n": unit})
-    setup = Setup(space, context=ht.SearchSpace({"n": unit}))
+    config = StudyConfig(space, context=ht.SearchSpace({"n": unit}))
     header = "params.value,params.t,n,context.n,value,t"
-    (found,) = read(tmp_path, f"{header}\n0.1,0.2,0.3,0.4,5,6\n", setup)
+    (found,) = read(tmp_path, f"{header}\n0.1,0.2,0.3,0.4,5,6\n", config)
     assert found == Add(5.0, {"value": 0.1, "t": 0.2, "n": 0.3}, t=6.0, context={"n": 0.4})
     for short in ("params.value", "params.t", "context.n"):
         with pytest.raises(FormatError, match=f"expected a column '{short}'; got"):
-            read(tmp_path, f"{header.replace(short, 'other')}\n0.1,0.2,0.3,0.4,5,6\n", setup)
+            read(tmp_path, f"{header.replace(short, 'other')}\n0.1,0.2,0.3,0.4,5,6\n", config)
 
 
 GOOD = "1,2,3,b,true,4"
@@ -109,7 +109,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match=r"one of \['a', 'b'\]; got 'c' on line 2 of .* in option"
     ):
-        read(tmp_path, "option,value\nc,1\n", Setup(ht.Options(["a", "b"])))
+        read(tmp_path, "option,value\nc,1\n", StudyConfig(ht.Options(["a", "b"])))
     with pytest.raises(InputError, match="a file to read"):
         read_results(tmp_path / "missing.csv", MIXED)
 

@@ -13,7 +13,7 @@ from heliotrope.errors import InputError
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
     from heliotrope.storage import Store, StudyInfo
-    from heliotrope.study import Setup, Study
+    from heliotrope.study import Study, StudyConfig
 
 DEFAULT = "sqlite:///heliotrope.db"
 _PAGE = 1_000  # studies in one read
@@ -25,11 +25,11 @@ class StoreBackend:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def create_from(self, name: str, setup: Setup) -> Study:
+    def create_from(self, name: str, config: StudyConfig) -> Study:
         """Create a study."""
         from heliotrope.study import Study
 
-        return Study.create_from(name, setup, self._store)
+        return Study.create_from(name, config, self._store)
 
     def open(self, name: str) -> Study:
         """Open an existing study."""

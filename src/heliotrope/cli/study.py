@@ -81,7 +81,7 @@ def create_command(
     """Create a study with parameters (--space) or named options (--options)."""
     form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
     with errors_as_messages():
-        from heliotrope.study import Setup  # slow to load
+        from heliotrope.study import StudyConfig  # slow to load
 
         if space is not None:
             form["space"] = _read(space, "--space")
@@ -93,9 +93,9 @@ def create_command(
             form["policy"] = _read(policy, "--policy")
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        setup = Setup.from_json(form)
+        config = StudyConfig.from_json(form)
         with open_backend(at, token_file, make=True) as studies:
-            studies.create_from(name, setup)
+            studies.create_from(name, config)
     print_out({"created": name})
 
 
@@ -165,7 +165,7 @@ def import_command(
         from heliotrope.study.tables import added, read_results, unknown
 
         study = studies.open(name)
-        results = read_results(table, study.setup)
+        results = read_results(table, study.config)
         new = unknown(results, study)
         with progress(counted=True) as bars:
             for _ in bars.track(added(new, study), len(new), description="results"):

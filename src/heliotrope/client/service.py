@@ -15,9 +15,9 @@ from heliotrope.storage.protocol import StudyInfo, as_name
 
 if TYPE_CHECKING:
     from heliotrope.spaces import Options, Parameter, SearchSpace
-    from heliotrope.study import Setup
+    from heliotrope.study import StudyConfig
     from heliotrope.study.clocks import Clock
-    from heliotrope.study.setups import Direction
+    from heliotrope.study.config import Direction
 
 _PAGE = 100  # studies in one answer
 
@@ -52,19 +52,19 @@ class Service:
             seed=seed,
             store="memory:",
         )
-        return self.create_from(name, local.setup)
+        return self.create_from(name, local.config)
 
-    def create_from(self, name: str, setup: Setup) -> RemoteStudy:
+    def create_from(self, name: str, config: StudyConfig) -> RemoteStudy:
         """Create a study from its description.
 
         If the answer to an earlier attempt was lost, and the study now exists with exactly this
         description, it counts as created by the earlier attempt.
         """
-        wanted = setup.to_json()
+        wanted = config.to_json()
         reply = self._transport.send("POST", "studies", {"name": as_name(name), **wanted})
         if reply.status == httpx.codes.CONFLICT and reply.doubtful:
             found = self.open(name)
-            if found.setup.to_json() == wanted:
+            if found.config.to_json() == wanted:
                 return found
         return RemoteStudy(self._transport, reply.data())
 

@@ -16,11 +16,12 @@ from heliotrope.client.transport import Transport
 from heliotrope.errors import ServiceError
 from heliotrope.storage.protocol import Event
 from heliotrope.study.commands import Add, Ask, Command, Evaluation, Tell
+from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.verbs import StudyVerbs
 from heliotrope.validation import as_number, as_whole
 
 if TYPE_CHECKING:
-    from heliotrope.study import Setup
+    from heliotrope.study import StudyConfig
 
 T = TypeVar("T")
 _Keyed = TypeVar("_Keyed", Ask, Add)
@@ -52,12 +53,12 @@ class RemoteStudy(StudyVerbs):
         return self._uid
 
     @cached_property
-    def setup(self) -> Setup:
+    def config(self) -> StudyConfig:
         """What it was created with."""
-        from heliotrope.study import Setup  # slow to load
+        from heliotrope.study import StudyConfig  # slow to load
 
         with valid_answer():
-            return Setup.from_json(self._setup)
+            return StudyConfig.from_json(self._setup)
 
     # ---- changing it
 
@@ -106,7 +107,7 @@ class RemoteStudy(StudyVerbs):
         return self._get("/belief", {**time, **self._context_query(context)})
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The setup, the counts, the best now, the drift in words, as JSON has it.
+        """The configuration, the counts, the present best and the drift in words, as JSON.
 
         In a study with contexts the best is that in one, by default in that of the latest ask.
         """
@@ -123,6 +124,11 @@ class RemoteStudy(StudyVerbs):
 
     # ---- requests
 
+    @cached_property
+    def _spaces(self) -> SpaceAdapter:
+        with valid_answer():
+            return SpaceAdapter.from_json(self._setup)
+
     def _repeatable(self, command: Command[T]) -> Command[T]:
         """The command for this study alone, with a key that makes it safe to send again."""
         result: Any = command
@@ -132,7 +138,7 @@ class RemoteStudy(StudyVerbs):
             case Tell(ask=Ask()):
                 result = replace(command, ask=self._keyed(command.ask))
             case Add():
-                self.setup.terrain.placed(command.chosen, command.context)  # raises InputError
+                self._spaces.placed(command.chosen, command.context)  # raises InputError
                 result = replace(self._keyed(command), uid=self._uid)
         return result  # type: ignore[no-any-return]
 
@@ -140,12 +146,12 @@ class RemoteStudy(StudyVerbs):
         key = uuid.uuid4().hex if command.key is None else command.key
         if command.context is None:  # valid where the key is known already
             return replace(command, key=key)
-        return replace(command, key=key, context=self.setup.terrain.given(command.context))
+        return replace(command, key=key, context=self._spaces.given(command.context))
 
     def _context_query(self, context: Mapping[str, Any] | None) -> dict[str, str]:
         if context is None:
             return {}
-        return {"context": json.dumps(self.setup.terrain.given(context))}
+        return {"context": json.dumps(self._spaces.given(context))}
 
     def _path(self, rest: str = "") -> str:
         return f"studies/{self._name}{rest}"

@@ -10,14 +10,13 @@ from heliotrope.estimation.empirical import Empirical, empirical_prior
 from heliotrope.estimation.fit import Fit, fit
 from heliotrope.estimation.level_shift import SHORTEST_LEVEL_SHIFT, level_shift_length
 from heliotrope.estimation.likelihood import gradient, log_likelihood
-from heliotrope.estimation.model import INDEPENDENT, Given, KernelName, Model, is_estimate_due
+from heliotrope.estimation.model import Given, KernelName, Model, is_estimate_due
 from heliotrope.estimation.online import RATES, estimate_model, estimate_robustly
 from heliotrope.estimation.outliers import OutlierBounds, outlier_bounds
 from heliotrope.estimation.parameters import Gradient
 from heliotrope.estimation.results import Results
 
 __all__ = [
-    "INDEPENDENT",
     "RATES",
     "SHORTEST_LEVEL_SHIFT",
     "Data",

@@ -22,7 +22,6 @@ from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
 KERNEL_NAMES: tuple[KernelName, ...] = ("matern", "se")
-INDEPENDENT = 1e-3  # length scale at which whole numbers are uncorrelated
 
 _LEAST_NOISE = 1e-4  # as a share of the variance
 _SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # differences that do not matter

@@ -18,10 +18,10 @@ from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
 from heliotrope.storage import Event, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
-from heliotrope.study import Setup, Study
+from heliotrope.study import Study, StudyConfig
 from heliotrope.study.commands import Command
 from heliotrope.study.journals import Journal
-from heliotrope.study.terrain import Terrain
+from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
 
@@ -59,13 +59,13 @@ class Studies:
         """Create a study from its description as JSON, within the limits."""
         with located("name"):
             as_name(name)
-        setup = Setup.from_json(data)
-        _check_size(setup, self._limits)
+        config = StudyConfig.from_json(data)
+        _check_size(config, self._limits)
         if self._store.count() >= self._limits.studies:
             raise LimitError(
                 f"at most {self._limits.studies:,} studies", "one more", "Delete some first."
             )
-        study = Study.create_from(name, setup, self._store, journal=self._journal)
+        study = Study.create_from(name, config, self._store, journal=self._journal)
         return self._hold(name, study).study
 
     def find(self, name: str) -> StudyInfo:
@@ -142,7 +142,7 @@ class Studies:
         with self._lock:
             held = self._held.setdefault(name, _Held(study, Batcher(study)))
         try:
-            held.size = megabytes(held.study.setup)
+            held.size = megabytes(held.study.config)
         except BaseException:
             self._release(name, held.study)
             raise
@@ -175,21 +175,21 @@ def _no_such_name() -> Iterator[None]:
         raise UnknownStudyError("the name of a study", error.got, error.advice) from None
 
 
-def megabytes(setup: Setup) -> float:
+def megabytes(config: StudyConfig) -> float:
     """Rough memory of a study, from measurements.
 
     n independent points need n x n matrices, others some rows of n.
     """
-    domain = setup.terrain.domain
+    domain = config.adapter.domain
     if not isinstance(domain, Finite):
         return 5.0
-    return 1.5 + ((len(domain) / 50) ** 2 if setup.terrain.apart else len(domain) / 20)
+    return 1.5 + ((len(domain) / 50) ** 2 if config.adapter.apart else len(domain) / 20)
 
 
-def _check_size(setup: Setup, limits: Limits) -> None:
-    chosen = "options" if isinstance(setup.space, Options) else "space"
-    _check_domain(Terrain(setup.space).domain, limits, chosen)
-    _check_domain(setup.terrain.domain, limits, "context")
+def _check_size(config: StudyConfig, limits: Limits) -> None:
+    chosen = "options" if isinstance(config.space, Options) else "space"
+    _check_domain(SpaceAdapter(config.space).domain, limits, chosen)
+    _check_domain(config.adapter.domain, limits, "context")
 
 
 def _check_domain(domain: Domain, limits: Limits, field: str) -> None:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from heliotrope.study.clocks import Steps as Steps
     from heliotrope.study.clocks import Wall as Wall
     from heliotrope.study.commands import Evaluation as Evaluation
+    from heliotrope.study.config import StudyConfig as StudyConfig
     from heliotrope.study.policies import PolicyChoice as PolicyChoice
-    from heliotrope.study.setups import Setup as Setup
     from heliotrope.study.study import Study as Study
 
 _HOME = {
     "Evaluation": "commands",
     "PolicyChoice": "policies",
-    "Setup": "setups",
+    "StudyConfig": "config",
     "Steps": "clocks",
     "Study": "study",
     "Wall": "clocks",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from heliotrope.errors import FormatError, HeliotropeError, InputError
-from heliotrope.study.setups import Setup
+from heliotrope.study.config import StudyConfig
 
 VERSION = 1
 Body: TypeAlias = dict[str, Any]
@@ -26,16 +26,16 @@ def fitting(body: Mapping[str, Any]) -> Iterator[None]:
         raise FormatError("an event that fits those before", json.dumps(body)[:80]) from error
 
 
-def created(setup: Setup) -> Body:
+def created(config: StudyConfig) -> Body:
     """The first event of a study."""
-    return {"v": VERSION, "kind": "created", "setup": setup.to_json()}
+    return {"v": VERSION, "kind": "created", "setup": config.to_json()}
 
 
-def setup_of(body: Mapping[str, Any]) -> Setup:
-    """The setup that the first event holds."""
+def config_of(body: Mapping[str, Any]) -> StudyConfig:
+    """The config that the first event holds."""
     if body.get("kind") != "created" or body.get("v") != VERSION:
         raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
     try:
-        return Setup.from_json(body["setup"])
+        return StudyConfig.from_json(body["setup"])
     except InputError as error:
-        raise FormatError("the setup of a study", str(error)) from error
+        raise FormatError("the config of a study", str(error)) from error

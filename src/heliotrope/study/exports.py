@@ -11,7 +11,7 @@ from typing import Any
 from heliotrope.errors import InputError
 from heliotrope.spaces import Options
 from heliotrope.storage import Event
-from heliotrope.study.setups import Setup
+from heliotrope.study.config import StudyConfig
 
 _ASKED = ("id", "t", "option", "params", "context")
 _NESTED = ("params", "context")
@@ -19,15 +19,15 @@ _NESTED = ("params", "context")
 Row = dict[str, Any]
 
 
-def export(setup: Setup, events: Sequence[Event], kind: str) -> str:
+def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     """All asks with their results, in the order of asking, as CSV or JSON."""
     rows = _rows(events)
     if kind == "json":
-        return json.dumps({"setup": setup.to_json(), "results": rows}, indent=2)
+        return json.dumps({"setup": config.to_json(), "results": rows}, indent=2)
     if kind != "csv":
         raise InputError("csv or json", repr(kind)[:60], "", "kind")
     text = io.StringIO()
-    names = ["id", "t", *_columns(setup), "value", "state", "asked_at", "told_at"]
+    names = ["id", "t", *_columns(config), "value", "state", "asked_at", "told_at"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_flat(row) for row in rows)
@@ -57,11 +57,11 @@ def _flat(row: Row) -> Row:
     return flat
 
 
-def _columns(setup: Setup) -> list[str]:
+def _columns(config: StudyConfig) -> list[str]:
     chosen = (
         ["option"]
-        if isinstance(setup.space, Options)
-        else [f"params.{name}" for name in setup.space.parameters]
+        if isinstance(config.space, Options)
+        else [f"params.{name}" for name in config.space.parameters]
     )
-    given = {} if setup.context is None else setup.context.parameters
+    given = {} if config.context is None else config.context.parameters
     return [*chosen, *(f"context.{name}" for name in given)]

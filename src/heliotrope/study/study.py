@@ -10,14 +10,14 @@ from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Store, open_store
 from heliotrope.study import decisions, exports, views
+from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.commands import Command, Evaluation, as_time
+from heliotrope.study.config import Direction, StudyConfig
 from heliotrope.study.events import created
-from heliotrope.study.fold import Fold
 from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.replica import Decision, Replica
-from heliotrope.study.setups import Direction, Setup
+from heliotrope.study.state import StudyState
 from heliotrope.study.verbs import StudyVerbs
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Study(StudyVerbs):
     ) -> None:
         self._store, self._now = store, now
         self._info = store.find(name)
-        self._replica = Replica(store, journal or Direct(store), self._info.uid, now)
+        self._cache = StateCache(store, journal or Direct(store), self._info.uid, now)
 
     @classmethod
     def create(
@@ -87,24 +87,26 @@ class Study(StudyVerbs):
             chosen = PolicyChoice.from_json(policy)
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
-        setup = Setup(_as_space(space), chosen, direction, ticking, seed, _as_context(context))
-        return _with_store(store, lambda opened: cls.create_from(name, setup, opened, now=now))
+        config = StudyConfig(
+            _as_space(space), chosen, direction, ticking, seed, _as_context(context)
+        )
+        return _with_store(store, lambda opened: cls.create_from(name, config, opened, now=now))
 
     @classmethod
     def create_from(
         cls,
         name: str,
-        setup: Setup,
+        config: StudyConfig,
         store: Store,
         *,
         journal: Journal | None = None,
         now: Now = wall_time,
     ) -> Study:
-        """Begin a study of a setup."""
+        """Begin a study of a config."""
         with located("seed"):  # all that is refused before there is a policy
-            bare = Fold("", setup, 0.0)
+            bare = StudyState("", config, 0.0)
         bare.extend([])  # refuses a policy that does not fit the space
-        store.create(name, created(setup), now())
+        store.create(name, created(config), now())
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
@@ -123,19 +125,19 @@ class Study(StudyVerbs):
         return self._info.uid
 
     @property
-    def setup(self) -> Setup:
+    def config(self) -> StudyConfig:
         """What it was created with."""
-        return self._replica.read(lambda fold: fold.setup)
+        return self._cache.read(lambda state: state.config)
 
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
         """Do what a command says, and return its result when it is on disk."""
-        return self._replica.change(self._decision(command))
+        return self._cache.change(self._decision(command))
 
     def do_all(self, commands: Sequence[Command[Any]]) -> list[Any]:
         """Do several commands, synced together; return the result of each, or its error."""
-        return self._replica.change_all([self._decision(command) for command in commands])
+        return self._cache.change_all([self._decision(command) for command in commands])
 
     def delete(self) -> None:
         """Remove the study with all its events."""
@@ -149,7 +151,7 @@ class Study(StudyVerbs):
 
     def open_asks(self) -> list[Evaluation]:
         """Asks that wait for their results, oldest first."""
-        return self._replica.read(lambda fold: fold.open)
+        return self._cache.read(lambda state: state.open)
 
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
@@ -161,41 +163,41 @@ class Study(StudyVerbs):
         with located("t"):
             when = None if t is None else as_time(t)
 
-        def look(fold: Fold) -> views.Show:
-            at = decisions.present(fold, self._now) if when is None else when
-            return views.belief(fold, at, context)
+        def look(state: StudyState) -> views.Show:
+            at = decisions.present(state, self._now) if when is None else when
+            return views.belief(state, at, context)
 
-        return self._replica.read(look)()  # which may take a while, when others go on
+        return self._cache.read(look)()  # which may take a while, when others go on
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The setup, the counts, the best now, the drift in words, as JSON has it.
+        """The configuration, the counts, the present best and the drift in words, as JSON.
 
         In a study with contexts the best is that in one, by default in that of the latest ask.
         """
-        return self._replica.read(
-            lambda fold: {
+        return self._cache.read(
+            lambda state: {
                 "name": self.name,
                 "uid": self.uid,
-                **views.summary(fold, decisions.present(fold, self._now), context),
+                **views.summary(state, decisions.present(state, self._now), context),
             }
         )
 
     def track(self) -> dict[str, Any]:
         """Results over time with what was chosen, and how the best has moved."""
-        return self._replica.read(views.track)()
+        return self._cache.read(views.track)()
 
     def export(self, kind: str = "csv") -> str:
         """All asks with their results, as CSV or JSON."""
-        return exports.export(self.setup, self.events(), kind)
+        return exports.export(self.config, self.events(), kind)
 
     # ---- the rest
 
     def _decision(self, command: Command[T]) -> Decision[T]:
-        return lambda fold, emit: decisions.decide(command, fold, emit, self._now)
+        return lambda state, emit: decisions.decide(command, state, emit, self._now)
 
     def _readable(self) -> Study:
         """Itself, if it can be read."""
-        self._replica.read(lambda fold: fold.seq)
+        self._cache.read(lambda state: state.seq)
         return self
 
 

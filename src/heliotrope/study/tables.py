@@ -23,7 +23,7 @@ from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
 from heliotrope.storage import Event
 from heliotrope.study.clocks import Wall
 from heliotrope.study.commands import Add, Evaluation, as_choice
-from heliotrope.study.setups import Setup
+from heliotrope.study.config import StudyConfig
 from heliotrope.tables.files import read_sheet
 from heliotrope.tables.sheets import Sheet
 
@@ -35,7 +35,7 @@ class Receiver(Protocol):
     """A study, here or at a service."""
 
     @property
-    def setup(self) -> Setup:
+    def config(self) -> StudyConfig:
         """What it was created with."""
 
     def events(self) -> list[Event]:
@@ -45,18 +45,18 @@ class Receiver(Protocol):
         """Add a result."""
 
 
-def read_results(path: str | os.PathLike[str], setup: Setup) -> list[Add]:
+def read_results(path: str | os.PathLike[str], config: StudyConfig) -> list[Add]:
     """Read the results of a file, all of which fit a study; FormatError says where one does not."""
     sheet = read_sheet(path)
     values = sheet.numbers(_named(sheet, _VALUE))
     sheet = sheet.take(np.flatnonzero(~np.isnan(values)).tolist())
-    chosen, given = _choices(sheet, setup), _contexts(sheet, setup)
+    chosen, given = _choices(sheet, config), _contexts(sheet, config)
     times = _times(sheet)
     found = []
     for row, value in enumerate(values[~np.isnan(values)].tolist()):
         with _on_row(sheet, row):
             result = Add(value, t=times[row], context=given[row], **as_choice(chosen[row]))
-            setup.terrain.placed(result.chosen, result.context)
+            config.adapter.placed(result.chosen, result.context)
         found.append(result)
     return found
 
@@ -86,7 +86,7 @@ def added(results: Mapping[str, Add], study: Receiver) -> Iterator[Evaluation]:
 
     By a wall clock those without a time are all of one: how fast they come says nothing.
     """
-    now, by_wall = None, isinstance(study.setup.clock, Wall)
+    now, by_wall = None, isinstance(study.config.clock, Wall)
     for key, one in results.items():
         t = now if one.t is None else one.t
         made = study.do(replace(one, t=t, key=key))
@@ -119,17 +119,17 @@ def _times(sheet: Sheet) -> Sequence[float | None]:
     return numbers
 
 
-def _choices(sheet: Sheet, setup: Setup) -> Sequence[dict[str, Any] | str]:
-    if isinstance(setup.space, SearchSpace):
-        return _records(sheet, "params", setup.space, _OWN)
+def _choices(sheet: Sheet, config: StudyConfig) -> Sequence[dict[str, Any] | str]:
+    if isinstance(config.space, SearchSpace):
+        return _records(sheet, "params", config.space, _OWN)
     return sheet.columns[_named(sheet, _OPTION)]
 
 
-def _contexts(sheet: Sheet, setup: Setup) -> Sequence[dict[str, Any] | None]:
-    if setup.context is None:
+def _contexts(sheet: Sheet, config: StudyConfig) -> Sequence[dict[str, Any] | None]:
+    if config.context is None:
         return [None] * len(sheet.rows)
-    chosen = setup.space.parameters if isinstance(setup.space, SearchSpace) else [_OPTION]
-    return _records(sheet, "context", setup.context, {*_OWN, *chosen})
+    chosen = config.space.parameters if isinstance(config.space, SearchSpace) else [_OPTION]
+    return _records(sheet, "context", config.context, {*_OWN, *chosen})
 
 
 def _records(

@@ -11,11 +11,11 @@ import numpy as np
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.posterior import Learned
+from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
-from heliotrope.study.fold import Fold
-from heliotrope.study.scenes import Scene
-from heliotrope.study.setups import Setup
-from heliotrope.study.terrain import Context
+from heliotrope.study.config import StudyConfig
+from heliotrope.study.space_adapter import Context
+from heliotrope.study.state import StudyState
 
 _RECENT = 300  # results before a past time that its belief is made of
 _SHOWN = 500  # results of the track
@@ -26,91 +26,91 @@ Show: TypeAlias = Callable[[], Json]
 """What is left to do once the state was looked at: it may take a while, and needs no lock."""
 
 
-def belief(fold: Fold, t: float, context: object = None) -> Show:
+def belief(state: StudyState, t: float, context: object = None) -> Show:
     """What is believed at time t in a context, by what was told up to then.
 
     ``view`` is "options" (every option), "band" (one varying number), "map" (two), "slices" (each
     parameter varied alone around the best), or "none" for a policy without a belief.
     """
-    setup, history = fold.setup, fold.optimizer.history
-    there = _chosen_context(fold, context)
-    head, point = {"t": t, **_about(there)}, setup.terrain.point(there)
-    if not setup.policy.has_model:
+    config, history = state.config, state.optimizer.history
+    there = _chosen_context(state, context)
+    head, point = {"t": t, **_about(there)}, config.adapter.point(there)
+    if not config.policy.has_model:
         return lambda: {**head, "view": "none"}
-    if t >= fold.optimizer.latest:
-        shown = Scene(setup, fold.optimizer, t, point).belief()
+    if t >= state.optimizer.latest:
+        shown = BeliefView(config, state.optimizer, t, point).belief()
         return lambda: {**head, **shown}
-    since = fold.since if t >= fold.since else -np.inf
+    since = state.since if t >= state.since else -np.inf
     by_then = np.flatnonzero((history.t <= t) & (history.t >= since))[-_RECENT:]
     past = [history[i] for i in by_then.tolist()]
-    blank = _blank(fold, past)
-    return lambda: {**head, **Scene(setup, _fed(blank, past), t, point).belief()}
+    blank = _blank(state, past)
+    return lambda: {**head, **BeliefView(config, _fed(blank, past), t, point).belief()}
 
 
-def summary(fold: Fold, t: float, context: object = None) -> Json:
-    """The setup, the counts, the best now in a context, and the drift."""
-    optimizer, setup = fold.optimizer, fold.setup
-    there = _chosen_context(fold, context)
-    told, model = len(optimizer.history), setup.given.override(fold.model)
-    scene = Scene(setup, optimizer, t, setup.terrain.point(there))
-    is_known = setup.policy.has_model and told > 0
+def summary(state: StudyState, t: float, context: object = None) -> Json:
+    """The configuration, the counts, the present best in a context, and the drift."""
+    optimizer, config = state.optimizer, state.config
+    there = _chosen_context(state, context)
+    told, model = len(optimizer.history), config.given.override(state.model)
+    view = BeliefView(config, optimizer, t, config.adapter.point(there))
+    is_known = config.policy.has_model and told > 0
     return {
-        "setup": setup.to_json(),
-        "created": fold.created,
+        "setup": config.to_json(),
+        "created": state.created,
         "t": t,
         **_about(there),
-        "events": fold.seq,
+        "events": state.seq,
         "asked": optimizer.asked,
         "told": told,
-        "open": [ask.to_json() for ask in fold.open],
+        "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
-        "best": scene.best_and_how_sure(model.variance) if is_known else None,
-        "drift": drift(fold),
+        "best": view.best_and_how_sure(model.variance) if is_known else None,
+        "drift": drift(state),
     }
 
 
-def drift(fold: Fold) -> Json:
+def drift(state: StudyState) -> Json:
     """The drift rate with its interval, and what it means in words."""
-    policy = fold.setup.policy
+    policy = state.config.policy
     if not policy.has_drift:
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if policy.epsilon is None and not len(fold.optimizer.history):
+    if policy.epsilon is None and not len(state.optimizer.history):
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
     if not policy.learns_drift:
         known = policy.epsilon
-        epsilon = fold.model.epsilon if known is None else known
-        words = _in_words(fold, [epsilon])
+        epsilon = state.model.epsilon if known is None else known
+        words = _in_words(state, [epsilon])
         return {"epsilon": epsilon, "interval": None, "words": words}
-    learned = fold.optimizer.learned()
-    words = _of_learned(fold, learned)
+    learned = state.optimizer.learned()
+    words = _of_learned(state, learned)
     return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}
 
 
-def track(fold: Fold) -> Show:
+def track(state: StudyState) -> Show:
     """The latest results with what was chosen, and where the best was believed to be."""
-    setup, shown = fold.setup, fold.optimizer.history[-_SHOWN:]
-    levels = [[one for one in shown if (one.t >= fold.since) == new] for new in (False, True)]
-    tracked = [(_blank(fold, some), some) for some in levels if some and setup.policy.has_model]
+    config, shown = state.config, state.optimizer.history[-_SHOWN:]
+    levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
+    tracked = [(_blank(state, some), some) for some in levels if some and config.policy.has_model]
 
     def show() -> Json:
-        best = [stop for blank, some in tracked for stop in _stops(setup, blank, some)]
-        return {"results": [_result(setup, one) for one in shown], "best": best}
+        best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
+        return {"results": [_result(config, one) for one in shown], "best": best}
 
     return show
 
 
-def _blank(fold: Fold, results: Sequence[Observation]) -> Optimizer:
+def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
     """An optimizer that was told nothing, of the drift and the model that are known now.
 
     If the results that it is to be told are of another level, its mean is theirs.
     """
-    setup, model = fold.setup, fold.model
-    if results and results[-1].t < fold.since:
-        mean = setup.sign * float(np.mean([one.y for one in results]))
+    config, model = state.config, state.model
+    if results and results[-1].t < state.since:
+        mean = config.sign * float(np.mean([one.y for one in results]))
         model = replace(model, mean=mean, low=None, high=None)
-    epsilon = drift(fold)["epsilon"] if setup.policy.learns_drift else None
-    known = setup if epsilon is None else setup.with_drift(epsilon)
-    return Optimizer(setup.terrain.ground, known.build(model))
+    epsilon = drift(state)["epsilon"] if config.policy.learns_drift else None
+    known = config if epsilon is None else config.with_drift(epsilon)
+    return Optimizer(config.adapter.ground, known.build(model))
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
@@ -120,23 +120,23 @@ def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
     return optimizer
 
 
-def _stops(setup: Setup, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
+def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
     """The best at some times, by what was told up to each and in the context of its latest."""
     in_time = sorted(results, key=lambda one: one.t)
     for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time))):
         optimizer = _fed(blank, [in_time[i] for i in part])
-        context = setup.terrain.context_of(in_time[part[-1]].x)
-        yield Scene(setup, optimizer, optimizer.latest, context).best()
+        context = config.adapter.context_of(in_time[part[-1]].x)
+        yield BeliefView(config, optimizer, optimizer.latest, context).best()
 
 
-def _result(setup: Setup, one: Observation) -> Json:
-    label = setup.terrain.shown(one.x if one.index is None else one.index)
-    return {"t": one.t, "value": setup.sign * one.y, **label}
+def _result(config: StudyConfig, one: Observation) -> Json:
+    label = config.adapter.shown(one.x if one.index is None else one.index)
+    return {"t": one.t, "value": config.sign * one.y, **label}
 
 
-def _chosen_context(fold: Fold, context: object) -> Context | None:
+def _chosen_context(state: StudyState, context: object) -> Context | None:
     """The context to look at: one that is given, or that of the latest ask."""
-    return fold.setup.terrain.given(fold.context if context is None else context)
+    return state.config.adapter.given(state.context if context is None else context)
 
 
 def _about(context: Context | None) -> Json:
@@ -144,25 +144,25 @@ def _about(context: Context | None) -> Json:
     return {} if context is None else {"context": context}
 
 
-def _of_learned(fold: Fold, learned: Learned) -> str:
+def _of_learned(state: StudyState, learned: Learned) -> str:
     """The interval in words; one that begins at the lowest candidate has no lower end."""
     low, high = learned.interval
     if low == learned.epsilons.min() and high < learned.epsilons.max():
-        least = _half_life(fold, high)
+        least = _half_life(state, high)
         return (
             "No drift seen: if there is any, half of what is learned stays good "
             f"for at least {least}."
         )
-    return _in_words(fold, [low, high])
+    return _in_words(state, [low, high])
 
 
-def _in_words(fold: Fold, epsilons: Sequence[float]) -> str:
+def _in_words(state: StudyState, epsilons: Sequence[float]) -> str:
     """How soon things get stale, by one drift rate or by the ends of its interval."""
     if max(epsilons) <= 0.0:
         return "Nothing gets stale: the function stands still."
     if min(epsilons) >= 1.0:
         return "Nothing that is learned stays good."
-    shortest, longest = (_half_life(fold, end(epsilons)) for end in (max, min))
+    shortest, longest = (_half_life(state, end(epsilons)) for end in (max, min))
     if shortest == longest:
         return f"Half of what is learned is stale after {longest}."
     number, _, unit = shortest.partition(" ")
@@ -170,10 +170,10 @@ def _in_words(fold: Fold, epsilons: Sequence[float]) -> str:
     return f"Half of what is learned is stale after {least} to {longest}."
 
 
-def _half_life(fold: Fold, epsilon: float) -> str:
+def _half_life(state: StudyState, epsilon: float) -> str:
     units = float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12)))
-    clock = fold.setup.clock
+    clock = state.config.clock
     if isinstance(clock, Wall):
         return duration(units * clock.seconds)
-    is_counted = fold.optimizer.latest == fold.optimizer.asked
+    is_counted = state.optimizer.latest == state.optimizer.asked
     return f"{short(units)} {'steps' if is_counted else 'units of t'}"

@@ -1,4 +1,4 @@
-"""The state of a study in this process: the fold over its log, kept in step with the store."""
+"""The state of a study in this process: the state over its log, kept in step with the store."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, TypeAlias, TypeVar
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, Store
 from heliotrope.study.clocks import Now
-from heliotrope.study.events import Body, setup_of
-from heliotrope.study.fold import Fold
+from heliotrope.study.events import Body, config_of
 from heliotrope.study.journals import Journal
+from heliotrope.study.state import StudyState
 
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[Body], None]
 """Applies an event, and has it written with the others of the same decision."""
-Decision: TypeAlias = Callable[[Fold, Emit], T]
+Decision: TypeAlias = Callable[[StudyState, Emit], T]
 """What to do in the present state; it is asked again if that turns out to be an older one."""
 
 _TRIES = 50  # at a study that others write to at the same time
@@ -29,16 +29,16 @@ _BYTES = 10_000  # of snapshots that an event may cost
 class _Draft:
     """Events on top of a state, which has them already, to be written together."""
 
-    def __init__(self, fold: Fold) -> None:
-        self.fold, self.after, self.bodies = fold, fold.seq, list[Body]()
+    def __init__(self, state: StudyState) -> None:
+        self.state, self.after, self.bodies = state, state.seq, list[Body]()
 
     def emit(self, body: Body) -> None:
         """Apply an event."""
-        self.fold.apply(body)
+        self.state.apply(body)
         self.bodies.append(body)
 
 
-class Replica:
+class StateCache:
     """What events add up to, for several threads to read and to add to.
 
     Whoever comes next goes on from the applied events while the disk still syncs them. If it
@@ -50,13 +50,13 @@ class Replica:
     def __init__(self, store: Store, journal: Journal, uid: str, now: Now) -> None:
         self._store, self._journal, self._uid, self._now = store, journal, uid, now
         self._lock = RLock()
-        self._fold: Fold | None = None
-        self._written: Future[int] | None = None  # the latest append to this fold
+        self._state: StudyState | None = None
+        self._written: Future[int] | None = None  # the latest append to this state
         self._due = 0  # the event at which the next snapshot is kept
         self._shared = False  # whether others were seen to write, too
         self._base = (0, b"")  # of a shared study: an event, and the snapshot after it, at hand
 
-    def read(self, look: Callable[[Fold], T]) -> T:
+    def read(self, look: Callable[[StudyState], T]) -> T:
         """Look at the state of all that is on disk."""
         with self._lock:
             return look(self._latest())
@@ -67,7 +67,7 @@ class Replica:
             with self._lock:
                 draft, result = self._decided(decide)
                 written = self._submit(draft)
-            if self._is_written(draft.fold, written):
+            if self._is_written(draft.state, written):
                 return result
         raise ConflictError("a study that is written to less", f"{_TRIES} conflicts", "Try again.")
 
@@ -94,7 +94,7 @@ class Replica:
                         break
                     results.append(result)
             written = self._submit(draft)
-        return results if self._is_written(draft.fold, written) else []
+        return results if self._is_written(draft.state, written) else []
 
     def _outcome(self, decide: Decision[T]) -> T | Exception:
         try:
@@ -113,7 +113,7 @@ class Replica:
         draft = _Draft(self._latest())  # by what was known there is nothing to do: others may know
         return draft, self._drafted(draft, decide)
 
-    def _known(self) -> Fold:
+    def _known(self) -> StudyState:
         """The state to decide on: where others write too, the latest, unless that takes a wait."""
         is_idle = self._written is None or self._written.done()
         return self._latest() if self._shared and is_idle else self._current()
@@ -122,11 +122,11 @@ class Replica:
         """The result of a decision, whose events are in the draft, or none of them."""
         before = len(draft.bodies)
         try:
-            return decide(draft.fold, draft.emit)
+            return decide(draft.state, draft.emit)
         except BaseException:
             if len(draft.bodies) > before:  # half done
                 del draft.bodies[before:]
-                self._forget(draft.fold)
+                self._forget(draft.state)
             raise
 
     def _submit(self, draft: _Draft) -> Future[int] | None:
@@ -136,11 +136,11 @@ class Replica:
                 append = Append(self._uid, draft.after, draft.bodies, self._now())
                 self._written = self._journal.submit(append, follows=self._written)
         except BaseException:
-            self._forget(draft.fold)
+            self._forget(draft.state)
             raise
         return self._written
 
-    def _is_written(self, fold: Fold, written: Future[int] | None) -> bool:
+    def _is_written(self, state: StudyState, written: Future[int] | None) -> bool:
         """Wait for the disk; False if another process wrote first."""
         if written is None:
             return True
@@ -148,60 +148,60 @@ class Replica:
             written.result()
         except ConflictError:
             self._shared = True
-            self._forget(fold)
+            self._forget(state)
             return False
         except BaseException:
-            self._forget(fold)
+            self._forget(state)
             raise
-        self._keep_snapshot(fold)
+        self._keep_snapshot(state)
         return True
 
     # ---- the state
 
-    def _current(self) -> Fold:
+    def _current(self) -> StudyState:
         """The state as far as it is known here."""
-        if self._fold is None:
-            self._fold, self._written = self._read(), None
-        return self._fold
+        if self._state is None:
+            self._state, self._written = self._read(), None
+        return self._state
 
-    def _latest(self) -> Fold:
+    def _latest(self) -> StudyState:
         """The state with what others wrote, once all that was written here is on disk."""
         if self._written is not None and self._written.exception() is not None:
-            self._fold = None
-        fold = self._current()
-        if self._store.last(self._uid) > fold.seq:
+            self._state = None
+        state = self._current()
+        if self._store.last(self._uid) > state.seq:
             try:
-                fold.extend([event.body for event in self._store.events(self._uid, fold.seq)])
+                state.extend([event.body for event in self._store.events(self._uid, state.seq)])
             except BaseException:
-                self._forget(fold)
+                self._forget(state)
                 raise
-        return fold
+        return state
 
-    def _read(self) -> Fold:
+    def _read(self) -> StudyState:
         (first,) = self._store.events(self._uid, limit=1)
-        fold = Fold(self._uid, setup_of(first.body), first.at)
+        state = StudyState(self._uid, config_of(first.body), first.at)
         seq, data = max(self._base, self._store.snapshot(self._uid) or (0, b""))
         if seq:
             with suppress(FormatError):  # of a newer version, say: the events are the truth
-                fold.loads(data)
-        self._due = _next_due(fold.seq, data)
-        fold.extend([event.body for event in self._store.events(self._uid, fold.seq)])
+                state.loads(data)
+        self._due = _next_due(state.seq, data)
+        state.extend([event.body for event in self._store.events(self._uid, state.seq)])
         if self._shared:
-            self._base = fold.seq, fold.dumps()
-        return fold
+            self._base = state.seq, state.dumps()
+        return state
 
-    def _forget(self, fold: Fold) -> None:
+    def _forget(self, state: StudyState) -> None:
         """Read the state anew next time, unless somebody did already."""
         with self._lock:
-            if self._fold is fold:
-                self._fold = None
+            if self._state is state:
+                self._state = None
 
-    def _keep_snapshot(self, fold: Fold) -> None:
+    def _keep_snapshot(self, state: StudyState) -> None:
         """Keep the state, now and then."""
         with self._lock:
-            if self._fold is not fold or fold.seq < self._due:
+            if self._state is not state or state.seq < self._due:
                 return
-            written, seq, data = self._written, fold.seq, fold.dumps()
+            written, seq, data = self._written, state.seq, state.dumps()
             self._due = _next_due(seq, data)
         if written is None or written.exception() is None:
             with suppress(HeliotropeError):  # the events are there: this only saves time

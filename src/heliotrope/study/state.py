@@ -1,4 +1,4 @@
-"""A study as the fold over its events: what was asked, told, cancelled and learned."""
+"""A study as the state over its events: what was asked, told, cancelled and learned."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import uniform
 from heliotrope.serialization import archive
 from heliotrope.study.commands import Evaluation, as_key, as_value
+from heliotrope.study.config import StudyConfig
 from heliotrope.study.events import VERSION, Body, fitting
 from heliotrope.study.keys import Keys
-from heliotrope.study.setups import Setup
-from heliotrope.study.terrain import Context, Place
+from heliotrope.study.space_adapter import Context, Place
 from heliotrope.validation import as_number, as_whole
 
 _KIND = "heliotrope.study"
@@ -40,17 +40,17 @@ _RECENT = 2_000  # latest results that a model is learned from
 _FIRST = 50  # results, up to which every model that is learned is taken
 
 
-class Fold:
+class StudyState:
     """The state of a study after some of its events, which are applied in their order.
 
     A new one is as bare as its first event; :meth:`extend` takes the others.
     """
 
-    def __init__(self, uid: str, setup: Setup, created: float) -> None:
-        self.uid, self.setup, self.created = uid, setup, created
+    def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
+        self.uid, self.config, self.created = uid, config, created
         self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(setup.terrain.ground, uniform(), setup.seed)
-        self.context = setup.terrain.middle()  # that of the latest ask, as soon as there is one
+        self.optimizer = Optimizer(config.adapter.ground, uniform(), config.seed)
+        self.context = config.adapter.middle()  # that of the latest ask, as soon as there is one
         self._bare = True  # whether the optimizer still waits for its policy
         self._keys = Keys()
         self.since = -np.inf  # results of earlier times were of another level, and do not count
@@ -59,7 +59,7 @@ class Fold:
 
     def asked(self, t: float | None, key: str | None, context: Context | None = None) -> Body:
         """The event of the next ask, in a context that was given."""
-        point = self.setup.terrain.point(context)
+        point = self.config.adapter.point(context)
         return self._asked(self.optimizer.propose(t, context=point), key)
 
     def asked_at(self, place: Place, t: float | None, key: str | None) -> Body:
@@ -67,7 +67,7 @@ class Fold:
         return self._asked(self.optimizer.placed(place, t), key)
 
     def _asked(self, suggestion: Suggestion, key: str | None) -> Body:
-        place = self.setup.terrain.place(suggestion)
+        place = self.config.adapter.place(suggestion)
         body = {"v": VERSION, "kind": "asked", "id": self._id(suggestion.id), "t": suggestion.t}
         body |= {"place": place, **self._shown(place)}
         return body if key is None else {**body, "key": key}
@@ -97,15 +97,15 @@ class Fold:
 
     def learned(self) -> Body | None:
         """The event of the model that suits the latest results best, if it is time to look."""
-        history, given = self.optimizer.history, self.setup.given
-        if given.complete or not self.setup.policy.has_model:
+        history, given = self.optimizer.history, self.config.given
+        if given.complete or not self.config.policy.has_model:
             return None
         results, since = self._counting()
         told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
         is_known = since == self.since and self.model.outlier_bounds().suit(results.y)
         if not told or (is_known and not is_estimate_due(told)):
             return None
-        rates = self.setup.policy.rates(results.pace)
+        rates = self.config.policy.rates(results.pace)
         model = estimate_robustly(
             self._latest(_RECENT, since), outlier_bounds(results.y), given, rates
         )
@@ -120,7 +120,7 @@ class Fold:
         Those of the same time as the last of the old level do not count: when it began is a time.
         """
         results = self._latest(_SHOWN, self.since)
-        length_scale = self.setup.given.override(self.model).length_scale
+        length_scale = self.config.given.override(self.model).length_scale
         last = level_shift_length(results.y, lambda: results.x, length_scale)
         later = results.at(results.t > results.t[-last - 1]) if last else results
         if not last or len(later.t) < SHORTEST_LEVEL_SHIFT:
@@ -131,12 +131,12 @@ class Fold:
         """The latest results of times since then, by time."""
         t, x, y = self.optimizer.history.latest(count)
         first = int(np.searchsorted(t, since))
-        return Results(t[first:], x[first:], self.setup.sign * y[first:])
+        return Results(t[first:], x[first:], self.config.sign * y[first:])
 
     # ---- events applied
 
     def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
-        """Take the next events; if one is refused, this fold is of no more use.
+        """Take the next events; if one is refused, this state is of no more use.
 
         Making a policy and showing it results takes long, so none is made but the last.
         """
@@ -177,11 +177,11 @@ class Fold:
         self.seq += 1
 
     def _renew(self) -> None:
-        self.optimizer.reconsider(self.setup.build(self.model), last=_SHOWN, since=self.since)
+        self.optimizer.reconsider(self.config.build(self.model), last=_SHOWN, since=self.since)
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
         number, value = self._number(body["id"]), as_value(body["value"])
-        self.optimizer.tell(number, self.setup.sign * value)
+        self.optimizer.tell(number, self.config.sign * value)
         if self.optimizer.history[-1].t < self.since:
             self._renew()  # without what came late
         self._keys.close(body["id"])
@@ -191,7 +191,7 @@ class Fold:
             raise FormatError(f"ask {self._id(self.optimizer.asked)} next", body["id"])
         begun = self.optimizer.begin(body["place"], body["t"])
         if self.context is not None:
-            self.context = self._shown(self.setup.terrain.place(begun))["context"]
+            self.context = self._shown(self.config.adapter.place(begun))["context"]
         if "key" in body:
             self._keys.begin(as_key(body["key"]), body["id"])
 
@@ -241,17 +241,17 @@ class Fold:
 
     def ask_of(self, suggestion: Suggestion) -> Evaluation:
         """A suggestion in the words of the space."""
-        place = self.setup.terrain.place(suggestion)
+        place = self.config.adapter.place(suggestion)
         return Evaluation(self._id(suggestion.id), suggestion.t, **self._shown(place))
 
     def _ask_of_told(self, id: str, told: Observation) -> Evaluation:
         place = told.x if told.index is None else told.index
-        return Evaluation(id, told.t, **self.setup.terrain.shown(place))
+        return Evaluation(id, told.t, **self.config.adapter.shown(place))
 
     def _value(self, number: int) -> float | None:
         """The value told for an ask, None if there is none."""
         told = self.optimizer.history.of(number)
-        return None if told is None else self.setup.sign * told.y
+        return None if told is None else self.config.sign * told.y
 
     def _id(self, number: int) -> str:
         return f"{self.uid[:_PREFIX]}-{number}"
@@ -264,12 +264,12 @@ class Fold:
         return number
 
     def _shown(self, place: Place) -> dict[str, Any]:
-        return self.setup.terrain.shown(place if isinstance(place, int) else np.array(place))
+        return self.config.adapter.shown(place if isinstance(place, int) else np.array(place))
 
     # ---- snapshots
 
     def dumps(self) -> bytes:
-        """Everything but the setup, which the first event has."""
+        """Everything but the config, which the first event has."""
         optimizer, arrays = self.optimizer.parts()
         header = {
             "format": _KIND,

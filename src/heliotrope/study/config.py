@@ -8,20 +8,20 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from heliotrope.domains import Finite
-from heliotrope.errors import InputError, located, relocated
-from heliotrope.estimation import INDEPENDENT, Given, Model
+from heliotrope.errors import InputError, located
+from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
-from heliotrope.study.terrain import Terrain
+from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
 
 Direction: TypeAlias = Literal["maximize", "minimize"]
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class StudyConfig:
     """Everything that a study is created with."""
 
     space: SearchSpace | Options
@@ -61,12 +61,12 @@ class Setup:
     @property
     def independent(self) -> bool:
         """Whether no two places share anything: there is no length scale."""
-        return self.terrain.apart and self.context is None
+        return self.adapter.apart and self.context is None
 
     @cached_property
-    def terrain(self) -> Terrain:
+    def adapter(self) -> SpaceAdapter:
         """Where one may measure."""
-        return Terrain(self.space, self.context)
+        return SpaceAdapter(self.space, self.context)
 
     @cached_property
     def given(self) -> Given:
@@ -77,16 +77,16 @@ class Setup:
     def build(self, model: Model) -> Policy:
         """The policy, with what was learned of the model so far."""
         # in a Box a mixture takes several times as long to climb, and is no better
-        weighing: Weighing = "mixture" if isinstance(self.terrain.domain, Finite) else "best"
+        weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         return self.policy.policy(self.given.override(model), self.sign, weighing)
 
-    def with_drift(self, epsilon: float) -> Setup:
+    def with_drift(self, epsilon: float) -> StudyConfig:
         """The same with a drift that is known."""
         parameters = {**self.policy.parameters, "epsilon": epsilon}
         return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
-        """The setup as JSON, all defaults written out."""
+        """The config as JSON, all defaults written out."""
         key = "options" if isinstance(self.space, Options) else "space"
         return {
             key: self.space.to_json(),
@@ -98,7 +98,7 @@ class Setup:
         }
 
     @classmethod
-    def from_json(cls, data: object) -> Setup:
+    def from_json(cls, data: object) -> StudyConfig:
         """Read a setup; whatever is not said has its default."""
         if not isinstance(data, Mapping):
             raise InputError("an object that describes a study", short_repr(data))
@@ -107,28 +107,13 @@ class Setup:
             raise InputError(
                 f"keys among {', '.join(_KEYS)}", short_repr(unknown[0]), "", str(unknown[0])[:60]
             )
-        if ("space" in data) == ("options" in data):
-            raise InputError("either a space or options", "both" if "space" in data else "neither")
-        space, context = _space(data), _context(data)
+        where = SpaceAdapter.from_json(data)
         with located("policy"):
             policy = PolicyChoice.from_json(data.get("policy"))
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
-        return cls(space, policy, direction, clock, seed, context)
+        return cls(where.space, policy, direction, clock, seed, where.context)
 
 
 _KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")
-
-
-def _space(data: Mapping[str, Any]) -> SearchSpace | Options:
-    if "space" in data:
-        return SearchSpace.from_json(data["space"])
-    return Options.from_json(data["options"])
-
-
-def _context(data: Mapping[str, Any]) -> SearchSpace | None:
-    if data.get("context") is None:
-        return None
-    with relocated("space", "context"):
-        return SearchSpace.from_json(data["context"])

@@ -11,8 +11,8 @@ import numpy as np
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
-from heliotrope.study.setups import Setup
-from heliotrope.study.sureness import sureness
+from heliotrope.study.confidence import confidence
+from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a map's side, of a slice
@@ -21,10 +21,10 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class BeliefView:
     """An optimizer looked at, at a time and with the coordinates of a context, if there are any."""
 
-    setup: Setup
+    config: StudyConfig
     optimizer: Optimizer
     t: float
     context: Array | None = None
@@ -36,22 +36,22 @@ class Scene:
     def best_and_how_sure(self, variance: float) -> Json:
         """The same, and how sure it is where values vary with that variance."""
         best = self._best()
-        sure = sureness(self.setup, self.optimizer, best, variance, self.context)
+        sure = confidence(self.config, self.optimizer, best, variance, self.context)
         return {**self._shown(best), **sure}
 
     def belief(self) -> Json:
         """The best, and a view of what is believed of everything."""
         best = self.best()
-        if isinstance(self.setup.space, Options):
-            return {"best": best, **self._options(self.setup.space)}
-        return {"best": best, **self._configurations(self.setup.space, best["params"])}
+        if isinstance(self.config.space, Options):
+            return {"best": best, **self._options(self.config.space)}
+        return {"best": best, **self._configurations(self.config.space, best["params"])}
 
     def _best(self) -> Best:
         return self.optimizer.best(self.t, context=self.context)
 
     def _shown(self, best: Best) -> Json:
-        label = self.setup.terrain.shown(best.x if best.index is None else best.index)
-        return {"t": best.t, **label, "mean": self.setup.sign * best.mean, "std": best.std}
+        label = self.config.adapter.shown(best.x if best.index is None else best.index)
+        return {"t": best.t, **label, "mean": self.config.sign * best.mean, "std": best.std}
 
     def _options(self, options: Options) -> Json:
         mean, std = self._at(None)
@@ -89,7 +89,7 @@ class Scene:
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         """Mean and deviation of some choices, or of all of a list."""
         found = self.optimizer.belief(self.t, choices, context=self.context)
-        return self.setup.sign * found.mean, found.std
+        return self.config.sign * found.mean, found.std
 
 
 def _values(space: SearchSpace, name: str, count: int) -> list[Any]:

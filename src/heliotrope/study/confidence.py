@@ -16,7 +16,7 @@ from heliotrope.domains import Box, Finite
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
-from heliotrope.study.setups import Setup
+from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array
 
 _DRAWS = 1000
@@ -26,8 +26,12 @@ _SHARE = 0.1  # of the values' deviation: what may be missed in a space
 _FEW = 5  # results, below which the values' deviation is but guessed
 
 
-def sureness(
-    setup: Setup, optimizer: Optimizer, best: Best, variance: float, context: Array | None = None
+def confidence(
+    config: StudyConfig,
+    optimizer: Optimizer,
+    best: Best,
+    variance: float,
+    context: Array | None = None,
 ) -> dict[str, Any]:
     """The ``probability`` that nothing is better than the best by more than a ``margin``.
 
@@ -36,9 +40,9 @@ def sureness(
     values vary, and so how sure anything is: then both are None.
     """
     y = optimizer.history.y
-    if setup.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
+    if config.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
         return {"probability": None, "margin": None}
-    margin = 0.0 if isinstance(setup.space, Options) else _SHARE * float(np.sqrt(variance))
+    margin = 0.0 if isinstance(config.space, Options) else _SHARE * float(np.sqrt(variance))
     rivals = _rivals(optimizer, best.t, context)
     others = rivals[(rivals != best.x).any(axis=1)]  # rounding would make it beat itself
     places = np.vstack([best.x, others])

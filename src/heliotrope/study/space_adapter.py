@@ -7,6 +7,7 @@ what is learned of an option in one context is of use in similar ones, and says 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log10
@@ -16,11 +17,11 @@ import numpy as np
 
 from heliotrope.domains import Contextual, Domain, Finite
 from heliotrope.errors import InputError, located, relocated
-from heliotrope.estimation import INDEPENDENT
 from heliotrope.history import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
 from heliotrope.validation import Array, short_repr
 
+INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
 _PAIRS = 5_000  # of a choice and a context, that a Finite domain lists
 _PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices are kept
 _DIGITS = 12  # of a context's number; the others are what scaling does to it
@@ -31,11 +32,21 @@ Place: TypeAlias = int | list[float]
 
 
 @dataclass(frozen=True, eq=False)
-class Terrain:
+class SpaceAdapter:
     """What is chosen and, if there is any, the context that is given."""
 
     space: SearchSpace | Options
     context: SearchSpace | None = None
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any]) -> SpaceAdapter:
+        """Read the space or options, and the context, of a study's configuration."""
+        if ("space" in config) == ("options" in config):
+            both = "both" if "space" in config else "neither"
+            raise InputError("either a space or options", both)
+        if "space" in config:
+            return cls(SearchSpace.from_json(config["space"]), _context_from_json(config))
+        return cls(Options.from_json(config["options"]), _context_from_json(config))
 
     @property
     def apart(self) -> bool:
@@ -170,6 +181,13 @@ class Terrain:
         assert self.context is not None
         parameters, values = self.context.parameters, self.context.params(place)
         return {name: _tidy(parameters[name], value) for name, value in values.items()}
+
+
+def _context_from_json(config: Mapping[str, Any]) -> SearchSpace | None:
+    if config.get("context") is None:
+        return None
+    with relocated("space", "context"):
+        return SearchSpace.from_json(config["context"])
 
 
 def _tidy(parameter: Parameter, value: Value) -> Value:
