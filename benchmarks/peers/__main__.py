@@ -17,7 +17,7 @@ from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
 from heliotrope.lab.environments.suite import select_problems
-from heliotrope.lab.league import ENTRANTS, Command, League, Standings
+from heliotrope.lab.league import COMPETITORS, Command, League, Standings
 from heliotrope.lab.league.report import Report, as_markdown, write
 
 _SERVER = Path(__file__).parent / "server.py"
@@ -49,7 +49,7 @@ def main(
     )
     league = League(
         select_problems(problems, measured=data is not None),
-        (*ENTRANTS.values(), *peers),
+        (*COMPETITORS.values(), *peers),
         trials,
         horizon,
         limit=limit,

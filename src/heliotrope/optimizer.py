@@ -18,9 +18,9 @@ from heliotrope.errors import (
 from heliotrope.estimation import Model
 from heliotrope.history import History, Ledger, Observation, Suggestion, Visible
 from heliotrope.policies import Agent, Belief, Best, Policy, Selective
-from heliotrope.policies.adaptive.agent import AdaptiveAgent
+from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.protocol import TOLD_AT_ONCE, Drawing
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Sampling
 from heliotrope.posterior import Learned
 from heliotrope.rng import Stream
 from heliotrope.serialization import archive, codec
@@ -248,12 +248,12 @@ class Optimizer:
         t = self.latest if t is None else as_number(t, "t")
         rng = np.random.default_rng(as_whole(seed, "seed", least=0))
         places, count = self._ground.places(X, context), as_whole(size, "size", least=1)
-        return self._drawing().sample(t, places, rng, count)
+        return self._sampling().sample(t, places, rng, count)
 
     @property
     def log_likelihood(self) -> float:
         """Log density of what was told and counts: the sum of one-step predictive densities."""
-        return self._drawing().log_likelihood
+        return self._sampling().log_likelihood
 
     def learned(self) -> Learned:
         """What a policy with ``learn=...`` has found out about the drift; changes nothing."""
@@ -316,8 +316,8 @@ class Optimizer:
             optimizer._agent.restore(part(arrays, "agent/"))
         return optimizer
 
-    def _drawing(self) -> Drawing:
-        if not isinstance(self._agent, Drawing):
+    def _sampling(self) -> Sampling:
+        if not isinstance(self._agent, Sampling):
             raise NoBeliefError("a policy with a joint belief of f", type(self._policy).__name__)
         return self._agent
 

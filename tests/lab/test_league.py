@@ -24,14 +24,13 @@ from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.lab.environments import Place as Where
 from heliotrope.lab.environments.suite import problem
-from heliotrope.lab.league import ENTRANTS, League, Match, Standings, entrant
-from heliotrope.lab.league.entrants import arms
+from heliotrope.lab.league import COMPETITORS, Competitor, League, Match, Standings
+from heliotrope.lab.league.competitors import finite
 from heliotrope.lab.league.matches import play
 from heliotrope.lab.league.picture import draw
-from heliotrope.lab.league.ranged import RANGED, Ranged
 from heliotrope.lab.league.report import Report, as_markdown, verdict
 from heliotrope.lab.league.tournament import Fixtures
-from heliotrope.policies.adaptive import NAMES
+from heliotrope.policies.registry import RANGE, REGISTRY, Named
 
 QUICK = ("--problems", "paper/se/0.01,sliced/eggholder", "--policies", "auto,sw_ucb")
 SMALL = ("--trials", "2", "--horizon", "8", "--jobs", "1")
@@ -115,10 +114,10 @@ def test_the_command_writes_all_its_files(tmp_path: Path) -> None:
 
 def test_a_league_goes_on_where_it_was(tmp_path: Path) -> None:
     ids = ("peaks/steady", "periodic/50")
-    first = League(ids, (ENTRANTS["uniform"],), trials=1, horizon=5)
+    first = League(ids, (COMPETITORS["uniform"],), trials=1, horizon=5)
     first.run(tmp_path, jobs=1)
     ticks: list[tuple[str, int]] = []
-    contestants = (ENTRANTS["uniform"], Odd("odd"))
+    contestants = (COMPETITORS["uniform"], Odd("odd"))
     more = League(ids, contestants, trials=2, horizon=5)
     more.run(tmp_path, jobs=1, tick=lambda name, done: ticks.append((name, done)))
     # two of uniform's four were there; the other starts with none of its four
@@ -136,11 +135,11 @@ def test_everybody_faces_the_same_worlds() -> None:
     assert_array_equal(pickle.loads(pickle.dumps(league))(3)["regret"], trials[3])
 
 
-@pytest.mark.parametrize("name", ENTRANTS)
+@pytest.mark.parametrize("name", COMPETITORS)
 @pytest.mark.parametrize("id", ["paper/se/0.01", "sliced/eggholder"])
 def test_every_policy_plays_everywhere(name: str, id: str) -> None:
     episode = problem(id).world().episode(9, seed=0)
-    played = play(entrant(name), episode, 0, limit=60.0)
+    played = play(Competitor(name), episode, 0, limit=60.0)
     assert played.failure == ""
     assert played.regret.shape == played.seconds.shape == (9,)
     assert np.all(played.regret >= -1e-9)
@@ -149,9 +148,9 @@ def test_every_policy_plays_everywhere(name: str, id: str) -> None:
 
 
 def test_the_league_has_every_named_policy() -> None:
-    without_a_gp = {"rexp3", "exp3", "d_ucb", "sw_ucb", "uniform"}
-    assert set(ENTRANTS) == {"auto", *NAMES, *without_a_gp}
-    assert len(ENTRANTS) == 17
+    assert set(COMPETITORS) == set(REGISTRY)
+    assert {"auto", "rexp3", "exp3", "d_ucb", "sw_ucb", "uniform"} < set(COMPETITORS)
+    assert len(COMPETITORS) == 17
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_what_was_not_played_is_in_no_average() -> None:
     assert places["once"].normalized == 0.5
     assert places["once"].milliseconds == pytest.approx(1.0)
     assert np.isnan([places["never"].normalized, places["never"].milliseconds]).all()
-    league = League(standings.problems, (ENTRANTS["uniform"],))
+    league = League(standings.problems, (COMPETITORS["uniform"],))
     assert "\n| once | 0.50 |\n" in as_markdown(Report(league, standings, 1.0, Path()))
 
 
@@ -288,17 +287,19 @@ def test_a_peer_that_fails_on_its_way_is_no_failure_of_the_command(tmp_path: Pat
 
 
 def test_policies_without_a_gp_get_a_range_and_the_points_of_a_box() -> None:
-    box = arms(ht.Box([-5, 0], [5, 1]))
+    box = finite(ht.Box([-5, 0], [5, 1]))
     assert box.points.shape == (128, 2)
     assert box.points.min(axis=0).tolist() == [-5.0, 0.0]
     model = Model(mean=10.0, variance=3.0, noise=1.0, pace=2.0)
-    for name in RANGED:
-        made = Ranged(name).policy(model, 0.01, box)
+    names = [name for name, entry in REGISTRY.items() if entry.basis is RANGE]
+    assert set(names) == {"rexp3", "exp3", "d_ucb", "sw_ucb"}
+    for name in names:
+        made = Named(name).policy(model, 0.01, box)
         assert (getattr(made, "low", None), getattr(made, "high", None)) == (4.0, 16.0)
     with pytest.raises(InputError, match="Finite"):
-        Ranged("sw_ucb").policy(model, 0.01, ht.Box(0, 1))
+        Named("sw_ucb").policy(model, 0.01, ht.Box(0, 1))
     with pytest.raises(InputError, match="sw_ucb"):
-        Ranged("gp_ucb")
+        Named("uniform")
 
 
 @pytest.mark.parametrize(
@@ -333,6 +334,6 @@ def test_a_league_needs_a_yardstick_and_different_names() -> None:
     with pytest.raises(InputError, match="uniform"):
         League(("periodic/50",), (Odd("odd"),))
     with pytest.raises(InputError, match="different names"):
-        League(("periodic/50",), (ENTRANTS["uniform"], ENTRANTS["uniform"]))
+        League(("periodic/50",), (COMPETITORS["uniform"], COMPETITORS["uniform"]))
     with pytest.raises(InputError, match="at least one"):
-        League((), (ENTRANTS["uniform"],))
+        League((), (COMPETITORS["uniform"],))

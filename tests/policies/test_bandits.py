@@ -133,7 +133,7 @@ def test_the_order_of_telling_does_not_matter(which: int) -> None:
             agent.open(key, 1.0 + key, np.array([arm]))
         for key in order:
             agent.tell(key, 0.2 * key)
-    for first, second in zip(one._ledger.sums(6.0), other._ledger.sums(6.0), strict=True):
+    for first, second in zip(one._rewards.sums(6.0), other._rewards.sums(6.0), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
@@ -149,7 +149,7 @@ def test_open_choices_keep_suggestions_apart(which: int) -> None:
         agent.tell(key, 0.9 if seen[key] == 2 else 0.1)
     assert choose(agent, 1.0) == 2
     agent.open(9, 1.0, np.array([2]))
-    N, _ = agent._ledger.sums(1.0)
+    N, _ = agent._rewards.sums(1.0)
     np.testing.assert_array_equal(N, 1.0)  # an open choice has no value yet
 
 

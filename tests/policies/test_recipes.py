@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 
 import heliotrope as ht
 from heliotrope.estimation import Model
-from heliotrope.lab.league.ranged import RANGED, Ranged
-from heliotrope.policies.adaptive import NAMES, Named, Recipe
-from heliotrope.policies.adaptive.recipes import Tracking
+from heliotrope.policies import Named, Recipe, Tracking
+from heliotrope.policies.registry import REGISTRY
 from strategies import fixed
 
 RECIPES: dict[str, Recipe] = {
     "tracking": Tracking(),
-    **{name: Named(name) for name in NAMES},
-    **{name: Ranged(name) for name in RANGED},
+    **{name: Named(name) for name, entry in REGISTRY.items() if entry.basis.is_learned},
 }
 
 

@@ -64,7 +64,7 @@ def league_command(
 
         played = League(
             problems=select_problems(problems, measured=data is not None),
-            contestants=(*_entrants(policies), *(_command(text) for text in peer or ())),
+            contestants=(*_competitors(policies), *(_command(text) for text in peer or ())),
             trials=trials,
             horizon=horizon,
             seed=seed,
@@ -74,12 +74,12 @@ def league_command(
         _show(played, out, jobs, cluster)
 
 
-def _entrants(wanted: str | None) -> tuple[Contestant, ...]:
-    from heliotrope.lab.league import ENTRANTS, entrant
+def _competitors(wanted: str | None) -> tuple[Contestant, ...]:
+    from heliotrope.lab.league import COMPETITORS, Competitor
     from heliotrope.lab.league.standings import YARDSTICK
 
-    names = list(ENTRANTS) if wanted is None else [*_parts(wanted), YARDSTICK]
-    return tuple(entrant(name) for name in dict.fromkeys(names))
+    names = list(COMPETITORS) if wanted is None else [*_parts(wanted), YARDSTICK]
+    return tuple(Competitor(name) for name in dict.fromkeys(names))
 
 
 def _parts(text: str) -> list[str]:

@@ -1,10 +1,10 @@
-"""UCB that forgets (Garivier and Moulines 2011): D-UCB discounts what is old, SW-UCB drops it.
+"""UCB that forgets (Garivier and Moulines 2011): D-UCB discounts old rewards, SW-UCB drops them.
 
 Symbols
 -------
-K   number of points        N   (K,) how often each was chosen, as far as that still counts
-S   (K,) sum of each point's rewards, in [0, 1], as far as they still count
-n   what all choices together count        xi   width of the confidence interval
+K   number of points        N   (K,) weight of each point's choices
+S   (K,) weighted sum of each point's rewards, in [0, 1]
+n   weight of all choices        xi   width of the confidence interval
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ import numpy as np
 from heliotrope.acquisition import argmax
 from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError, InputError
-from heliotrope.policies.beliefless import Beliefless
-from heliotrope.policies.rewards import Ranged, number_of_points
+from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
 from heliotrope.rng import Draw
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array, Indices, as_number, as_positive, as_whole
 
-_NOTHING = 1e-200  # a count below it is none
-_UNKNOWN = 0.5  # mean reward of a point whose first value is still awaited
+__all__ = ["DiscountedUCB", "WindowUCB", "d_ucb", "d_ucb_discount", "sw_ucb", "sw_ucb_window"]
+
+_NEGLIGIBLE = 1e-200  # weight below which a point counts as never chosen
+_UNKNOWN = 0.5  # mean reward of a point whose first value is still open
 
 
 @register
 @dataclass(frozen=True)
-class DiscountedUCB(Ranged):
-    """D-UCB: what a choice counts shrinks by the factor ``discount`` in each unit of time."""
+class DiscountedUCB(RangedPolicy):
+    """D-UCB: the weight of a choice shrinks by the factor ``discount`` per unit of time."""
 
     discount: float = field(kw_only=True)
     xi: float = field(kw_only=True)
@@ -46,14 +47,14 @@ class DiscountedUCB(Ranged):
 
     def start(self, domain: Domain) -> UCBAgent:
         """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain, "d_ucb")
-        return UCBAgent(self, 4.0 * self.xi, points, Discounted(points, self.discount))
+        points = number_of_points(domain)
+        return UCBAgent(self, 4.0 * self.xi, points, DiscountedRewards(points, self.discount))
 
 
 @register
 @dataclass(frozen=True)
-class WindowUCB(Ranged):
-    """SW-UCB: choices count while they are at most ``window`` units of time old."""
+class WindowUCB(RangedPolicy):
+    """SW-UCB: a choice counts until it is older than ``window`` units of time."""
 
     window: float = field(kw_only=True)
     xi: float = field(kw_only=True)
@@ -65,28 +66,28 @@ class WindowUCB(Ranged):
 
     def start(self, domain: Domain) -> UCBAgent:
         """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain, "sw_ucb")
-        return UCBAgent(self, self.xi, points, Windowed(points, self.window))
+        points = number_of_points(domain)
+        return UCBAgent(self, self.xi, points, WindowRewards(points, self.window))
 
 
 def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> DiscountedUCB:
     """D-UCB (Kocsis and Szepesvari 2006; Garivier and Moulines 2011).
 
-    Chooses the largest S / N + 2 sqrt(xi log(n) / N), where the choice of the step before counts 1,
-    and one that is older by dt counts discount^dt.
+    Maximizes S / N + 2 sqrt(xi log(n) / N). The choice of the previous step has weight 1, one
+    that is older by dt has weight discount^dt.
 
     Parameters
     ----------
     low, high
-        Range of the values, scaled to [0, 1]; values beyond are clipped.
+        Range of the values, which is scaled to [0, 1]; values beyond it are clipped.
     discount
-        What a choice still counts one unit of time later, in (0, 1];
+        Weight that is left of a choice one unit of time later, in (0, 1];
         :func:`~heliotrope.policies.d_ucb_discount` is the paper's choice.
     xi
-        Width of the interval, above 0; the theorems hold above 1/2 alone, a narrower one explores
-        less and may miss that a point got better.
+        Width of the interval, above 0. The theorems need more than 1/2; a narrower interval
+        explores less and may miss that a point improved.
 
-    Points with an open evaluation count as chosen, with their mean as it is.
+    An open evaluation counts as a choice and leaves the point's mean unchanged.
     """
     return DiscountedUCB(low, high, discount=discount, xi=xi)
 
@@ -94,15 +95,15 @@ def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> Discount
 def sw_ucb(low: float, high: float, window: float, xi: float = 0.6) -> WindowUCB:
     """SW-UCB (Garivier and Moulines 2011).
 
-    Chooses the largest S / N + sqrt(xi log(n) / N) over the choices of the latest ``window`` units
-    of time (:func:`~heliotrope.policies.sw_ucb_window` is the paper's choice); other parameters as
-    :func:`d_ucb`'s.
+    Maximizes S / N + sqrt(xi log(n) / N) over the choices of the last ``window`` units of time
+    (:func:`~heliotrope.policies.sw_ucb_window` is the paper's choice). The other parameters are
+    those of :func:`d_ucb`.
     """
     return WindowUCB(low, high, window=window, xi=xi)
 
 
 def d_ucb_discount(horizon: int, changes: int) -> float:
-    """Return the paper's discount, 1 - sqrt(changes / T) / 4 for so many changes in T steps.
+    """Return the paper's discount, 1 - sqrt(changes / T) / 4 for a number of changes in T steps.
 
     Examples
     --------
@@ -125,11 +126,11 @@ def sw_ucb_window(horizon: int, changes: int) -> float:
     return float(np.clip(2.0 * sqrt(T * log(T) / often), 1.0, T))
 
 
-class Ledger(Protocol):
-    """Told rewards, which count for less, or no longer, with their age."""
+class WeightedRewards(Protocol):
+    """Rewards whose weights fall with their age."""
 
     def weights(self, ages: Array) -> Array:
-        """What choices of these ages count."""
+        """Weights of choices of these ages."""
 
     def sums(self, t: float) -> tuple[Array, Array]:
         """Return N and S at time t."""
@@ -138,33 +139,35 @@ class Ledger(Protocol):
         """Take the reward of a choice at time t."""
 
     def state(self) -> State:
-        """Everything as arrays."""
+        """The state as arrays."""
 
     def restore(self, state: State) -> None:
-        """Become the ledger whose state this was."""
+        """Continue from a state."""
 
 
-class UCBAgent(Beliefless):
-    """Choose the largest upper confidence bound of the rewards that still count."""
+class UCBAgent(NoPosterior):
+    """Choose the largest upper confidence bound of the weighted mean rewards."""
 
-    policy = "a policy that only averages"
+    policy = "a bandit policy without a model"
 
-    def __init__(self, policy: Ranged, spread: float, points: int, ledger: Ledger) -> None:
-        self._range, self._spread, self._ledger = policy, spread, ledger
+    def __init__(
+        self, policy: RangedPolicy, spread: float, points: int, rewards: WeightedRewards
+    ) -> None:
+        self._range, self._spread, self._rewards = policy, spread, rewards
         self._everywhere = np.arange(points)
         self._open: dict[int, tuple[float, int]] = {}  # key: time and place
 
     def choose(self, t: float, draw: Draw) -> Places:
-        """Return the place of the largest bound; one that was never chosen before all others."""
+        """Return the place of the largest bound; places never chosen come first."""
         return self.choose_among(self._everywhere, t, draw)
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same among some points; the others then count for nothing."""
+        """Return the same among some places; only these count towards n."""
         assert not isinstance(choices, Box)
-        N, S = (sums[choices] for sums in self._ledger.sums(t))
-        mean = np.divide(S, N, out=np.full_like(S, _UNKNOWN), where=N > _NOTHING)
-        counts = N + self._awaited(t)[choices]
-        never = counts <= _NOTHING
+        N, S = (sums[choices] for sums in self._rewards.sums(t))
+        mean = np.divide(S, N, out=np.full_like(S, _UNKNOWN), where=N > _NEGLIGIBLE)
+        counts = N + self._open_weights(t)[choices]
+        never = counts <= _NEGLIGIBLE
         if never.any():
             return np.array([draw().choice(choices[never])])
         n = max(float(counts.sum()), 1.0)
@@ -176,47 +179,47 @@ class UCBAgent(Beliefless):
         self._open[key] = t, int(place[0])
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value, however late: it counts by the age of the choice."""
-        self._ledger.add(*self._open.pop(key), self._range.reward(y))
+        """Take a value, however late: its weight follows from the age of the choice."""
+        self._rewards.add(*self._open.pop(key), self._range.reward(y))
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""
         del self._open[key]
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
+        """The agent's state as arrays."""
         return {
             "keys": np.array(list(self._open), dtype=np.int64),
             "open_t": np.array([t for t, _ in self._open.values()]),
             "open_places": np.array([place for _, place in self._open.values()], dtype=np.int64),
-        } | self._ledger.state()
+        } | self._rewards.state()
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
-        self._ledger.restore(state)
+        """Continue from what :meth:`state` returned."""
+        self._rewards.restore(state)
         columns = (state[name].tolist() for name in ("keys", "open_t", "open_places"))
         self._open = {key: (t, place) for key, t, place in zip(*columns, strict=True)}
 
-    def _awaited(self, t: float) -> Array:
-        """What open choices count, (K,)."""
+    def _open_weights(self, t: float) -> Array:
+        """Weight of each point's open choices, (K,)."""
         ages = np.array([t - opened for opened, _ in self._open.values()])
         places = np.array([place for _, place in self._open.values()], dtype=np.intp)
-        return _per_place(places, self._ledger.weights(ages), len(self._everywhere))
+        return _per_place(places, self._rewards.weights(ages), len(self._everywhere))
 
 
-class Discounted:
-    """N and S, discounted up to the latest choice told."""
+class DiscountedRewards:
+    """N and S, discounted up to the latest choice that was told."""
 
     def __init__(self, points: int, discount: float) -> None:
         self._discount, self._now = discount, -np.inf
         self._N, self._S = np.zeros(points), np.zeros(points)
 
     def weights(self, ages: Array) -> Array:
-        """Return discount^(age - 1): the step before counts in full, as in the paper."""
+        """Return discount^(age - 1): the previous step has weight 1, as in the paper."""
         return np.asarray(self._discount ** np.maximum(ages - 1.0, 0.0))
 
     def sums(self, t: float) -> tuple[Array, Array]:
-        """Return N and S at time t, which is not before the latest choice told."""
+        """Return N and S at time t, which is not before the latest choice that was told."""
         decay = self._decay(t - 1.0)
         return self._N * decay, self._S * decay
 
@@ -229,23 +232,23 @@ class Discounted:
         self._S[place] += weight * reward
 
     def state(self) -> State:
-        """Everything as arrays."""
+        """The state as arrays."""
         return {"now": np.array(self._now), "N": self._N, "S": self._S}
 
     def restore(self, state: State) -> None:
-        """Become the ledger whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         if state["N"].shape != self._N.shape:
             raise FormatError(f"counts of {len(self._N)} points", f"{state['N'].shape}")
         self._now = float(state["now"])
         self._N, self._S = state["N"].copy(), state["S"].copy()
 
     def _decay(self, t: float) -> float:
-        """What is left of a count at time t; all, before the latest choice told or without any."""
+        """Factor from the latest told choice to time t; 1 before it, or if there is none."""
         return 1.0 if np.isinf(self._now) else float(self._discount ** max(t - self._now, 0.0))
 
 
-class Windowed:
-    """The choices of the latest units of time, one by one."""
+class WindowRewards:
+    """The choices within the window, one by one."""
 
     def __init__(self, points: int, window: float) -> None:
         self._points, self._window = points, window
@@ -253,7 +256,7 @@ class Windowed:
         self._places: Indices = np.empty(0, dtype=np.intp)
 
     def weights(self, ages: Array) -> Array:
-        """Return 1 within the window and 0 beyond."""
+        """Return 1 inside the window and 0 outside."""
         return (ages <= self._window).astype(float)
 
     def sums(self, t: float) -> tuple[Array, Array]:
@@ -263,7 +266,7 @@ class Windowed:
         return counts, _per_place(self._places, weights * self._rewards, self._points)
 
     def add(self, t: float, place: int, reward: float) -> None:
-        """Take the reward of a choice at time t, and drop those that the window has left."""
+        """Take the reward of a choice at time t, and drop choices older than the window."""
         times = np.append(self._t, t)
         kept = times.max() - times <= self._window
         self._t = times[kept]
@@ -271,11 +274,11 @@ class Windowed:
         self._rewards = np.append(self._rewards, reward)[kept]
 
     def state(self) -> State:
-        """Everything as arrays."""
+        """The state as arrays."""
         return {"t": self._t, "places": self._places, "rewards": self._rewards}
 
     def restore(self, state: State) -> None:
-        """Become the ledger whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         if state["places"].max(initial=0) >= self._points:
             raise FormatError(f"places among {self._points} points", f"{state['places'].max()}")
         self._t, self._rewards = state["t"], state["rewards"]

@@ -1,15 +1,14 @@
-"""PE-GP-UCB (Ziomek, Adachi and Osborne 2024): optimism over several priors, until one errs.
+"""PE-GP-UCB (Ziomek, Adachi and Osborne 2024): optimism over several priors, with elimination.
 
-The prior of the highest confidence bound chooses, and answers for its choice: it is eliminated
-when the sum of its errors, over the steps at which it chose, is larger than noise and its own
-confidence intervals allow.
+The prior with the highest confidence bound chooses. It is eliminated when the sum of its errors,
+over the steps at which it chose, exceeds what noise and its own confidence intervals allow.
 
 Symbols
 -------
-U       priors not yet eliminated, of P at first        S_u   steps at which prior u chose
+U       priors not yet eliminated, initially P          S_u   steps at which prior u chose
 eta_i   y_i - mu_u(x_i), the error of the prior that chose at step i
-xi_t    2 sigma^2 log(|P| pi^2 t^2 / (3 delta)), so that noise alone stays below sqrt(xi_t |S_u|)
-        at all steps and for all priors, with probability 1 - delta
+xi_t    2 sigma^2 log(|P| pi^2 t^2 / (3 delta)): noise alone stays below sqrt(xi_t |S_u|) at all
+        steps and for all priors with probability 1 - delta
 """
 
 from __future__ import annotations
@@ -30,16 +29,18 @@ from heliotrope.priors import Prior
 from heliotrope.rng import Draw
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
-from heliotrope.validation import Array, as_number
+from heliotrope.validation import Array, as_number, short_repr
+
+__all__ = ["PriorElimination", "pe_gp_ucb"]
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class PriorElimination:
-    """GP-UCB by the most optimistic of several priors; those whose errors are too large go.
+    """GP-UCB with the most optimistic of several priors; priors with large errors are eliminated.
 
-    ``delta`` bounds the probability that noise alone eliminates a prior. The last one stays,
-    whatever its errors.
+    ``delta`` bounds the probability that noise alone eliminates a prior. The last prior always
+    stays.
     """
 
     priors: Sequence[Prior]
@@ -49,7 +50,7 @@ class PriorElimination:
     def __post_init__(self) -> None:
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or not all(isinstance(prior, Prior) for prior in self.priors):
-            raise InputError("at least one prior, and nothing else", repr(self.priors)[:60])
+            raise InputError("at least one prior, and only priors", short_repr(self.priors))
         object.__setattr__(self, "beta", as_beta(self.beta))
         object.__setattr__(self, "delta", as_number(self.delta, "delta"))
         if not 0.0 < self.delta < 1.0:
@@ -60,7 +61,7 @@ class PriorElimination:
         return EliminationAgent(self, domain)
 
     def allowed(self, prior: Prior, step: int, chosen: int) -> float:
-        """How large the sum of so many noises may be at a step: sqrt(xi_t |S_u|)."""
+        """Bound of the sum of ``chosen`` noise terms at a step: sqrt(xi_t |S_u|)."""
         xi = 2.0 * prior.noise * log(len(self.priors) * pi**2 * step**2 / (3.0 * self.delta))
         return sqrt(xi * chosen)
 
@@ -72,36 +73,34 @@ def pe_gp_ucb(
     *,
     delta: float = 0.1,
 ) -> PriorElimination:
-    """PE-GP-UCB (Ziomek et al. 2024) over drift rates: TV-GP-UCB by the most optimistic of them.
+    """PE-GP-UCB (Ziomek et al. 2024) over drift rates: TV-GP-UCB with the most optimistic one.
 
     Parameters
     ----------
     prior
-        Whose epsilon is unknown; its time must be Static or Forgetting.
+        Prior of unknown epsilon; its time kernel must be Static or Forgetting.
     epsilons
-        The candidates, at least two, each once.
+        At least two different candidates.
     beta
-        Width of the confidence intervals, by which the candidates choose and are judged.
+        Width of the confidence intervals, for choosing and for elimination.
     delta
-        Probability with which noise alone may eliminate one.
+        Probability that noise alone eliminates a candidate.
 
-    The guarantee asks for a beta by which the intervals of all candidates hold together, as
-    :class:`~heliotrope.acquisition.TVBeta` at a share of delta. A smaller one tracks better, and
+    The guarantee needs a beta under which the intervals of all candidates hold together, such as
+    :class:`~heliotrope.acquisition.TVBeta` at a share of delta. A smaller beta tracks better and
     eliminates sooner.
     """
     if not isinstance(prior, Prior):
         raise InputError("a prior", repr(prior))
     candidates = Learn(epsilons)
     if not 1 < len(set(candidates.epsilons)) == len(candidates.epsilons):
-        raise InputError(
-            "at least two epsilons, all different", str(candidates.epsilons), "Or use tv_gp_ucb."
-        )
+        raise InputError("at least two epsilons, all different", str(candidates.epsilons))
     return PriorElimination(candidates.hypotheses(prior), as_beta(beta), delta)
 
 
 @dataclass
-class _Account:
-    """What the choices of one prior have come to: |S_u|, sum of eta, sum of sqrt(beta) sigma."""
+class _Record:
+    """Record of one prior's choices: |S_u|, sum of eta, sum of sqrt(beta) sigma."""
 
     chosen: int = 0
     errors: float = 0.0
@@ -109,11 +108,11 @@ class _Account:
 
 
 class EliminationAgent:
-    """PE-GP-UCB at work: an engine for each prior that is left, and the accounts of all."""
+    """An engine for each prior that is left, and the records of all."""
 
     def __init__(self, policy: PriorElimination, domain: Domain) -> None:
         self._policy, self._domain, self._ucb = policy, domain, UCB(policy.beta)
-        self._accounts = [_Account() for _ in policy.priors]
+        self._records = [_Record() for _ in policy.priors]
         self._told = 0
         self._open: dict[int, tuple[int, float, float]] = {}  # key: prior, mean, width
         self._take(list(range(len(policy.priors))))
@@ -124,11 +123,11 @@ class EliminationAgent:
         return [self._policy.priors[u] for u in self._left]
 
     def choose(self, t: float, draw: Draw) -> Places:
-        """Return the place of the highest bound of any prior at time t."""
+        """Return the place of the highest bound over all priors at time t."""
         return self.choose_among(choices_of(self._domain), t, draw)
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same, where not all of the domain may be chosen."""
+        """Return the same among some places of the domain."""
         engines = self._ensemble.engines
         places = [self._ucb.choose(engine, choices, t, draw) for engine in engines]
         bounds = [self._bound(e, t, place) for e, place in zip(engines, places, strict=True)]
@@ -139,11 +138,11 @@ class EliminationAgent:
         return self.best_among(choices_of(self._domain), t, draw)
 
     def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same, where not all of the domain may be chosen."""
+        """Return the same among some places of the domain."""
         return UCB(0.0).choose(self._mixture(), choices, t, draw)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation; the prior that is most optimistic there answers for it."""
+        """Begin an evaluation; it counts for the prior that is most optimistic there."""
         engines = self._ensemble.engines
         first = int(np.argmax([self._bound(engine, t, place) for engine in engines]))
         mean, variance = engines[first].predict(t, place, count_open=False)
@@ -152,16 +151,16 @@ class EliminationAgent:
         self._open[key] = self._left[first], float(mean[0]), width
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value, and judge the prior that chose by the sum of its errors."""
+        """Take a value, and test the sum of errors of the prior that chose."""
         self._ensemble.take(lambda engine: engine.tell(key, y))
         u, mean, width = self._open.pop(key)
-        account = self._accounts[u]
+        record = self._records[u]
         self._told += 1
-        account.chosen += 1
-        account.errors += y - mean
-        account.widths += width
-        allowed = self._policy.allowed(self._policy.priors[u], self._told, account.chosen)
-        if abs(account.errors) > allowed + account.widths:
+        record.chosen += 1
+        record.errors += y - mean
+        record.widths += width
+        allowed = self._policy.allowed(self._policy.priors[u], self._told, record.chosen)
+        if abs(record.errors) > allowed + record.widths:
             self._eliminate(u)
 
     def cancel(self, key: int) -> None:
@@ -170,25 +169,25 @@ class EliminationAgent:
         del self._open[key]
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Mean and variance of f_t by all priors that are left, each as likely as any other."""
+        """Mean and variance of f_t, mixed equally over the priors that are left."""
         return self._mixture().predict(t, places, count_open=count_open)
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
-        accounts = [(a.chosen, a.errors, a.widths) for a in self._accounts]
+        """The agent's state as arrays."""
+        records = [(one.chosen, one.errors, one.widths) for one in self._records]
         return {
             "told": np.array(self._told),
             "left": np.array(self._left, dtype=np.int64),
-            "accounts": np.array(accounts, dtype=float),
+            "accounts": np.array(records, dtype=float),
             "keys": np.array(list(self._open), dtype=np.int64),
             "open": np.array(list(self._open.values()), dtype=float).reshape(-1, 3),
         } | under("engines/", self._ensemble.state())
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         self._told = int(state["told"])
         self._take(state["left"].tolist())
-        self._accounts = [_Account(int(n), e, w) for n, e, w in state["accounts"].tolist()]
+        self._records = [_Record(int(n), e, w) for n, e, w in state["accounts"].tolist()]
         rows = zip(state["keys"].tolist(), state["open"].tolist(), strict=True)
         self._open = {key: (int(u), mean, width) for key, (u, mean, width) in rows}
         self._ensemble.restore(part(state, "engines/"))

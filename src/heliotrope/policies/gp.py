@@ -1,8 +1,9 @@
-"""The GP policies: prior x memory x acquisition."""
+"""GP policies: a prior, a memory and an acquisition."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import inf
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,10 +23,7 @@ from heliotrope.domains import (
     one_place,
 )
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
-from heliotrope.memory import (
-    KeepAll,
-    Memory,
-)
+from heliotrope.memory import KeepAll, Memory
 from heliotrope.policies.random import random_choice
 from heliotrope.posterior import (
     BankEngine,
@@ -46,21 +44,21 @@ from heliotrope.serialization.state import State, part, under
 from heliotrope.validation import Array
 
 First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
-"""The first point: "random", an index, a point, or None for what the acquisition says.
+"""The first point: "random", an index, a point, or None for the acquisition's choice.
 
-"apart" is for the first few: each lies far from those before.
+"apart" spreads out the first few points: each lies far from the ones before it.
 """
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class GPPolicy:
-    """Believe by ``prior``, remember by ``memory``, choose by ``acquisition``.
+    """A policy that maximizes an acquisition of a GP posterior.
 
-    ``first`` is the very first point, if nothing has been told before; ``engine`` names an engine
-    ("finite", "box", "dense", "reference", or options) in place of the one that fits; ``learn``
-    makes the drift rate unknown, and learns it from what is told. What was learned outlives the
-    memory's restarts, which only forget the function.
+    ``memory`` says which observations count. ``first`` is the first point, if nothing was told
+    before. ``engine`` overrides the choice of the engine ("finite", "box", "dense", "reference",
+    or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
+    kept when the memory restarts.
     """
 
     prior: Prior
@@ -88,7 +86,7 @@ class GPPolicy:
 
     @property
     def grows(self) -> bool:
-        """Whether the state grows with every result: with what was learned, or all of the data."""
+        """Whether the state grows with every observation."""
         keeps_all = isinstance(self.engine, (DenseOptions, ReferenceOptions))
         return self.learn is not None or keeps_all or getattr(self.memory, "grows", False)
 
@@ -98,17 +96,17 @@ class GPPolicy:
 
 
 class GPAgent:
-    """A GP policy at work: one engine, renewed when the memory begins a new epoch."""
+    """The state of a GP policy: one engine per epoch of the memory."""
 
     def __init__(self, policy: GPPolicy, domain: Domain) -> None:
         self._policy, self._domain = policy, domain
         self._engine = self._first_engine()
         self._epoch: float | None = None
-        self._keys: set[int] = set()  # open in the present epoch
+        self._keys: set[int] = set()  # open in the current epoch
         self._told = False
         self._first = _first_place(policy.first, domain)
         self._spreads = isinstance(policy.first, str) and policy.first == "apart"
-        self._begun: list[Places] = []  # the first few, if they are to lie apart
+        self._begun: list[Places] = []  # the first few places, if they are spread out
         if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
@@ -117,7 +115,7 @@ class GPAgent:
         return self.choose_among(choices_of(self._domain), t, draw)
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same, where not all of the domain may be chosen."""
+        """Return the same among some places of the domain."""
         if self._spreads:
             if len(self._begun) < first_points(self._domain):
                 return self._apart(choices, draw)
@@ -133,11 +131,11 @@ class GPAgent:
         return self.best_among(choices_of(self._domain), t, draw)
 
     def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same, where not all of the domain may be chosen."""
+        """Return the same among some places of the domain."""
         return UCB(0.0).choose(self._engine_at(t), choices, t, draw)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation; the first of a new epoch begins with a fresh engine."""
+        """Begin an evaluation; the first of a new epoch gets a new engine."""
         epoch = self._policy.memory.epoch(t)
         engine = self._engine if self._epoch in (None, epoch) else self._next_engine()
         engine.open(key, t, place)
@@ -149,7 +147,7 @@ class GPAgent:
             self._begun.append(place)
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value; one of an epoch that is over no longer counts."""
+        """Take a value; ignore it if its epoch is over."""
         if key in self._keys:
             self._engine.tell(key, y)
             self._keys.remove(key)
@@ -162,30 +160,30 @@ class GPAgent:
             self._keys.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Mean and variance of f_t by what counts at time t."""
+        """Posterior mean and variance of f_t."""
         return self._engine_at(t).predict(t, places, count_open=count_open)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        """Joint draws of f_t by what was told and counts at time t."""
+        """Joint posterior draws of f_t."""
         return sample(self._engine_at(t), t, places, rng, size)
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of what was told and counts."""
+        """Log marginal likelihood of the observations that count."""
         return self._engine.log_likelihood
 
     def learned(self) -> Learned:
-        """What was learned of the drift."""
+        """The learned drift rate."""
         if not isinstance(self._engine, BankEngine):
             raise NoBeliefError(
                 "a policy that learns the drift",
                 "one whose drift is given",
-                "Use tv_gp_ucb(prior, learn=Learn()).",
+                "Make the policy with learn=Learn().",
             )
         return self._engine.learned()
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
+        """The agent's state as arrays."""
         return {
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(sorted(self._keys), dtype=np.int64),
@@ -194,12 +192,12 @@ class GPAgent:
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         epoch = state["epoch"].tolist()
         self._epoch = epoch[0] if epoch else None
         self._keys = set(state["keys"].tolist())
         self._told = bool(state["told"])
-        begun = state.get("begun", np.empty(0))  # which older files lack
+        begun = state.get("begun", np.empty(0))  # older files lack it
         self._begun = [begun[i : i + 1] for i in range(len(begun))]
         self._engine.restore(part(state, "engine/"))
 
@@ -213,28 +211,59 @@ class GPAgent:
         policy, domain, options = self._policy, self._domain, self._policy.engine
         assert not isinstance(options, str)
 
-        def remembering(prior: Prior) -> Engine:  # not of this agent, which would keep itself alive
+        def engine_of(prior: Prior) -> Engine:  # without self, to avoid a reference cycle
             return policy.memory.engine(prior, domain, options)
 
         if policy.learn is None:
-            return remembering(policy.prior)
-        return BankEngine(policy.learn, policy.prior, remembering)
+            return engine_of(policy.prior)
+        return BankEngine(policy.learn, policy.prior, engine_of)
 
     def _next_engine(self) -> Engine:
-        """An engine without data; what a bank has learned of the drift goes on in the next."""
+        """A new engine without data; a bank passes its learned drift on."""
         engine = self._engine
         return engine.successor() if isinstance(engine, BankEngine) else self._first_engine()
 
     def _engine_at(self, t: float) -> Engine:
-        """The engine whose data count at time t: the present one, or one without any."""
+        """The engine at time t: the current one, or in a later epoch a new one."""
         epoch = self._policy.memory.epoch(t)
         if self._epoch is None or epoch == self._epoch:
             return self._engine
         if epoch < self._epoch:
-            raise TimeError("a time since the latest restart", f"{t:g}, which is forgotten")
+            raise TimeError("a time since the latest restart", f"{t:g}")
         return self._next_engine()
 
 
 def _first_place(first: First, domain: Domain) -> Places | None:
-    """Return the place of a first point that was given; None where none was."""
+    """Return the place of a given first point, or None."""
     return None if first is None or isinstance(first, str) else one_place(domain, first)
+
+
+@register(former="Tamed")
+@dataclass(frozen=True, eq=False)
+class Clipped(GPPolicy):
+    """A GP policy that clips values to the outlier bounds ``low`` and ``high``."""
+
+    low: float = -inf
+    high: float = inf
+
+    def start(self, domain: Domain) -> GPAgent:
+        """Return a fresh agent over a domain."""
+        return _ClippedAgent(self, domain)
+
+
+def clipped(policy: GPPolicy, low: float | None, high: float | None) -> GPPolicy:
+    """The policy with values clipped to bounds; None means no bound."""
+    if low is None and high is None:
+        return policy
+    parts = {field.name: getattr(policy, field.name) for field in fields(GPPolicy)}
+    return Clipped(**parts, low=-inf if low is None else low, high=inf if high is None else high)
+
+
+class _ClippedAgent(GPAgent):
+    def __init__(self, policy: Clipped, domain: Domain) -> None:
+        super().__init__(policy, domain)
+        self._low, self._high = policy.low, policy.high
+
+    def tell(self, key: int, y: float) -> None:
+        """Take a value, clipped to the bounds."""
+        super().tell(key, min(max(y, self._low), self._high))

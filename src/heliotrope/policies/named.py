@@ -1,4 +1,4 @@
-"""The named policies, each a composition of prior, memory and acquisition in a few lines."""
+"""The named GP policies: each composes a prior, a memory and an acquisition in a few lines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,21 @@ from heliotrope.memory import (
     Window,
 )
 from heliotrope.policies.gp import First, GPPolicy
-from heliotrope.posterior import (
-    EngineOptions,
-    Learn,
-)
+from heliotrope.posterior import EngineOptions, Learn
 from heliotrope.priors import Prior, Static, Wiener
+
+__all__ = [
+    "cp_gp_ucb",
+    "et_gp_ucb",
+    "gp_ucb",
+    "r_gp_ucb",
+    "sw_gp_ucb",
+    "tv_gp_ucb",
+    "tv_ts",
+    "ui_gp_ucb",
+    "wdbo",
+    "wgp_ucb",
+]
 
 
 def gp_ucb(
@@ -31,11 +41,11 @@ def gp_ucb(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """GP-UCB (Srinivas et al. 2012): the function is taken to stand still.
+    """GP-UCB (Srinivas et al. 2012): the function stands still.
 
-    The prior's own time kernel is replaced by Static, so that one prior serves all policies.
+    Static replaces the prior's own time kernel, so that one prior serves all policies.
     """
-    return GPPolicy(_standing_still(prior), UCB(beta), KeepAll(), first, engine)
+    return GPPolicy(_static(prior), UCB(beta), KeepAll(), first, engine)
 
 
 def r_gp_ucb(
@@ -46,8 +56,8 @@ def r_gp_ucb(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """R-GP-UCB (Algorithm alg:R): GP-UCB that begins anew every ``every`` units of time."""
-    return GPPolicy(_standing_still(prior), UCB(beta), Restart(every), first, engine)
+    """R-GP-UCB (Algorithm alg:R): GP-UCB that restarts every ``every`` units of time."""
+    return GPPolicy(_static(prior), UCB(beta), Restart(every), first, engine)
 
 
 def tv_gp_ucb(
@@ -58,11 +68,11 @@ def tv_gp_ucb(
     engine: str | EngineOptions | None = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
-    """TV-GP-UCB (Algorithm alg:TV): what was seen long ago counts for less.
+    """TV-GP-UCB (Algorithm alg:TV): older observations count for less.
 
     The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel. With
-    ``learn=Learn()`` the drift rate is unknown, whatever the prior's epsilon, and learned from
-    what is told.
+    ``learn=Learn()`` the drift rate is learned from the observations, whatever the prior's
+    epsilon.
     """
     return GPPolicy(prior, UCB(beta), KeepAll(), first, engine, learn)
 
@@ -70,15 +80,15 @@ def tv_gp_ucb(
 def sw_gp_ucb(
     prior: Prior, window: int, beta: Beta | float = LogBeta(), *, first: First = None
 ) -> GPPolicy:
-    """SW-GP-UCB (Zhou and Shroff 2021): GP-UCB on the last ``window`` values alone."""
-    return GPPolicy(_standing_still(prior), UCB(beta), Window(window), first)
+    """SW-GP-UCB (Zhou and Shroff 2021): GP-UCB on the last ``window`` values."""
+    return GPPolicy(_static(prior), UCB(beta), Window(window), first)
 
 
 def wgp_ucb(
     prior: Prior, weight: float, beta: Beta | float = LogBeta(), *, first: First = None
 ) -> GPPolicy:
-    """WGP-UCB (Deng et al. 2022): a value weighs ``weight`` times less a unit of time later."""
-    return GPPolicy(_standing_still(prior), UCB(beta), Weights(weight), first)
+    """WGP-UCB (Deng et al. 2022): a value's weight falls by ``weight`` per unit of time."""
+    return GPPolicy(_static(prior), UCB(beta), Weights(weight), first)
 
 
 def et_gp_ucb(
@@ -89,12 +99,12 @@ def et_gp_ucb(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """ET-GP-UCB (Brunzema et al. 2025): GP-UCB that begins anew when a value is a surprise.
+    """ET-GP-UCB (Brunzema et al. 2025): GP-UCB that restarts when a value is a surprise.
 
-    ``delta`` is the probability of ever doing so where nothing changes.
+    ``delta`` is the probability that it ever restarts although nothing changes.
     """
     memory = ResetOnChange(EventTrigger(delta))
-    return GPPolicy(_standing_still(prior), UCB(beta), memory, first, engine)
+    return GPPolicy(_static(prior), UCB(beta), memory, first, engine)
 
 
 def cp_gp_ucb(
@@ -106,9 +116,9 @@ def cp_gp_ucb(
     engine: str | EngineOptions | None = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
-    """TV-GP-UCB in a world that also jumps, with probability ``hazard`` a unit of time.
+    """TV-GP-UCB for a function that also jumps, with probability ``hazard`` per unit of time.
 
-    When it last did is learned from what is told (Adams and MacKay 2007).
+    The time of the latest jump is learned from the observations (Adams and MacKay 2007).
     """
     return GPPolicy(prior, UCB(beta), ChangePoints(hazard), first, engine, learn)
 
@@ -120,9 +130,9 @@ def wdbo(
     *,
     first: First = None,
 ) -> GPPolicy:
-    """W-DBO's memory (Bardou et al. 2024) under TV-GP-UCB: what is not missed goes.
+    """TV-GP-UCB with W-DBO's memory (Bardou et al. 2024), which drops irrelevant observations.
 
-    ``alpha`` is how fast the budget for that grows.
+    ``alpha`` says how fast the budget for removals grows.
     """
     return GPPolicy(prior, UCB(beta), Wasserstein(alpha), first)
 
@@ -137,8 +147,8 @@ def ui_gp_ucb(
 ) -> GPPolicy:
     """GP-UCB with injected uncertainty (UI-TVBO, Brunzema et al. 2022): f is a random walk.
 
-    In a unit of time the variance grows by ``rate`` times the space kernel's, and the mean stays
-    what it was; the prior's own time kernel is replaced by Wiener(rate).
+    Per unit of time the variance grows by ``rate`` times the space kernel's, and the mean stays.
+    Wiener(rate) replaces the prior's own time kernel.
     """
     return GPPolicy(_drifting(prior, Wiener(rate)), UCB(beta), KeepAll(), first, engine)
 
@@ -150,15 +160,15 @@ def tv_ts(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """Thompson sampling by the time-varying posterior: no beta, a draw explores by itself.
+    """Thompson sampling from the time-varying posterior: it has no beta, the draw explores.
 
-    The prior's time kernel says how the function drifts; with ``learn=Learn()`` the drift rate is
-    unknown, and one hypothesis is drawn by its weight before the function is.
+    The prior's time kernel says how the function drifts. With ``learn=Learn()`` the drift rate is
+    unknown: one hypothesis is drawn by its weight, then a function.
     """
     return GPPolicy(prior, Thompson(), KeepAll(), first, engine, learn)
 
 
-def _standing_still(prior: Prior) -> Prior:
+def _static(prior: Prior) -> Prior:
     return _drifting(prior, Static())
 
 

@@ -1,4 +1,4 @@
-"""What a policy is: a description that starts an agent, which chooses and learns."""
+"""Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
+from heliotrope.estimation import Model
 from heliotrope.rng import Draw
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
 TOLD_AT_ONCE = -1
-"""Key of an evaluation that is never left open."""
+"""Key of an evaluation that is told as soon as it is opened."""
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of f_t: posterior mean and deviation at points.
+    """Posterior mean and standard deviation of f_t at points.
 
-    The deviation is of f itself, without measurement noise.
+    The deviation is that of f, without measurement noise.
     """
 
     t: float
@@ -31,7 +32,7 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The point believed best at time ``t``: where, how high and how sure."""
+    """The point of the highest posterior mean at time ``t``, with that mean and its deviation."""
 
     t: float
     x: Array
@@ -42,7 +43,7 @@ class Best:
 
 @runtime_checkable
 class Agent(Protocol):
-    """The state of a policy at work. Evaluations go by keys; places are the domain's."""
+    """The state of a running policy. Keys identify evaluations; places are the domain's."""
 
     def choose(self, t: float, draw: Draw) -> Places:
         """Return one place to evaluate at time t; changes nothing."""
@@ -63,15 +64,15 @@ class Agent(Protocol):
         """Return the one place of highest posterior mean at time t; changes nothing."""
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
+        """The agent's state as arrays."""
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
 
 
 @runtime_checkable
 class Selective(Protocol):
-    """An agent that can choose among a part of its domain, as a context asks for."""
+    """An agent that can choose among some places of its domain, as contexts require."""
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
         """Return one of the choices to evaluate at time t; changes nothing."""
@@ -81,23 +82,31 @@ class Selective(Protocol):
 
 
 @runtime_checkable
-class Drawing(Protocol):
-    """An agent with a joint belief of f at several places, to draw from."""
+class Sampling(Protocol):
+    """An agent with a joint posterior of f at several places."""
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        """Joint draws of f_t, (size, places), by what was told; changes nothing."""
+        """Joint posterior draws of f_t, (size, places); changes nothing."""
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of what was told and counts."""
+        """Log marginal likelihood of the observations that count."""
 
 
 @runtime_checkable
 class Policy(Protocol):
     """An immutable description of how to choose.
 
-    One whose agents' state grows with every result says so: ``grows = True``.
+    ``grows = True`` says that its agents' state grows with every observation.
     """
 
     def start(self, domain: Domain) -> Agent:
-        """Return a fresh agent over a domain, having checked that policy and domain fit."""
+        """Return a fresh agent over a domain; refuse a domain that does not fit."""
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """How a policy follows from a learned model."""
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        """The policy for a model, a drift per unit of time and a domain in the unit cube."""

@@ -1,4 +1,4 @@
-"""Choosing at random: what every other policy must beat."""
+"""Random choice: the baseline that every other policy must beat."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.domains import Box, Choices, Domain, Places, choices_of
-from heliotrope.policies.beliefless import Beliefless
+from heliotrope.policies.model_free import NoPosterior
 from heliotrope.rng import Draw
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
+
+__all__ = ["Uniform", "uniform"]
 
 
 @register
 @dataclass(frozen=True)
 class Uniform:
-    """Every point is as likely as any other, at all times."""
+    """At all times every point is equally likely."""
 
     def start(self, domain: Domain) -> UniformAgent:
         """Return an agent over a domain."""
@@ -28,10 +30,10 @@ def uniform() -> Uniform:
     return Uniform()
 
 
-class UniformAgent(Beliefless):
+class UniformAgent(NoPosterior):
     """An agent that learns nothing."""
 
-    policy = "the uniform policy"
+    policy = "a random choice"
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -41,7 +43,7 @@ class UniformAgent(Beliefless):
         return random_place(self._domain, draw())
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return one of the choices at random."""
+        """Return a random one of the choices."""
         return random_choice(choices, draw())
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -54,11 +56,11 @@ class UniformAgent(Beliefless):
         """Forget an open evaluation."""
 
     def state(self) -> State:
-        """Return nothing."""
+        """Return an empty state."""
         return {}
 
     def restore(self, state: State) -> None:
-        """Take over nothing."""
+        """Do nothing: the state is empty."""
 
 
 def random_place(domain: Domain, rng: np.random.Generator) -> Places:
@@ -67,7 +69,7 @@ def random_place(domain: Domain, rng: np.random.Generator) -> Places:
 
 
 def random_choice(choices: Choices, rng: np.random.Generator) -> Places:
-    """Draw one of the places that may be chosen."""
+    """Draw one of the choices."""
     if isinstance(choices, Box):
         return choices.snap(choices.scaled(rng.random((1, choices.dimension))))
     return choices[[rng.integers(len(choices))]]

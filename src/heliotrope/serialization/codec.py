@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,22 @@ T = TypeVar("T", bound=type)
 _REGISTERED: dict[str, type] = {}
 
 
-def register(cls: T) -> T:
-    """Let a dataclass be written and read under its own name."""
-    _REGISTERED[cls.__name__] = cls
-    return cls
+@overload
+def register(cls: T) -> T: ...
+
+
+@overload
+def register(*, former: str) -> Callable[[T], T]: ...
+
+
+def register(cls: T | None = None, *, former: str = "") -> T | Callable[[T], T]:
+    """Let a dataclass be written and read under its own name, and read under a former one."""
+
+    def add(cls: T) -> T:
+        _REGISTERED.update(dict.fromkeys(filter(None, (former, cls.__name__)), cls))
+        return cls
+
+    return add if cls is None else add(cls)
 
 
 def encode(value: object, arrays: Arrays) -> Json:

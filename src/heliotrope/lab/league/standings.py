@@ -9,9 +9,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from heliotrope.lab.league.matches import Match
+from heliotrope.policies.registry import BASELINE
 from heliotrope.validation import Array
 
-YARDSTICK = "uniform"  # whose regret is 1
+YARDSTICK = BASELINE.name  # its regret is 1
 
 
 @dataclass(frozen=True)

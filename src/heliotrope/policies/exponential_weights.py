@@ -1,9 +1,9 @@
-"""Exp3 (Auer et al. 2002), and RExp3 (Besbes, Gur and Zeevi 2014): begun anew after every batch.
+"""Exp3 (Auer et al. 2002), and RExp3 (Besbes, Gur and Zeevi 2014): Exp3 restarted per batch.
 
 Symbols
 -------
 K   number of points        w   (K,) weights, kept as logarithms
-p   (K,) probabilities      gamma   share of the choices made at random
+p   (K,) probabilities      gamma   share of random choices
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from scipy.special import softmax
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.memory import KeepAll, Memory, Restart
-from heliotrope.policies.beliefless import Beliefless
-from heliotrope.policies.rewards import Ranged, number_of_points
+from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
 from heliotrope.rng import Draw
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.validation import LARGEST, Array, as_number, as_positive, as_whole
 
+__all__ = ["Exp3", "RExp3", "exp3", "rexp3", "rexp3_batch"]
+
 
 @register
 @dataclass(frozen=True)
-class Exp3(Ranged):
-    """Exp3 over a Finite domain, tuned to ``horizon`` units of time, after which it goes on.
+class Exp3(RangedPolicy):
+    """Exp3 over a Finite domain, tuned for ``horizon`` units of time (it may run longer).
 
-    It makes no assumption on how the values come about but their range.
+    It assumes nothing about the values but their range.
     """
 
     horizon: float = field(kw_only=True)
@@ -42,7 +43,7 @@ class Exp3(Ranged):
 
     def start(self, domain: Domain) -> Exp3Agent:
         """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain, "exp3")
+        points = number_of_points(domain)
         return Exp3Agent(self, points, self.mixing(points), KeepAll())
 
     def mixing(self, points: int) -> float:
@@ -52,10 +53,10 @@ class Exp3(Ranged):
 
 @register
 @dataclass(frozen=True)
-class RExp3(Ranged):
+class RExp3(RangedPolicy):
     """Exp3 over a Finite domain, restarted every ``batch`` units of time.
 
-    It makes no assumption on how the values come about but their range.
+    It assumes nothing about the values but their range.
     """
 
     batch: float
@@ -68,7 +69,7 @@ class RExp3(Ranged):
 
     def start(self, domain: Domain) -> Exp3Agent:
         """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain, "rexp3")
+        points = number_of_points(domain)
         return Exp3Agent(self, points, self.mixing(points), Restart(self.batch))
 
     def mixing(self, points: int) -> float:
@@ -79,7 +80,8 @@ class RExp3(Ranged):
 def exp3(low: float, high: float, horizon: float, gamma: float | None = None) -> Exp3:
     """Exp3 (Auer, Cesa-Bianchi, Freund and Schapire 2002): RExp3 without restarts.
 
-    Parameters are :func:`rexp3`'s; ``horizon`` units of time set gamma's default, and no end.
+    The parameters are those of :func:`rexp3`. ``horizon``, in units of time, sets the default of
+    gamma only.
     """
     return Exp3(low, high, horizon=horizon, gamma=gamma)
 
@@ -90,16 +92,16 @@ def rexp3(low: float, high: float, batch: float, gamma: float | None = None) -> 
     Parameters
     ----------
     low, high
-        Range of the values, which Exp3 scales to [0, 1]; values beyond are clipped.
+        Range of the values, which is scaled to [0, 1]; values beyond it are clipped.
     batch
-        Units of time between restarts, as r_gp_ucb's ``every``: steps, at times 1, 2, 3, ...
+        Units of time between restarts: steps, at times 1, 2, 3, ...
         :func:`~heliotrope.policies.rexp3_batch` is the paper's choice.
     gamma
-        Share of the choices made at random, in (0, 1]; by default the paper's
+        Share of random choices, in (0, 1]; by default the paper's
         min(1, sqrt(K log K / ((e - 1) batch))) over K points.
 
-    A value counts by the probability with which its place was chosen, however late it comes, but
-    not after the restart. One measured elsewhere (``tell_many``) counts as if chosen at its time.
+    A late value is weighted by the probability of its choice, and is ignored after a restart. A
+    value measured elsewhere (``tell_many``) counts as if it was chosen at its time.
     """
     return RExp3(low, high, batch, gamma)
 
@@ -136,12 +138,12 @@ def _mixing(gamma: float | None, points: int, steps: float) -> float:
     return min(1.0, float(np.sqrt(points * np.log(points) / ((np.e - 1.0) * steps))))
 
 
-class Exp3Agent(Beliefless):
-    """Exp3 at work: weights since the memory's latest restart, and what is open since then."""
+class Exp3Agent(NoPosterior):
+    """The weights and open evaluations since the latest restart."""
 
-    policy = "exp3"
+    policy = "a bandit policy without a model"
 
-    def __init__(self, policy: Ranged, points: int, gamma: float, memory: Memory) -> None:
+    def __init__(self, policy: RangedPolicy, points: int, gamma: float, memory: Memory) -> None:
         self._policy, self._gamma, self._memory = policy, gamma, memory
         self._log_w = np.zeros(points)
         self._epoch: float | None = None
@@ -153,7 +155,7 @@ class Exp3Agent(Beliefless):
         return np.array([draw().choice(len(p), p=p)])
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation; the first of a new batch begins with equal weights."""
+        """Begin an evaluation; the first of a new batch resets the weights."""
         epoch = self._memory.epoch(t)
         if epoch != self._epoch:
             self._log_w, self._open = self._weights_at(t), {}
@@ -162,7 +164,7 @@ class Exp3Agent(Beliefless):
         self._open[key] = index, float(self._probabilities(self._log_w)[index])
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value; one of a batch that is over no longer counts."""
+        """Take a value; ignore it if its batch is over."""
         if key in self._open:
             index, probability = self._open.pop(key)
             reward = self._policy.reward(y)
@@ -173,7 +175,7 @@ class Exp3Agent(Beliefless):
         self._open.pop(key, None)
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
+        """The agent's state as arrays."""
         places = [place for place, _ in self._open.values()]
         return {
             "log_weights": self._log_w.copy(),
@@ -184,7 +186,7 @@ class Exp3Agent(Beliefless):
         }
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         if state["log_weights"].shape != self._log_w.shape:
             raise FormatError(f"{len(self._log_w)} weights", f"{state['log_weights'].shape}")
         self._log_w = state["log_weights"].copy()
@@ -194,7 +196,7 @@ class Exp3Agent(Beliefless):
         self._open = {key: (place, p) for key, place, p in zip(*columns, strict=True)}
 
     def _weights_at(self, t: float) -> Array:
-        """Logarithms of the weights that count at time t: none, after a restart."""
+        """Logarithms of the weights at time t: zeros after a restart."""
         same = self._epoch in (None, self._memory.epoch(t))
         return self._log_w if same else np.zeros_like(self._log_w)
 

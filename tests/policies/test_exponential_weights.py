@@ -14,7 +14,7 @@ import heliotrope as ht
 from heliotrope.errors import FormatError, InputError, NoBeliefError
 from heliotrope.lab.environments import Table, run
 from heliotrope.policies import rexp3_batch
-from heliotrope.policies.rexp3 import Exp3Agent, RExp3
+from heliotrope.policies.exponential_weights import Exp3Agent, RExp3
 from strategies import ask_of, fingerprint, fixed, play, refusal, square
 
 ARMS = ht.Finite(np.arange(5))

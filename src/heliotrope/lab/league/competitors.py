@@ -1,18 +1,16 @@
-"""The policies of this package, each with its parameters learned from what it is told alone.
+"""The package's policies as competitors, each with its parameters learned from its results alone.
 
-The GP policies and those without a GP get theirs alike: one model of the values (mean, variance,
-noise, kernel, length scale, drift), re-estimated from the latest results, from which each policy's
-own parameters follow by its own theory.
+All policies get their parameters alike: from one model of the values (mean, variance, noise,
+kernel, length scale, drift), re-estimated from the latest results, by each policy's own theory.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from scipy.stats.qmc import Sobol
@@ -22,47 +20,36 @@ from heliotrope.errors import InputError
 from heliotrope.history import Suggestion
 from heliotrope.lab.environments import Place as Where
 from heliotrope.lab.league.matches import Player
-from heliotrope.lab.league.ranged import RANGED, Ranged
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Policy, uniform
-from heliotrope.policies.adaptive import NAMES, Adaptive, Named, auto
+from heliotrope.policies.registry import REGISTRY
 from heliotrope.validation import Array
 
-_ARMS = 128  # points of a Box for policies that know no neighbours
-
-
-def _uniform(_: Domain) -> Policy:
-    return uniform()
-
-
-def _adaptive(name: str, _: Domain) -> Policy:
-    return Adaptive(Named(name))
-
-
-def _ranged(name: str, _: Domain) -> Policy:
-    return Adaptive(Ranged(name))
+_POINTS = 128  # of a Box, for policies that need a Finite domain
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """A policy of this package by its name; ``armed`` if it needs a Finite domain."""
+class Competitor:
+    """A policy of the registry, by its name."""
 
     name: str
-    make: Callable[[Domain], Policy]
-    armed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in REGISTRY:
+            raise InputError(f"one of {', '.join(REGISTRY)}", repr(self.name))
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that its play depends on: its name."""
+        """Everything that its matches depend on: its name."""
         return {"policy": self.name}
 
     @contextmanager
     def player(self, domain: Domain, seed: int) -> Iterator[Player]:
         """An optimizer that plays one episode."""
-        here = arms(domain) if self.armed else domain
-        yield _Asking(Optimizer(here, self.make(here), seed), domain)
+        entry = REGISTRY[self.name]
+        own = finite(domain) if entry.basis.finite else domain
+        yield _OptimizerPlayer(Optimizer(own, entry.adaptive(own), seed), domain)
 
 
-class _Asking:
+class _OptimizerPlayer:
     """An optimizer as a player."""
 
     def __init__(self, optimizer: Optimizer, domain: Domain) -> None:
@@ -78,12 +65,12 @@ class _Asking:
         return self._asked.x
 
     def tell(self, t: float, place: Where, y: float, seconds: float) -> None:
-        """Take the value of what was asked last."""
+        """Take the value at the last place."""
         assert self._asked is not None
         self._optimizer.tell(self._asked, y)
 
     def spent(self) -> float:
-        """Processor time of this process: differences of it are the optimizer's alone."""
+        """Processor time of this process; its differences are the optimizer's alone."""
         return time.process_time()
 
     def memory(self) -> float:
@@ -94,26 +81,13 @@ class _Asking:
             return float(path.stat().st_size)
 
 
-def arms(domain: Domain) -> Finite:
+def finite(domain: Domain) -> Finite:
     """The points of a Finite domain, or 128 Sobol points of a Box."""
     if isinstance(domain, Finite):
         return domain
-    unit: Array = Sobol(domain.dimension, scramble=False).random(_ARMS)
+    unit: Array = Sobol(domain.dimension, scramble=False).random(_POINTS)
     return Finite(domain.scaled(unit))
 
 
-def _all() -> list[Entrant]:
-    learned = [Entrant(name, partial(_adaptive, name)) for name in NAMES]
-    ranged = [Entrant(name, partial(_ranged, name), armed=True) for name in RANGED]
-    return [Entrant("auto", auto), *learned, *ranged, Entrant("uniform", _uniform)]
-
-
-ENTRANTS: Mapping[str, Entrant] = {one.name: one for one in _all()}
+COMPETITORS: Mapping[str, Competitor] = {name: Competitor(name) for name in REGISTRY}
 """The policies by name."""
-
-
-def entrant(name: str) -> Entrant:
-    """Return the entrant of a name."""
-    if name not in ENTRANTS:
-        raise InputError(f"one of {', '.join(ENTRANTS)}", repr(name))
-    return ENTRANTS[name]

@@ -1,4 +1,4 @@
-"""Evaluations in the unit cube, as they are kept and saved, and their times counted in results."""
+"""Evaluations in the unit cube, and times counted in results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heliotrope.serialization.state import State
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A place in the cube at a time, and its value, if that was told."""
+    """A place in the cube at a time, and its value (NaN while it is open)."""
 
     t: float
     place: Places
@@ -22,19 +22,19 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Time counted in results: at ``latest`` there were ``told`` of them, a ``pace`` apart."""
+    """Time counted in results: ``told`` of them at time ``latest``, a ``pace`` apart."""
 
     latest: float = 0.0
     told: float = 0.0
     pace: float = 1.0
 
     def at(self, t: float) -> float:
-        """How many results there would be by time t."""
+        """The number of results expected by time t."""
         return self.told + (t - self.latest) / self.pace
 
 
 def columns_of(name: str, evaluations: Iterable[Evaluation]) -> State:
-    """The evaluations' times and values, and their places, as arrays."""
+    """Times, values and places of evaluations as arrays."""
     listed = list(evaluations)
     return {
         f"{name}/t": np.array([one.t for one in listed]),
@@ -44,7 +44,7 @@ def columns_of(name: str, evaluations: Iterable[Evaluation]) -> State:
 
 
 def evaluations_of(name: str, state: State) -> list[Evaluation]:
-    """The evaluations whose :func:`columns_of` a state holds."""
+    """Read the evaluations that :func:`columns_of` wrote."""
     times, values = state[f"{name}/t"].tolist(), state[f"{name}/y"].tolist()
     places = state[f"{name}/place"]
     return [

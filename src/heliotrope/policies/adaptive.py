@@ -1,7 +1,7 @@
-"""The latest results, the model that suits them best, and an agent of the policy made by it.
+"""A policy that estimates its model from the latest results, in whatever unit they come.
 
-Model and inner policy live in the unit cube, and count time in results. Results come in any unit:
-mean, variance, noise, kernel, length scale and drift are those that the latest make likeliest.
+The model (mean, variance, noise, kernel, length scale and drift) is re-estimated as results come.
+A recipe makes the inner policy from it. Both live in the unit cube and count time in results.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
@@ -25,54 +25,79 @@ from heliotrope.estimation import (
     level_shift_length,
     outlier_bounds,
 )
-from heliotrope.policies.adaptive.evaluations import (
-    Evaluation,
-    Timeline,
-    columns_of,
-    evaluations_of,
-)
-from heliotrope.policies.adaptive.protocol import Recipe
-from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Drawing, Policy, Selective
+from heliotrope.policies.evaluations import Evaluation, Timeline, columns_of, evaluations_of
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
 from heliotrope.rng import Draw
+from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
-from heliotrope.validation import Array
+from heliotrope.validation import Array, short_repr
 
-_LATEST, _APART = 250, 150  # results kept: so many, and so many older ones that lie apart
-_MOST = 600  # results, beyond which those are picked
+_LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
+_MOST = 600  # number of results that triggers the selection above
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
 
+@register
+@dataclass(frozen=True)
+class Adaptive:
+    """Estimate the model from the latest results, and choose as the recipe's policy does.
+
+    The first points are spread out over the domain.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> from heliotrope.policies.auto import Tracking
+    >>> opt = ht.Optimizer(ht.Box(-5, 5), Adaptive(Tracking()), seed=0)
+    >>> for _ in range(20):
+    ...     s = opt.ask()
+    ...     opt.tell(s, 1000.0 - float(s.x[0] - 2.0) ** 2)
+    >>> abs(opt.best().x[0] - 2.0) < 0.2
+    np.True_
+    """
+
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        if isinstance(self.recipe, type) or not isinstance(self.recipe, Recipe):
+            raise InputError("a recipe, such as Named(name)", repr(self.recipe))
+
+    def start(self, domain: Domain) -> AdaptiveAgent:
+        """Return a fresh agent over a domain."""
+        return AdaptiveAgent(self.recipe, domain)
+
+
 class AdaptiveAgent:
-    """An agent of the recipe's policy, and the latest results, of which the next is made."""
+    """An agent of the recipe's policy, and the latest results to re-estimate the model from."""
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
         self._domain, self._choices = self._cube.domain, choices_of(domain)
         self._model, self._timeline = Model(), Timeline()
         self._inner = self._made(self._model, self._timeline, [], {})
-        self._told = 0  # of all results, also those forgotten
-        self._since = -np.inf  # results of earlier times were of another level, and do not count
+        self._told = 0  # number of all results, dropped ones included
+        self._since = -np.inf  # time of the latest level shift; earlier results do not count
         self._latest: list[Evaluation] = []  # in the order of their times
         self._open: dict[int, Evaluation] = {}
 
     @property
     def model(self) -> Model:
-        """What is believed of the values at present."""
+        """The current model."""
         return self._model
 
     def choose(self, t: float, draw: Draw) -> Places:
-        """Return a place apart from the others at first, then what the inner agent chooses."""
+        """Return a place apart from the others at first, then the inner agent's choice."""
         if self._is_first():
             return self._apart(self._choices, draw)
         return self._cube.leave(self._inner.choose(self._timeline.at(t), draw), self._choices)
 
     def best(self, t: float, draw: Draw) -> Places:
-        """Return the place that the inner agent believes best."""
-        with _of_the_present(t):
+        """Return the place of the highest mean by the inner agent."""
+        with _times_in_user_units(t):
             return self._cube.leave(self._inner.best(self._timeline.at(t), draw), self._choices)
 
     def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the same as :meth:`choose`, where not all of the domain may be chosen."""
+        """Return the same as :meth:`choose` among some places of the domain."""
         if self._is_first():
             return self._apart(choices, draw)
         inside = self._cube.choices(choices)
@@ -80,21 +105,21 @@ class AdaptiveAgent:
         return self._cube.leave(place, choices)
 
     def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the choice that the inner agent believes best."""
+        """Return the choice of the highest mean by the inner agent."""
         inside = self._cube.choices(choices)
-        with _of_the_present(t):
+        with _times_in_user_units(t):
             place = self._selective().best_among(inside, self._timeline.at(t), draw)
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
         evaluation = Evaluation(t, self._cube.enter(place))
-        with _of_the_present(t):
+        with _times_in_user_units(t):
             self._inner.open(key, self._timeline.at(t), evaluation.place)
         self._open[key] = evaluation
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value; at certain counts, for outliers or of a new level learn the model anew."""
+        """Take a value; re-estimate the model at certain counts, outliers and level shifts."""
         asked, value = self._open[key], _as_value(y)
         if asked.t < self._since:
             self.cancel(key)
@@ -102,15 +127,17 @@ class AdaptiveAgent:
         known = self._with(Evaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
         values = np.array([one.y for one in known])
-        anew = level_shift_length(values, lambda: self._results(known).x, self._model.length_scale)
-        latest, told = known[-anew:], anew or self._told + 1
-        if anew or is_estimate_due(told) or not self._model.outlier_bounds().suit(values):
+        shifted = level_shift_length(
+            values, lambda: self._results(known).x, self._model.length_scale
+        )
+        latest, told = known[-shifted:], shifted or self._told + 1
+        if shifted or is_estimate_due(told) or not self._model.outlier_bounds().suit(values):
             self._learn(self._fewer(latest), still_open, told)
         else:
             self._inner.tell(key, self._model.outlier_bounds().clip_one(value))
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
-        if anew:
+        if shifted:
             self._since = latest[0].t
 
     def cancel(self, key: int) -> None:
@@ -119,24 +146,24 @@ class AdaptiveAgent:
         del self._open[key]
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Mean and variance of f_t by the inner agent."""
+        """Posterior mean and variance of f_t by the inner agent."""
         inside = self._cube.enter(places)
-        with _of_the_present(t):
+        with _times_in_user_units(t):
             return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        """Joint draws of f_t by the inner agent."""
+        """Joint posterior draws of f_t by the inner agent."""
         inside = self._cube.enter(places)
-        with _of_the_present(t):
-            return self._drawing().sample(self._timeline.at(t), inside, rng, size)
+        with _times_in_user_units(t):
+            return self._sampling().sample(self._timeline.at(t), inside, rng, size)
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of the results that are kept, by the present model."""
-        return self._drawing().log_likelihood
+        """Log marginal likelihood of the kept results under the current model."""
+        return self._sampling().log_likelihood
 
     def state(self) -> State:
-        """Everything the agent knows, as arrays."""
+        """The agent's state as arrays."""
         line = self._timeline
         return {
             "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
@@ -149,7 +176,7 @@ class AdaptiveAgent:
         } | under("inner/", self._inner.state())
 
     def restore(self, state: State) -> None:
-        """Become the agent whose :meth:`state` this was."""
+        """Continue from what :meth:`state` returned."""
         self._model = Model.from_json(json.loads(state["model"].tobytes()))
         self._timeline = Timeline(*state["timeline"].tolist())
         self._told, self._since = int(state["told"]), float(state["since"])
@@ -167,7 +194,7 @@ class AdaptiveAgent:
     def _learn(
         self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
     ) -> None:
-        """Take the model that suits some results best, and an inner agent that was shown them."""
+        """Estimate the model from some results, and make an inner agent that has seen them."""
         results = self._results(latest)
         model = estimate_robustly(results, outlier_bounds(results.y), Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
@@ -184,8 +211,8 @@ class AdaptiveAgent:
         return Results(t, points, y)
 
     def _policy(self, model: Model) -> Policy:
-        a_result_apart = replace(model, pace=1.0)
-        return self._recipe.policy(a_result_apart, a_result_apart.epsilon, self._domain)
+        per_result = replace(model, pace=1.0)
+        return self._recipe.policy(per_result, per_result.epsilon, self._domain)
 
     def _made(
         self,
@@ -194,7 +221,7 @@ class AdaptiveAgent:
         latest: Iterable[Evaluation],
         waiting: Mapping[int, Evaluation],
     ) -> Agent:
-        """A new inner agent that has seen some results and open evaluations, in time's order."""
+        """A new inner agent that has seen some results and open evaluations, in order of time."""
         agent = self._policy(model).start(self._domain)
         events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
@@ -203,16 +230,18 @@ class AdaptiveAgent:
                 agent.tell(key, model.outlier_bounds().clip_one(one.y))
         return agent
 
-    # ---- the inner agent, and first points
+    # ---- the inner agent and the first points
 
     def _selective(self) -> Selective:
         if not isinstance(self._inner, Selective):
-            raise InputError("a recipe whose policy takes a context", repr(self._recipe)[:60])
+            raise InputError("a recipe whose policy takes a context", short_repr(self._recipe))
         return self._inner
 
-    def _drawing(self) -> Drawing:
-        if not isinstance(self._inner, Drawing):
-            raise NoBeliefError("a recipe whose policy has a joint belief", repr(self._recipe)[:60])
+    def _sampling(self) -> Sampling:
+        if not isinstance(self._inner, Sampling):
+            raise NoBeliefError(
+                "a recipe whose policy has a joint posterior", short_repr(self._recipe)
+            )
         return self._inner
 
     def _is_first(self) -> bool:
@@ -224,7 +253,7 @@ class AdaptiveAgent:
         return self._cube.leave(place, choices)
 
     def _points(self) -> Array:
-        """All points asked for that are still known, (n, d)."""
+        """All points of open evaluations and kept results, (n, d)."""
         places = [one.place for one in (*self._latest, *self._open.values())]
         if not places:
             return np.empty((0, self._domain.dimension))
@@ -232,22 +261,22 @@ class AdaptiveAgent:
 
 
 @contextmanager
-def _of_the_present(t: float) -> Iterator[None]:
-    """Say of a time that is refused what it is by the user's clock."""
+def _times_in_user_units(t: float) -> Iterator[None]:
+    """Report a refused time on the user's clock."""
     try:
         yield
     except TimeError:
         raise TimeError(
-            "a time that is not before the latest seen",
+            "a time not before the latest one",
             f"{t:g}",
-            "A policy that learns its model has no belief about the past.",
+            "A policy that learns its model has no posterior of the past.",
         ) from None
 
 
 def _as_value(y: float) -> float:
     if abs(y) > _LARGEST:
         raise InputError(
-            f"values of a size below {_LARGEST:g}, to learn their variance",
+            f"values below {_LARGEST:g} in size",
             f"{y:g}",
             "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
         )

@@ -1,0 +1,87 @@
+"""The registry: complete, the only place that spells policies' names, and the docs' table."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import heliotrope as ht
+from heliotrope import policies
+from heliotrope.errors import InputError
+from heliotrope.estimation import Model
+from heliotrope.policies.parameters import MODEL
+from heliotrope.policies.registry import AUTO, BASELINE, DEFAULT, REGISTRY, Named, as_markdown
+from heliotrope.serialization.codec import decode, encode
+from heliotrope.study import PolicyChoice
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_factory_is_registered() -> None:
+    factories = {
+        name
+        for name in dir(policies)
+        if inspect.isfunction(made := getattr(policies, name))
+        and inspect.signature(made).return_annotation not in ("int", "float")
+    }
+    assert factories == set(REGISTRY)
+    assert all(getattr(policies, name) is entry.factory for name, entry in REGISTRY.items())
+
+
+def test_the_roles() -> None:
+    assert (AUTO.name, DEFAULT.name, BASELINE.name) == ("auto", "tv_gp_ucb", "uniform")
+    assert [entry.name for entry in REGISTRY.values() if entry.learns_drift] == [DEFAULT.name]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_parameters_are_the_factory_s_or_the_model_s(name: str) -> None:
+    entry = REGISTRY[name]
+    taken = set(inspect.signature(entry.factory).parameters)
+    own = {one.name for one in entry.parameters if one not in MODEL} - {"epsilon"}
+    assert own <= taken
+    learned = {
+        *entry.basis.derive(Model(), 0.1, ht.grid(3)),
+        *entry.derive(Model(), 0.1, ht.grid(3)),
+    }
+    assert learned <= taken
+    needed = [
+        one.name
+        for one in inspect.signature(entry.factory).parameters.values()
+        if one.default is inspect.Parameter.empty
+    ]
+    assert set(needed) <= learned
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_policy_learns_its_parameters(name: str) -> None:
+    domain = ht.grid(4)
+    optimizer = ht.Optimizer(domain, REGISTRY[name].adaptive(domain), seed=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_studies_have_the_kinds_of_the_registry(name: str) -> None:
+    entry = REGISTRY[name]
+    given = {"low": 0.0, "high": 1.0, "batch": 5.0} if entry.basis.finite else {}
+    if entry.in_studies:
+        assert PolicyChoice(name, given).entry is entry
+    else:
+        with pytest.raises(InputError, match="a kind among"):
+            PolicyChoice(name)
+
+
+def test_what_has_no_recipe_is_refused() -> None:
+    for name in (AUTO.name, BASELINE.name, "best"):
+        with pytest.raises(InputError, match=f"got '{name}'"):
+            Named(name)
+
+
+def test_recipes_of_before_are_read() -> None:
+    assert decode({"$type": "Ranged", "name": "sw_ucb"}, {}) == Named("sw_ucb")
+    assert encode(Named("sw_ucb"), {}) == {"$type": "Named", "name": "sw_ucb"}
+
+
+def test_the_table_of_the_docs_is_the_registry_s() -> None:
+    assert as_markdown() in (ROOT / "docs" / "algorithms.md").read_text()
