@@ -14,8 +14,8 @@ from heliotrope.cli import app
 from heliotrope.errors import InputError
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.lab.theory import (
+    Assumptions,
     KernelConstants,
-    Problem,
     gain_curve,
     gains,
     kernel_constants,
@@ -40,15 +40,15 @@ def row(output: str, name: str) -> list[str]:
 
 def tiny_setting(trials: int = 3) -> report.Setting:
     kernel = RBF(0.3)
-    problem = Problem(10, 0.05, 0.1, kernel_constants(kernel, 1), dimension=1)
-    return report.Setting(kernel, problem, side=20, trials=trials, seed=4)
+    assumptions = Assumptions(10, 0.05, 0.1, kernel_constants(kernel, 1), dimension=1)
+    return report.Setting(kernel, assumptions, side=20, trials=trials, seed=4)
 
 
 def test_it_prints_every_number() -> None:
     result = invoke(*TINY)
     assert result.exit_code == 0, result.output
-    assert row(result.stdout, "points of the grid")[1] == "25"
-    assert row(result.stdout, "N suggested")[1] == "12"
+    assert row(result.stdout, "grid points")[1] == "25"
+    assert row(result.stdout, "N for R-GP-UCB")[1] == "12"
     assert row(result.stdout, "C_1")[1] == f"{8 / np.log(101):.3f}"
     assert "between" in row(result.stdout, "gamma~_T")[1]
     for equation in ("eq:general_bound", "eq:weakened2", "eq:general_bound_R"):
@@ -57,7 +57,7 @@ def test_it_prints_every_number() -> None:
         assert re.fullmatch(r"[\d.]+ ± [\d.]+", measured)
     for name in ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie", "random"):
         assert name in result.stdout
-    assert "The tightest bound that holds for TV-GP-UCB" in result.stdout
+    assert "The tightest valid bound for TV-GP-UCB" in result.stdout
     assert "playing" in result.stderr
 
 
@@ -139,8 +139,8 @@ def test_bad_options_are_named(options: tuple[str, ...]) -> None:
 
 def test_measured_is_what_the_environments_run() -> None:
     setting, ticks = tiny_setting(), []
-    measured = {(m.player, m.beta): m for m in report.simulate(setting, lambda: ticks.append(0))}
-    assert len(ticks) == 3 * len(measured) == 3 * len(report.players(setting))
+    measured = {(m.strategy, m.beta): m for m in report.simulate(setting, lambda: ticks.append(0))}
+    assert len(ticks) == 3 * len(measured) == 3 * len(report.strategies(setting))
     policy = ht.tv_gp_ucb(setting.prior, ht.LogBeta(0.8, 4.0))
     world = GPDrift(setting.domain, setting.prior)
     averages = [
@@ -156,14 +156,14 @@ def test_one_world_has_no_error() -> None:
     assert all(np.isnan(m.error) for m in report.simulate(tiny_setting(trials=1), lambda: None))
 
 
-def test_the_verdict_follows_the_numbers() -> None:
+def test_the_summary_follows_the_numbers() -> None:
     setting = tiny_setting()
     numbers, measured = report.theory(setting), report.simulate(setting, lambda: None)
     bound = min(b.corrected for b in numbers.bounds[:2]) / 10
-    assert f"{bound:.3g} a step" in report.verdict(setting, numbers, measured)
-    assert "promises no more" in report.verdict(setting, numbers, measured)
-    awful = [report.Measured(m.player, m.beta, 1e6, m.error) for m in measured]
-    assert "promises more" in report.verdict(setting, numbers, awful)
+    assert f"{bound:.3g} per step" in report.summarize_bounds(setting, numbers, measured)
+    assert "The bound is no better" in report.summarize_bounds(setting, numbers, measured)
+    awful = [report.MeasuredRegret(m.strategy, m.beta, 1e6, m.error) for m in measured]
+    assert "The bound is better" in report.summarize_bounds(setting, numbers, awful)
 
 
 def test_narrow_terminals_lose_nothing() -> None:
@@ -175,7 +175,7 @@ def test_narrow_terminals_lose_nothing() -> None:
 
 def test_each_gain_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     setting, runs, greedy = tiny_setting(), [], gains._greedy
-    T = setting.problem.horizon
+    T = setting.assumptions.horizon
 
     def counted(prior: ht.Prior, domain: ht.Finite, steps: int) -> object:
         runs.append(prior.time)
@@ -188,8 +188,10 @@ def test_each_gain_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert numbers.static_gain == max_information_gain(still, setting.domain, T)
     assert numbers.drifting_gain == max_information_gain(setting.prior, setting.domain, T)
     curve = gain_curve(setting.prior, setting.domain, T).upper
-    assert numbers.bounds[1] == tv_block_bound(setting.problem, curve)
-    assert numbers.bounds[2] == r_bound(setting.problem, setting.block, curve[setting.block - 1])
+    assert numbers.bounds[1] == tv_block_bound(setting.assumptions, curve)
+    assert numbers.bounds[2] == r_bound(
+        setting.assumptions, setting.block, curve[setting.block - 1]
+    )
 
 
 def test_constants_are_those_of_the_cube() -> None:
@@ -206,11 +208,11 @@ def test_constants_are_those_of_the_cube() -> None:
     "change",
     [
         {"kernel": None},
-        {"problem": None},
+        {"assumptions": None},
         {"side": 10_001},
         {"trials": 0},
         {"seed": -1},
-        {"problem": replace(tiny_setting().problem, dimension=10**9), "side": 1},
+        {"assumptions": replace(tiny_setting().assumptions, dimension=10**9), "side": 1},
     ],
 )
 def test_settings_are_checked(change: dict[str, Any]) -> None:

@@ -65,17 +65,17 @@ def test_one_step_is_enough(tmp_path: Path) -> None:
 
 def test_race_is_what_the_environments_run(short_race: demo.Race) -> None:
     prior = ht.Prior(time=ht.Forgetting(0.01), noise=0.01)
-    for track in short_race.tracks:
-        steps = list(play(demo.policies(prior)[track.name], short_race.episode, seed=3))
-        assert track.chosen.tolist() == [step.index for step in steps]
-        assert track.regrets.tolist() == [step.regret for step in steps]
+    for trajectory in short_race.trajectories:
+        steps = list(play(demo.policies(prior)[trajectory.name], short_race.episode, seed=3))
+        assert trajectory.chosen.tolist() == [step.index for step in steps]
+        assert trajectory.regrets.tolist() == [step.regret for step in steps]
 
 
 @pytest.mark.parametrize("window", [1, 5, 12, 20])
 def test_averages_over_a_window(short_race: demo.Race, window: int) -> None:
-    track = short_race.tracks[0]
-    naive = [track.regrets[max(t - window, 0) : t].mean() for t in range(1, 13)]
-    np.testing.assert_allclose(track.averages(window), naive, atol=1e-12)
+    trajectory = short_race.trajectories[0]
+    naive = [trajectory.regrets[max(t - window, 0) : t].mean() for t in range(1, 13)]
+    np.testing.assert_allclose(trajectory.averages(window), naive, atol=1e-12)
 
 
 def test_the_truth_has_no_regret(short_race: demo.Race) -> None:

@@ -388,7 +388,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "which is the day": (dated("02/02/2020"), "'01/02/2020 10:00' on line 2"),
     "both orders": (dated("01/14/2020").replace("03/", "14/"), "line 4 and line 5"),
     "too many times": (PLAIN.replace("a", "date"), "'time', 'date'"),
-    "times under another name": (PLAIN.replace("time", "p"), "'p', which never falls"),
+    "times under another name": (PLAIN.replace("time", "p"), "'p', which never decreases"),
     "times too close": (table([0, 1e-20, *range(2, ROWS)]), "too close"),
     "times too far": (table([*(i * 1e-300 for i in range(ROWS - 1)), 1e100]), "too far"),
 }
@@ -439,7 +439,7 @@ def test_locations(write: Write, text: str, points: list[list[float]]) -> None:
         ("s,x\na,1\nb,2\nb,3\n", "'b' on line 3 and line 4"),
         ("s,x\na,1\nb,\n", "column 'x'.*line 3"),
         ("s,x\na,1\nb,far\n", "column 'x'.*'far' on line 3"),
-        ("s,x\na,1\nb,1\n", "all in one point"),
+        ("s,x\na,1\nb,1\n", "all at one point"),
         ("s,p,q\na,1,2\nb,2,3\n", "'s', 'p', 'q'.*x,y"),
         ("s,x_m,y_km\na,1,2\nb,2,3\n", "one unit"),
         ("s,lat\na,1\nb,2\n", "'lat'"),

@@ -290,7 +290,7 @@ def _draws(kernel: Kernel, n: int, count: int) -> Array:
     return np.asarray(np.random.default_rng(1).standard_normal((count, n)) @ root.T)
 
 
-PROBLEM = theory.Problem(
+ASSUMPTIONS = theory.Assumptions(
     100, 0.02, 0.3, theory.KernelConstants(3.0, 1.5, 5.0, 7.0), dimension=2, delta=0.05, r=1.2
 )
 
@@ -301,8 +301,8 @@ class TestBounds:
         c1 = 8.0 / np.log(1.0 + 1.0 / s)
         tv = np.pi**2 * T**2 / (2 * delta)
         beta = 2 * np.log(tv) + 2 * d * np.log(r * d * 7.0 * T**2 * np.sqrt(np.log(d * 5.0 * tv)))
-        assert PROBLEM.tv_schedule()(T) == pytest.approx(beta)
-        general = theory.tv_bound(PROBLEM, 40.0)
+        assert ASSUMPTIONS.tv_schedule()(T) == pytest.approx(beta)
+        general = theory.tv_bound(ASSUMPTIONS, 40.0)
         assert general.printed == general.corrected
         assert general.printed == pytest.approx(np.sqrt(c1 * T * beta * 40.0) + 2.0)
         gamma = 5.0 * np.log1p(np.arange(1, T + 1))
@@ -310,7 +310,7 @@ class TestBounds:
         printed = np.sqrt(c1 * T * beta * (T / N + 1) * (gamma + N**3 * e)) + 2
         drift = N / 2 * np.log(1 + N**1.5 * e / (6**0.5 * s))
         corrected = np.sqrt(c1 * T * beta * (T / N + 1) * (gamma + drift)) + 2
-        blocks = theory.tv_block_bound(PROBLEM, gamma)
+        blocks = theory.tv_block_bound(ASSUMPTIONS, gamma)
         assert (blocks.printed, blocks.corrected) == pytest.approx((printed.min(), corrected.min()))
         assert blocks.printed_block == printed.argmin() + 1
         assert blocks.corrected_block == corrected.argmin() + 1
@@ -325,12 +325,12 @@ class TestBounds:
             2 + 1.5
         ) * np.sqrt(np.log(4.0 * rounds))
         base = np.sqrt(8 / np.log(1 + 1 / s) * T * beta * (T / N + 1) * 11.0) + 2
-        bound = theory.r_bound(PROBLEM, N, 11.0)
+        bound = theory.r_bound(ASSUMPTIONS, N, 11.0)
         assert bound.printed == pytest.approx(base + T * psi)
         assert bound.corrected == pytest.approx(base + 2 * T * psi)
 
     def test_noise_above_two_needs_more(self) -> None:
-        quiet, loud = (theory.psi(replace(PROBLEM, noise=s), 5) for s in (1.9, 8.0))
+        quiet, loud = (theory.psi(replace(ASSUMPTIONS, noise=s), 5) for s in (1.9, 8.0))
         assert quiet.corrected == pytest.approx(2.0 * quiet.printed)
         assert loud.corrected > 2.0 * loud.printed
 
@@ -343,7 +343,7 @@ class TestBounds:
     )
     @fixed(60)
     def test_order(self, T: int, epsilon: float, noise: float, N: int, gain: float) -> None:
-        problem = replace(PROBLEM, horizon=T, epsilon=epsilon, noise=noise)
+        problem = replace(ASSUMPTIONS, horizon=T, epsilon=epsilon, noise=noise)
         restarts = theory.r_bound(problem, N, gain)
         assert restarts.corrected >= restarts.printed >= 2.0
         assert theory.r_bound(problem, N, gain + 1.0).corrected > restarts.corrected
@@ -373,11 +373,11 @@ class TestBounds:
         prior = ht.Prior(RBF(0.3), ht.Forgetting(0.02), 0.3)
         gain = theory.max_information_gain(prior, ht.grid(6, 6), 100)
         curve = theory.gain_curve(prior, ht.grid(6, 6), 100)
-        blocks = theory.tv_block_bound(PROBLEM, curve.upper)
-        assert theory.tv_bound(PROBLEM, gain.upper).corrected <= blocks.corrected
+        blocks = theory.tv_block_bound(ASSUMPTIONS, curve.upper)
+        assert theory.tv_bound(ASSUMPTIONS, gain.upper).corrected <= blocks.corrected
 
     def test_very_little_noise(self) -> None:
-        quiet, loud = replace(PROBLEM, noise=1e-200), replace(PROBLEM, noise=1e90)
+        quiet, loud = replace(ASSUMPTIONS, noise=1e-200), replace(ASSUMPTIONS, noise=1e90)
         assert quiet.c1 == pytest.approx(8.0 / (200.0 * np.log(10.0)))
         assert loud.c1 == pytest.approx(8e90)
         drift = theory.drift_information(5, 0.001, 1e-200).corrected
@@ -390,7 +390,7 @@ class TestBounds:
         assert small == pytest.approx(1e60 * theory.psi(replace(quiet, noise=1e-70), 5).corrected)
 
     def test_very_long_and_very_sure(self) -> None:
-        problem = replace(PROBLEM, horizon=10**99, delta=1e-300, noise=1e90, epsilon=0.0)
+        problem = replace(ASSUMPTIONS, horizon=10**99, delta=1e-300, noise=1e90, epsilon=0.0)
         factors = 8e90, 1e99, problem.r_schedule()(1e99), 1e99, 1e99  # their product overflows
         bound = theory.r_bound(problem, 1, 1e99)
         assert np.log(bound.corrected) == pytest.approx(0.5 * np.log(factors).sum())
@@ -402,10 +402,10 @@ class TestBounds:
             "epsilon": Fraction(1, 50),
             "noise": Decimal("0.3"),
         }
-        other = replace(PROBLEM, **numbers)
-        assert other == PROBLEM
+        other = replace(ASSUMPTIONS, **numbers)
+        assert other == ASSUMPTIONS
         assert type(other.noise) is float
-        assert theory.r_bound(other, 5, 1.0) == theory.r_bound(PROBLEM, 5, 1.0)
+        assert theory.r_bound(other, 5, 1.0) == theory.r_bound(ASSUMPTIONS, 5, 1.0)
 
     def test_refusals(self) -> None:
         for change in (
@@ -416,13 +416,13 @@ class TestBounds:
             {"constants": None},
         ):
             with refusal(InputError):
-                replace(PROBLEM, **change)
+                replace(ASSUMPTIONS, **change)
         with refusal(InputError):
-            theory.tv_block_bound(PROBLEM, [1.0, 2.0])
+            theory.tv_block_bound(ASSUMPTIONS, [1.0, 2.0])
         with refusal(InputError):
-            theory.tv_bound(PROBLEM, -1.0)
+            theory.tv_bound(ASSUMPTIONS, -1.0)
         with refusal(InputError):
-            theory.r_bound(PROBLEM, 0, 1.0)
+            theory.r_bound(ASSUMPTIONS, 0, 1.0)
 
 
 class TestRates:
@@ -505,7 +505,7 @@ EPISODE = GPDrift(ht.grid(3, 3), ht.Prior()).episode(4, seed=0)
 FIELD = ht.Prior(RBF(0.3), ht.Forgetting(0.1), 0.05), ht.grid(3, 3)
 CALLS: dict[str, tuple[Callable[..., object], list[object]]] = {
     "KernelConstants": (theory.KernelConstants, [3.0, 1.5, 5.0, 7.0]),
-    "Problem": (theory.Problem, [20, 0.02, 0.3, PROBLEM.constants, 2, 0.1, 1.0]),
+    "Assumptions": (theory.Assumptions, [20, 0.02, 0.3, ASSUMPTIONS.constants, 2, 0.1, 1.0]),
     "Rate": (lambda p, q, T, epsilon: theory.Rate(p, q)(T, epsilon), [0.5, 0.1, 20, 0.1]),
     "block_length": (theory.block_length, [0.01, 300, Matern(0.2, nu=2.5), 2]),
     "complexity": (theory.complexity, [Matern(0.2, nu=2.5), 2]),
@@ -515,14 +515,14 @@ CALLS: dict[str, tuple[Callable[..., object], list[object]]] = {
     "kernel_constants": (theory.kernel_constants, [Matern(0.2, nu=2.5), 2, 1.0]),
     "max_information_gain": (theory.max_information_gain, [*FIELD, 2]),
     "mutual_information": (theory.mutual_information, [*FIELD, [0, 1], [1.0, 2.0]]),
-    "psi": (theory.psi, [PROBLEM, 5]),
-    "r_bound": (theory.r_bound, [PROBLEM, 5, 2.0]),
+    "psi": (theory.psi, [ASSUMPTIONS, 5]),
+    "r_bound": (theory.r_bound, [ASSUMPTIONS, 5, 2.0]),
     "r_rate": (theory.r_rate, [Matern(0.2, nu=2.5), 2]),
     "run_genie": (lambda *given: list(theory.run_genie(*given)), [EPISODE, 0]),
     "sequential_information": (theory.sequential_information, [*FIELD, [0, 1], [1.0, 2.0]]),
     "sharper_tv_rate": (theory.sharper_tv_rate, [Matern(0.2, nu=2.5), 2]),
-    "tv_block_bound": (theory.tv_block_bound, [PROBLEM, np.ones(100)]),
-    "tv_bound": (theory.tv_bound, [PROBLEM, 2.0]),
+    "tv_block_bound": (theory.tv_block_bound, [ASSUMPTIONS, np.ones(100)]),
+    "tv_bound": (theory.tv_bound, [ASSUMPTIONS, 2.0]),
     "tv_rate": (theory.tv_rate, [Matern(0.2, nu=2.5), 2]),
 }
 RESULTS = {"Corrected", "Gain", "GainCurve", "RegretBound"}
@@ -534,7 +534,7 @@ ODD: list[object] = [
     *(RBF(length) for length in (-1.0, np.nan, 1e-200, 1e200, [0.1, 0.2, 0.3])),
     *(ht.Prior(RBF(0.3), noise=noise) for noise in (1e-200, 1e99)),
     *(ht.Prior(space) for space in (Matern(1e-200), RBF([0.1, 0.2, 0.3]), ht.Tabulated([[1.0]]))),
-    *(ht.Prior(time=Matern(2.0)), ht.Prior(mean=np.zeros(3)), ht.grid(2), PROBLEM, EPISODE),
+    *(ht.Prior(time=Matern(2.0)), ht.Prior(mean=np.zeros(3)), ht.grid(2), ASSUMPTIONS, EPISODE),
 ]
 
 

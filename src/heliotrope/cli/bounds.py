@@ -11,7 +11,7 @@ from rich.console import Console
 from heliotrope.cli.console import Seed, lab_errors_as_messages, progress
 
 if TYPE_CHECKING:
-    from heliotrope.lab.theory.report import Measured, Setting, Theory
+    from heliotrope.lab.theory.report import MeasuredRegret, Setting, Theory
 
 
 _POINTS = 4_100  # of a grid in more than two dimensions
@@ -51,27 +51,31 @@ def bounds_command(
     """Compute the paper's regret bounds, and compare them with measured regret."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
     with lab_errors_as_messages():
-        from heliotrope.lab.theory import Problem, report, tables  # scikit-learn is slow to load
+        from heliotrope.lab.theory import (  # scikit-learn is slow to load
+            Assumptions,
+            report,
+            tables,
+        )
 
         space = report.named_kernel(kernel, length, nu)
         constants = report.constants(space, dimension, given)
-        problem = Problem(horizon, epsilon, noise, constants, dimension, delta)
+        assumptions = Assumptions(horizon, epsilon, noise, constants, dimension, delta)
         side = side or {1: 200, 2: 50}.get(dimension, max(2, int(_POINTS ** (1 / dimension))))
-        setting = report.Setting(space, problem, side, trials, seed)
+        setting = report.Setting(space, assumptions, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
     console = Console()
     console.print(tables.theory_table(setting, numbers))
     console.print(tables.regret_table(setting, numbers, measured))
-    console.print(report.verdict(setting, numbers, measured), highlight=False)
+    console.print(report.summarize_bounds(setting, numbers, measured), highlight=False)
 
 
-def _bound_and_measure(setting: Setting) -> tuple[Theory, list[Measured]]:
+def _bound_and_measure(setting: Setting) -> tuple[Theory, list[MeasuredRegret]]:
     """Compute the bounds and measure the regret, with progress bars."""
     from heliotrope.lab.theory import report
 
     with progress() as bars:
         bounding = bars.add_task("bounding", total=1)
-        measuring = bars.add_task("playing", total=setting.trials * len(report.players(setting)))
+        measuring = bars.add_task("playing", total=setting.trials * len(report.strategies(setting)))
         numbers = report.theory(setting)
         bars.advance(bounding)
         return numbers, report.simulate(setting, lambda: bars.advance(measuring))

@@ -29,7 +29,7 @@ def demo_command(
         race, pictures = _race_and_draw(out, steps, seed, animation)
     console = Console()
     console.print(_regret_table(race))
-    console.print(_verdict(race), highlight=False)
+    console.print(_summary(race), highlight=False)
     for picture in pictures:
         typer.echo(f"Wrote {picture}")
 
@@ -38,16 +38,16 @@ def _race_and_draw(out: Path, steps: int, seed: int, animation: bool) -> tuple[R
     """Run the race and draw it, with progress bars; return the race and the files."""
     from heliotrope.lab import demo  # matplotlib is slow to load
 
-    still, film = out / "demo.png", out / "demo.gif"
+    still, animated = out / "demo.png", out / "demo.gif"
     with progress() as bars:
         racing = bars.add_task("racing", total=3 * steps)
         race = demo.race(steps, seed, lambda: bars.advance(racing))
-        demo.draw_still(race, still)
+        demo.draw_picture(race, still)
         if not animation:
             return race, [still]
-        filming = bars.add_task("drawing", total=len(demo.film_times(steps)))
-        demo.draw_film(race, film, lambda: bars.advance(filming))
-    return race, [still, film]
+        drawing = bars.add_task("drawing", total=len(demo.frame_times(steps)))
+        demo.draw_animation(race, animated, lambda: bars.advance(drawing))
+    return race, [still, animated]
 
 
 def _regret_table(race: Race) -> Table:
@@ -56,17 +56,21 @@ def _regret_table(race: Race) -> Table:
     table.add_column("policy")
     for heading in ("average regret", f"in the last {last} steps", "ms per step"):
         table.add_column(heading, justify="right")
-    for track in race.tracks:
-        numbers = track.regrets.mean(), track.regrets[-last:].mean()
-        pace = 1000.0 * track.seconds / race.horizon
-        table.add_row(track.name, *(f"{number:.3f}" for number in numbers), f"{pace:.2f}")
+    for trajectory in race.trajectories:
+        numbers = trajectory.regrets.mean(), trajectory.regrets[-last:].mean()
+        pace = 1000.0 * trajectory.seconds / race.horizon
+        table.add_row(trajectory.name, *(f"{number:.3f}" for number in numbers), f"{pace:.2f}")
     return table
 
 
-def _verdict(race: Race) -> str:
+def _summary(race: Race) -> str:
     """One sentence about the result, and its limits."""
-    best, *others = sorted(race.tracks, key=lambda track: float(track.regrets.mean()))
-    losses = " and ".join(f"{track.name} {track.regrets.mean():.2f}" for track in others)
+    best, *others = sorted(
+        race.trajectories, key=lambda trajectory: float(trajectory.regrets.mean())
+    )
+    losses = " and ".join(
+        f"{trajectory.name} {trajectory.regrets.mean():.2f}" for trajectory in others
+    )
     return (
         f"On this function {best.name} stayed closest to the moving maximum: its points were "
         f"{best.regrets.mean():.2f} below the best value of their step on average ({losses}). "

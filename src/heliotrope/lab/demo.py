@@ -1,4 +1,4 @@
-"""The demo: three policies chase the maximum of one drifting function, in numbers and pictures."""
+"""The demo: three policies track the maximum of one drifting function."""
 
 from __future__ import annotations
 
@@ -26,18 +26,15 @@ from heliotrope.lab.environments import FiniteEpisode, GPDrift
 from heliotrope.policies import Policy
 from heliotrope.validation import Array, Indices, as_whole
 
-Tick = Callable[[], None]
-"""Called once for each piece of work done."""
+_Rect = tuple[float, float, float, float]  # left, bottom, width, height, as fractions of a figure
 
-Rect = tuple[float, float, float, float]  # left, bottom, width, height; shares of a figure
-
-_SIDE = 50  # points of the grid a coordinate
-_FRAMES = 50  # of the film, at most
-_MOMENTS = 4  # of the still picture, at most
+_SIDE = 50  # grid points per coordinate
+_FRAMES = 50  # of the animation, at most
+_SNAPSHOTS = 4  # of the picture, at most
 _RECENT = 20  # steps that count as recent
-_SCALE = 2.5  # of the colours; the function's deviation is 1
+_SCALE = 2.5  # of the colours; the function's standard deviation is 1
 _TRUTH = "true $f_t$"
-_LOOKS: Any = {  # colours of Okabe and Ito, safe for the colour-blind
+_LOOKS: Any = {  # Okabe and Ito's colours for the colour-blind
     _TRUTH: {"color": "black", "marker": "D"},
     "GP-UCB": {"color": "#E69F00", "marker": "s"},
     "R-GP-UCB": {"color": "#0072B2", "marker": "^"},
@@ -46,8 +43,8 @@ _LOOKS: Any = {  # colours of Okabe and Ito, safe for the colour-blind
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
-    """What one policy did: points (T,), their regrets (T,), seconds, and its mean at some times."""
+class Trajectory:
+    """The run of one policy: points (T,), regrets (T,), seconds, and its mean at some times."""
 
     name: str
     chosen: Indices
@@ -56,7 +53,7 @@ class Track:
     means: Mapping[int, Array]
 
     def averages(self, window: int) -> Array:
-        """Average regret of the latest ``window`` steps, at each time, (T,)."""
+        """Average regret of the latest ``window`` steps at each time, (T,)."""
         sums = self.regrets.cumsum()
         sums[window:] -= sums[:-window].copy()
         return np.asarray(sums / np.minimum(np.arange(1, len(sums) + 1), window))
@@ -64,10 +61,10 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Race:
-    """One world, and the tracks of all policies in it."""
+    """One world, and the trajectories of all policies in it."""
 
     episode: FiniteEpisode
-    tracks: Sequence[Track]
+    trajectories: Sequence[Trajectory]
 
     @property
     def horizon(self) -> int:
@@ -75,11 +72,11 @@ class Race:
         return len(self.episode.values)
 
     @cached_property
-    def truth(self) -> Track:
-        """The track of one who knows: always at the maximum."""
+    def truth(self) -> Trajectory:
+        """The trajectory of the true maximum."""
         values = self.episode.values
         means = dict(enumerate(values, start=1))
-        return Track(_TRUTH, values.argmax(axis=1), np.zeros(self.horizon), 0.0, means)
+        return Trajectory(_TRUTH, values.argmax(axis=1), np.zeros(self.horizon), 0.0, means)
 
 
 def policies(prior: ht.Prior) -> dict[str, Policy]:
@@ -92,60 +89,66 @@ def policies(prior: ht.Prior) -> dict[str, Policy]:
     }
 
 
-def race(steps: int, seed: int, tick: Tick) -> Race:
-    """Let all policies face one world of the paper's model; ticks once a step of each."""
+def race(steps: int, seed: int, tick: Callable[[], None]) -> Race:
+    """Run all policies in one world of the paper's model; tick once per step of each."""
     steps, seed = as_whole(steps, "steps", least=1), as_whole(seed, "seed", least=0)
     prior = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01)
-    with threadpool_limits(1):  # a step is too short to share out: on a busy machine 10 x faster
+    with threadpool_limits(1):  # a step is too short for several threads
         episode = GPDrift(ht.grid(_SIDE, _SIDE), prior).episode(steps, seed)
         named = policies(prior).items()
-        tracks = [_track(n, ht.Optimizer(episode.domain, p, seed), episode, tick) for n, p in named]
-    return Race(episode, tracks)
+        trajectories = [
+            _run(n, ht.Optimizer(episode.domain, p, seed), episode, tick) for n, p in named
+        ]
+    return Race(episode, trajectories)
 
 
-def film_times(steps: int) -> list[int]:
-    """Return the times that the film shows."""
+def frame_times(steps: int) -> list[int]:
+    """Return the times of the animation's frames."""
     return _spread(_FRAMES, steps)
 
 
-def draw_still(race: Race, path: Path) -> None:
-    """Write the picture: what is true and believed at a few times, and the regret over time."""
+def draw_picture(race: Race, path: Path) -> None:
+    """Write the picture: true values and posterior means at a few times, and regret over time."""
     figure = Figure(figsize=(9.0, 6.5))
-    times = _spread(_MOMENTS, race.horizon)
+    times = _spread(_SNAPSHOTS, race.horizon)
     cells = figure.add_gridspec(
-        4, _MOMENTS, left=0.085, right=0.635, bottom=0.16, top=0.94, wspace=0.1, hspace=0.1
+        4, _SNAPSHOTS, left=0.085, right=0.635, bottom=0.16, top=0.94, wspace=0.1, hspace=0.1
     )
-    for row, track in enumerate([race.truth, *race.tracks]):
-        maps = [_Map(figure, cells[row, i], race, track) for i in range(len(times))]
+    for row, trajectory in enumerate([race.truth, *race.trajectories]):
+        maps = [_Map(figure, cells[row, i], race, trajectory) for i in range(len(times))]
         for panel, t in zip(maps, times, strict=True):
             panel.show(t)
             panel.ax.set_title(f"$t = {t}$" if row == 0 else "", fontsize=10)
         style: Any = {"rotation": 90, "va": "center", "weight": "bold"}
-        maps[0].ax.text(-0.48, 0.5, track.name, color=_LOOKS[track.name]["color"], **style)
+        maps[0].ax.text(
+            -0.48, 0.5, trajectory.name, color=_LOOKS[trajectory.name]["color"], **style
+        )
     _explain(figure, maps[0].image, bar=(0.085, 0.075, 0.55, 0.018), marks=(0.85, 0.005))
     upper = _Curves(figure.add_axes((0.73, 0.6, 0.25, 0.34)), race, race.horizon, columns=1)
     lower = _Curves(figure.add_axes((0.73, 0.22, 0.25, 0.34)), race, _RECENT, columns=0)
     upper.ax.set(xlabel="", xticklabels=[], ylabel="average regret $R_t / t$")
-    lower.ax.set_ylabel(f"regret, mean of recent {_RECENT} steps")
+    lower.ax.set_ylabel(f"mean regret of recent {_RECENT} steps")
     for curves in (upper, lower):
         curves.show(race.horizon)
     figure.savefig(path, dpi=200)
 
 
-def draw_film(race: Race, path: Path, tick: Tick) -> None:
-    """Write the film: what is true and believed, and the average regret so far; ticks a frame."""
+def draw_animation(race: Race, path: Path, tick: Callable[[], None]) -> None:
+    """Write the animation of true values, posterior means and regret; tick once per frame."""
     figure = Figure(figsize=(8.0, 4.7))
     cells = figure.add_gridspec(1, 4, left=0.06, right=0.98, bottom=0.46, top=0.88, wspace=0.1)
-    tracks = [race.truth, *race.tracks]
-    maps = [_Map(figure, cells[0, i], race, track) for i, track in enumerate(tracks)]
-    for panel, track in zip(maps, tracks, strict=True):
-        panel.ax.set_title(track.name, color=_LOOKS[track.name]["color"], weight="bold")
+    trajectories = [race.truth, *race.trajectories]
+    maps = [
+        _Map(figure, cells[0, i], race, trajectory) for i, trajectory in enumerate(trajectories)
+    ]
+    for panel, trajectory in zip(maps, trajectories, strict=True):
+        panel.ax.set_title(trajectory.name, color=_LOOKS[trajectory.name]["color"], weight="bold")
     _explain(figure, maps[0].image, bar=(0.66, 0.14, 0.3, 0.025), marks=(0.81, 0.17))
     curves = _Curves(figure.add_axes((0.085, 0.115, 0.52, 0.27)), race, race.horizon, columns=3)
     clock = figure.text(0.5, 0.955, "", ha="center", va="center", fontsize=12)
     writer = PillowWriter(fps=5)
     with writer.saving(figure, path, dpi=90):
-        for t in film_times(race.horizon):
+        for t in frame_times(race.horizon):
             clock.set_text(f"time step {t}")
             curves.show(t)
             for panel in maps:
@@ -155,17 +158,23 @@ def draw_film(race: Race, path: Path, tick: Tick) -> None:
 
 
 class _Map:
-    """A heat map of what a track believes, with its recent points and the true maximum."""
+    """A heat map of a posterior mean, with the recent points and the true maximum."""
 
-    def __init__(self, figure: Figure, cell: SubplotSpec, race: Race, track: Track) -> None:
-        self._points, self._truth, self._track = race.episode.domain.points, race.truth, track
+    def __init__(
+        self, figure: Figure, cell: SubplotSpec, race: Race, trajectory: Trajectory
+    ) -> None:
+        self._points, self._truth, self._trajectory = (
+            race.episode.domain.points,
+            race.truth,
+            trajectory,
+        )
         self.ax = figure.add_subplot(cell, xticks=[0.2, 0.8], yticks=[0.2, 0.8])
         self.ax.tick_params(labelbottom=cell.is_last_row(), labelleft=cell.is_first_col())
         self.ax.set_xlabel("$x_1$" if cell.is_last_row() else "", labelpad=-8)
         self.ax.set_ylabel("$x_2$" if cell.is_first_col() else "", labelpad=-12)
         self.image = self.ax.imshow(
             np.zeros((_SIDE, _SIDE)),
-            cmap=colormaps["viridis"].resampled(20),  # bands read like contours and pack well
+            cmap=colormaps["viridis"].resampled(20),  # bands look like contours and compress well
             vmin=-_SCALE,
             vmax=_SCALE,
             alpha=0.8,
@@ -174,29 +183,31 @@ class _Map:
             interpolation="bicubic",
         )
         above: Any = {"clip_on": False, "zorder": 3}
-        self._chosen = self.ax.scatter([], [], ec="white", lw=0.6, **_LOOKS[track.name], **above)
+        self._chosen = self.ax.scatter(
+            [], [], ec="white", lw=0.6, **_LOOKS[trajectory.name], **above
+        )
         self._best = self.ax.scatter([], [], s=130, c="white", marker="*", ec="black", **above)
 
     def show(self, t: int) -> None:
         """Show time t; older points are smaller."""
-        self.image.set_data(self._track.means[t].reshape(_SIDE, _SIDE).T)
-        recent = self._track.chosen[max(t - _RECENT, 0) : t]
+        self.image.set_data(self._trajectory.means[t].reshape(_SIDE, _SIDE).T)
+        recent = self._trajectory.chosen[max(t - _RECENT, 0) : t]
         self._chosen.set_offsets(self._points[recent])
         self._chosen.set_sizes(np.linspace(8.0, 40.0, _RECENT)[-len(recent) :])
         self._best.set_offsets(self._points[self._truth.chosen[t - 1]])
 
 
 class _Curves:
-    """Average regret of each policy over time, with a legend if it has columns."""
+    """Average regret of each policy over time; a legend with ``columns`` columns, if any."""
 
     def __init__(self, ax: Axes, race: Race, window: int, columns: int) -> None:
         self.ax = ax
         self._curves = []
         every = max(race.horizon // 6, 1)
-        for track in race.tracks:
-            look = {"markevery": (every - 1, every), "ms": 5, **_LOOKS[track.name]}
-            line = ax.plot([], [], label=track.name, **look)[0]
-            self._curves.append((line, track.averages(window)))
+        for trajectory in race.trajectories:
+            look = {"markevery": (every - 1, every), "ms": 5, **_LOOKS[trajectory.name]}
+            line = ax.plot([], [], label=trajectory.name, **look)[0]
+            self._curves.append((line, trajectory.averages(window)))
         highest = max(curve.max() for _, curve in self._curves)
         ax.set(xlim=(0, race.horizon), ylim=(0.0, (1.35 if columns else 1.05) * highest + 1e-9))
         ax.set(xlabel="time step $t$", ylabel="average regret $R_t / t$")
@@ -211,23 +222,25 @@ class _Curves:
             line.set_data(np.arange(1, t + 1), curve[:t])
 
 
-def _explain(figure: Figure, image: AxesImage, bar: Rect, marks: tuple[float, float]) -> None:
-    """Add the colour bar and the meaning of the marks, where there is room."""
+def _explain(figure: Figure, image: AxesImage, bar: _Rect, marks: tuple[float, float]) -> None:
+    """Add the colour bar and the legend of the markers."""
     label = r"true value $f_t$, or posterior mean $\mu_t$"
     cax = figure.add_axes(bar)
     figure.colorbar(image, cax=cax, orientation="horizontal", extend="both", label=label)
     star = Line2D([], [], ls="", marker="*", mfc="white", mec="black", ms=12)
     past, *chosen = [Line2D([], [], ls="", ms=5, **look) for look in _LOOKS.values()]
     handles: Any = [star, past, tuple(chosen)]
-    labels = ["true maximum", f"its recent {_RECENT} places", f"recent {_RECENT} points chosen"]
+    labels = ["true maximum", f"its recent {_RECENT} places", f"recent {_RECENT} chosen points"]
     place: Any = {"loc": "lower center", "bbox_to_anchor": marks, "frameon": False, "fontsize": 9}
     figure.legend(handles, labels, handler_map={tuple: HandlerTuple(None)}, **place)
 
 
-def _track(name: str, optimizer: ht.Optimizer, episode: FiniteEpisode, tick: Tick) -> Track:
-    """Go through an episode as environments.play does, keeping the time taken and the belief."""
+def _run(
+    name: str, optimizer: ht.Optimizer, episode: FiniteEpisode, tick: Callable[[], None]
+) -> Trajectory:
+    """Play an episode, and record the time taken and the posterior mean."""
     horizon = len(episode.values)
-    shown = {*film_times(horizon), *_spread(_MOMENTS, horizon)}
+    shown = {*frame_times(horizon), *_spread(_SNAPSHOTS, horizon)}
     chosen, regrets, seconds, means = [], [], 0.0, {}
     for t in range(1, horizon + 1):
         start = perf_counter()
@@ -240,10 +253,10 @@ def _track(name: str, optimizer: ht.Optimizer, episode: FiniteEpisode, tick: Tic
         if t in shown:
             means[t] = optimizer.belief(t).mean
         tick()
-    return Track(name, np.array(chosen), np.array(regrets), seconds, means)
+    return Trajectory(name, np.array(chosen), np.array(regrets), seconds, means)
 
 
 def _spread(count: int, last: int) -> list[int]:
-    """At most ``count`` whole times, equally spread, the last one included."""
+    """At most ``count`` whole times, evenly spaced, including the last one."""
     count = min(count, last)
     return [round(last * (i + 1) / count) for i in range(count)]

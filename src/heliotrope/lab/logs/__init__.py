@@ -1,30 +1,30 @@
-"""Logged rewards from people's own tables: rows are times, columns are places or options.
+"""Logged rewards in tables: rows are times, columns are places or options.
 
-:func:`read_log` takes a file, :func:`log_of` a pandas table; nothing else has to be said. A file
-is UTF-8 text, plain or gzip, separated by comma, semicolon (a comma is then the decimal sign) or
-tab, with a header. An empty cell and NA, N/A, NaN, null, none, - or ? are gaps. The rules:
+:func:`read_log` reads a file, :func:`log_of` a pandas table; neither needs further options. A file
+is UTF-8 text with a header, plain or gzip, separated by commas, semicolons (with decimal commas) or
+tabs. An empty cell and NA, N/A, NaN, null, none, - or ? are gaps. The rules:
 
 Times
-    A column is one of times if it is called time, timestamp, datetime, date, day, clock, t, step,
-    round or the like (``times.NAMES``), or if it holds no numbers and begins with a time stamp,
-    wherever it stands. Two such columns, one of them a clock (06:05), are a day (a date or a
-    number) and its clock. Times are numbers, time stamps (also 20200403 and 202004030605) or,
-    rising, clocks of one day. A time zone stands in all rows or in none. 03/04/2020 is refused
-    unless another row shows which number is the day; 03.04.2020 has the day first. Without a
-    column of times the rows are times 1, 2, 3, ..., unless the first column never falls: that
-    may be a time under another name, and is refused. Rows may come in any order.
+    A column holds times if its name is time, timestamp, datetime, date, day, clock, t, step, round
+    or similar (``times.TIME_NAMES``), or if it holds no numbers and starts with a timestamp. Of two
+    such columns one must hold clock times (06:05), the other days (dates or numbers). Times are
+    numbers, timestamps (also 20200403 and 202004030605) or increasing clock times of one day.
+    Either all rows or none have a time zone. 03/04/2020 is rejected unless another row shows which
+    number is the day; 03.04.2020 starts with the day. Without a time column the times are 1, 2, 3,
+    ... If the first column never decreases, such a table is rejected, because that column may be a
+    time under another name. Rows may have any order.
 Long tables
-    A table of times and two more columns is long, one row a measurement, if a time repeats or
-    if one of the two is called place, sensor, station, arm, option, id or the like
-    (``layouts.PLACES``). That column is the place; without such a name, the one beside a column
-    called value, reward, y or the like (``layouts.VALUES``); else the one that holds no numbers.
-    Where that leaves a doubt, the table counts as wide, in which no time may repeat. The third
-    column beside a place and a value of such names is the time, whatever it is called. Places
-    are sorted, s2 before s10.
+    A table of times and two more columns is long (one row per measurement) if a time repeats, or
+    if the name of one of the two is place, sensor, station, arm, option, id or similar
+    (``layouts.PLACES``). That column is the place. Without such a name, the place is the column
+    next to one named value, reward, y or similar (``layouts.VALUES``), otherwise the column without
+    numbers. If the place remains unclear, the table counts as wide, and no time may repeat. Next to
+    a place and a value with such names, a third column is the time, whatever its name. Places are
+    sorted, s2 before s10.
 Wide tables
     Every other table: each column that is not a time is a place.
 Row numbers
-    A first column without a name is dropped if it counts 0, 1, 2, ..., and is a time otherwise.
+    A first column without a name is dropped if it counts 0, 1, 2, ...; otherwise it is a time.
 """
 
 from heliotrope.lab.logs.log import Log, log_of, read_log

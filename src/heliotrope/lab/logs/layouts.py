@@ -1,4 +1,4 @@
-"""Wide tables (a column a place) and long ones (a row a measurement) as one matrix."""
+"""Wide tables (one column per place) and long tables (one row per measurement) as a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.lab.logs.times import STAMP_ADVICE, Times, read_times, time_columns
+from heliotrope.lab.logs.times import TIMESTAMP_ADVICE, Times, read_times, time_columns
 from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array, Indices
 
@@ -18,7 +18,7 @@ PLACES = re.compile(
 )
 VALUES = re.compile("value|reward|y|measurement|reading|result|score")
 
-_ADVICE = "Name the columns time, place, value if there is one row a measurement."
+_ADVICE = "Name the columns time, place, value if each row is one measurement."
 _MOST = 10**8  # cells: 0.8 GB
 
 
@@ -32,7 +32,7 @@ class Matrix:
 
 
 def laid_out(sheet: Sheet) -> Matrix:
-    """Recognize how a table is laid out, by the rules in the package's docstring."""
+    """Recognize the layout of a table by the rules in the package's docstring."""
     found = [name for name in time_columns(sheet) if not _is_place(name)] or _left_over(sheet)
     others = [name for name in sheet.names if name not in found]
     times = read_times(sheet, found) if found else _counted(sheet)
@@ -42,7 +42,7 @@ def laid_out(sheet: Sheet) -> Matrix:
         if roles:
             return _long(sheet, times, *roles)
     if repeated:
-        raise sheet.error("each time once", f"the same on {sheet.where(*repeated)}", _ADVICE)
+        raise sheet.error("each time once", f"the same time on {sheet.where(*repeated)}", _ADVICE)
     return _wide(sheet, times, others)
 
 
@@ -55,7 +55,7 @@ def _is_value(name: str) -> bool:
 
 
 def _left_over(sheet: Sheet) -> list[str]:
-    """Return the third column beside one named as a place and one named as a value."""
+    """Return the third column next to one named as a place and one named as a value."""
     places = [name for name in sheet.names if _is_place(name)]
     values = [name for name in sheet.names if _is_value(name)]
     left = [name for name in sheet.names if name not in places + values]
@@ -63,40 +63,40 @@ def _left_over(sheet: Sheet) -> list[str]:
 
 
 def _counted(sheet: Sheet) -> Times:
-    """Return 1, 2, 3, ..., unless the table may have times under another name."""
-    _refuse_words(sheet, sheet.names)
+    """Return 1, 2, 3, ...; reject a table that may have times under another name."""
+    _reject_text(sheet, sheet.names)
     first = sheet.names[0]
     numbers = sheet.numbers(first)
     steps = np.diff(numbers[~np.isnan(numbers)])
     if np.all(steps >= 0.0) and np.any(steps > 0.0):
         raise sheet.error(
-            "a column of times, or a first column that sometimes falls",
-            f"{first!r}, which never falls, in {sheet.source}",
-            "Call it time if it holds the times; if it holds values, put a column time before it.",
+            "a column of times, or a first column that sometimes decreases",
+            f"{first!r}, which never decreases, in {sheet.source}",
+            "Name it time if it holds times; if it holds values, put a time column before it.",
         )
     return Times(np.arange(1.0, len(sheet.rows) + 1.0), seconds=False)
 
 
-def _refuse_words(sheet: Sheet, names: Sequence[str]) -> None:
+def _reject_text(sheet: Sheet, names: Sequence[str]) -> None:
     for name in names:
         if sheet.is_text(name):
             cells = sheet.columns[name]
             row = next(row for row, cell in enumerate(cells) if cell.lower() not in GAPS)
-            advice = f"{STAMP_ADVICE} {_ADVICE} Remove other columns without numbers."
+            advice = f"{TIMESTAMP_ADVICE} {_ADVICE} Remove other columns without numbers."
             raise sheet.bad_cell("numbers", name, row, advice)
 
 
 def _roles(sheet: Sheet, a: str, b: str) -> tuple[str, str] | None:
-    """Return which of two columns is the place and which the value, if that shows."""
-    for tells_place in (_is_place, lambda name: not _is_value(name), sheet.is_text):
-        first, second = tells_place(a), tells_place(b)
+    """Return the place and the value of two columns, or None if they cannot be told apart."""
+    for is_place in (_is_place, lambda name: not _is_value(name), sheet.is_text):
+        first, second = is_place(a), is_place(b)
         if first != second:
             return (a, b) if first else (b, a)
     return None
 
 
 def _wide(sheet: Sheet, times: Times, others: Sequence[str]) -> Matrix:
-    _refuse_words(sheet, others)
+    _reject_text(sheet, others)
     order = np.argsort(times.values)
     values = np.empty((len(order), len(others)))
     for at, name in enumerate(others):
@@ -111,34 +111,34 @@ def _long(sheet: Sheet, times: Times, place: str, value: str) -> Matrix:
     names = _sorted(set(cells))
     if 2 * len(names) > len(cells):
         got = f"{len(names)} in {len(cells)} rows of {sheet.source}"
-        raise sheet.error(f"places that come again in column {place!r}", got, _ADVICE)
+        raise sheet.error(f"places that repeat in column {place!r}", got, _ADVICE)
     column = {name: at for at, name in enumerate(names)}
     columns = np.array([column[cell] for cell in cells])
     moments, rows = np.unique(times.values, return_inverse=True)
     if len(moments) * len(names) > _MOST:
-        got = f"{len(moments)} times {len(names)} in {sheet.source}"
-        raise sheet.error(f"times and places that make {_MOST:g} cells at most", got)
+        got = f"{len(moments)} x {len(names)} in {sheet.source}"
+        raise sheet.error(f"times and places with at most {_MOST:g} cells", got)
     same = _repeated(rows * len(names) + columns)
     if same:
         got = f"{cells[same[0]]!r} twice at one time, on {sheet.where(*same)}"
-        raise sheet.error("each place once at a time", got)
+        raise sheet.error("each place at most once per time", got)
     values = np.full((len(moments), len(names)), np.nan)
     values[rows, columns] = sheet.numbers(value)
     return Matrix(Times(moments, times.seconds), names, values)
 
 
 def _repeated(keys: Array | Indices) -> tuple[int, int] | None:
-    """Return the first two rows of one key."""
+    """Return the first two rows with the same key."""
     order = np.argsort(keys, kind="stable")
     same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     return (int(order[same[0]]), int(order[same[0] + 1])) if len(same) else None
 
 
 def _sorted(names: set[str]) -> tuple[str, ...]:
-    """Sort s2 before s10; the order of the rows must not matter."""
+    """Sort s2 before s10, independently of the order of the rows."""
     return tuple(sorted(names, key=lambda name: (_parts(name), name)))
 
 
 def _parts(name: str) -> list[str | int]:
-    """Return a name as texts and whole numbers, in turn."""
+    """Split a name into alternating strings and integers."""
     return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", name))]

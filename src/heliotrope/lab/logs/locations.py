@@ -1,4 +1,4 @@
-"""Where the places of a log lie."""
+"""Locations of the places of a log."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _UNIT = re.compile(r"(.+)_(mm|cm|m|km|ft|mi|deg)")
 
 
 def points_of(sheet: Sheet, names: Sequence[str]) -> Array:
-    """Return the points (M, d) of the named places, scaled so that the widest extent is 1."""
+    """Return the points (M, d) of the named places, scaled to a largest extent of 1."""
     points = _coordinates(sheet.take(_rows(sheet, names)))
     points -= points.min(axis=0)
     width = float(points.max())
     if width == 0.0:
-        raise sheet.error("places that lie apart", f"all in one point in {sheet.source}")
+        raise sheet.error("places at different locations", f"all at one point in {sheet.source}")
     points /= width
     points.flags.writeable = False
     return points
 
 
 def _rows(sheet: Sheet, names: Sequence[str]) -> list[int]:
-    """Return the row of each place, looked up in the column that holds most of their names."""
+    """Return the row of each place, found in the column that holds most of their names."""
     wanted = set(names)
     column = max(sheet.names, key=lambda one: len(wanted & set(sheet.columns[one])))
     rows: dict[str, int] = {}
     for row, cell in enumerate(sheet.columns[column]):
         if cell in wanted and rows.setdefault(cell, row) != row:
             got = f"{cell!r} on {sheet.where(rows[cell], row)}"
-            raise sheet.error("one row a place", got)
+            raise sheet.error("one row per place", got)
     missing = [repr(name) for name in names if name not in rows]
     if missing:
         listed = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
@@ -47,7 +47,7 @@ def _rows(sheet: Sheet, names: Sequence[str]) -> list[int]:
 
 
 def _coordinates(sheet: Sheet) -> Array:
-    """Return axes as they are, else latitude and longitude in km, else positions on a line."""
+    """Return axes unchanged, else latitude and longitude in km, else positions on a line."""
     axes = [name for spellings in _AXES if (name := _column(sheet, spellings))]
     latitude, longitude = _column(sheet, _LATITUDE), _column(sheet, _LONGITUDE)
     line = _column(sheet, _LINE)
@@ -58,14 +58,14 @@ def _coordinates(sheet: Sheet) -> Array:
     if line:
         return _numbers(sheet, line)[:, None]
     raise sheet.error(
-        "columns of coordinates in one unit",
+        "coordinate columns in one unit",
         f"{', '.join(map(repr, sheet.names))} in {sheet.source}",
-        "Call them x,y or latitude,longitude or, along a line, position.",
+        "Name them x,y or latitude,longitude or, along a line, position.",
     )
 
 
 def _column(sheet: Sheet, spellings: Sequence[str]) -> str | None:
-    """Return the first column of one of these names, in whatever unit."""
+    """Return the first column with one of these names, in any unit."""
     return next((name for name in sheet.names if _split(name)[0] in spellings), None)
 
 
@@ -84,9 +84,10 @@ def _numbers(sheet: Sheet, name: str) -> Array:
 
 
 def _projected(sheet: Sheet, latitude: str, longitude: str) -> Array:
-    """Return (east, north) in km, on the plane that touches the globe amid the places.
+    """Return (east, north) in km on the tangent plane at the centre of the places.
 
-    Longitudes count from the first place, so that they may straddle the date line.
+    Longitudes are relative to the first place, so that places may lie on both sides of the date
+    line.
     """
     north, east = _numbers(sheet, latitude), _numbers(sheet, longitude)
     for name, degrees, largest in ((latitude, north, 90.0), (longitude, east, 360.0)):

@@ -1,4 +1,4 @@
-"""Logged rewards, ready to be replayed."""
+"""Logged rewards for replay."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import pandas as pd
 from heliotrope.errors import InputError
 from heliotrope.lab.logs.layouts import Matrix, laid_out
 from heliotrope.lab.logs.locations import points_of
-from heliotrope.lab.logs.times import in_words
+from heliotrope.lab.logs.times import step_as_text
 from heliotrope.tables.files import read_sheet
 from heliotrope.tables.sheets import Sheet
 from heliotrope.validation import Array
 
 _FEWEST = 10  # times
-_LONGEST = 1e15  # steps; beyond, neighbours are the same number
+_LONGEST = 1e15  # steps; beyond that, adjacent times are equal numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The rewards (T, M) of M places at T times, as they were measured; NaN is a gap.
+    """The measured rewards (T, M) of M places at T times; NaN is a gap.
 
-    ``times`` (T,) rise from 1 in units of the usual (median) ``step``, which is said in words
-    ("10 minutes"; "1" where times are plain numbers). ``points`` (M, d), where locations were
-    given, begin at 0 along each axis, and the widest extent is 1: length scales are shares of
-    the whole.
+    ``times`` (T,) increase from 1 in units of the median ``step``, which is a text ("10 minutes",
+    or "1" where times are plain numbers). ``points`` (M, d), if locations were given, start at 0
+    along each axis and are scaled to a largest extent of 1.
     """
 
     times: Array
@@ -43,19 +42,19 @@ def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | N
     Parameters
     ----------
     path
-        Rows of times by columns of places, or three columns time, place, value, in any order;
+        Rows of times by columns of places, or three columns time, place, value in any order;
         the package's docstring has the rules.
     locations
-        One row a place: a column of names that match the log's, and its coordinates, called x, y
-        (and z), or latitude and longitude (taken as kilometres on a plane), or position,
-        milepost, postmile, km along a line. Other rows and columns are ignored.
+        One row per place: a column with the log's names, and coordinates named x, y (and z), or
+        latitude and longitude (projected to kilometres), or position, milepost, postmile, km
+        along a line. Other rows and columns are ignored.
 
     Raises
     ------
     InputError
-        If there is no such file.
+        If the file does not exist.
     FormatError
-        If a file is not such a table; it says where.
+        If a file is not such a table; the message says where.
     """
     return _log(read_sheet(path), None if locations is None else read_sheet(locations))
 
@@ -63,7 +62,7 @@ def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | N
 def log_of(frame: pd.DataFrame, locations: pd.DataFrame | None = None) -> Log:
     """Return the log in a pandas table, by the rules of :func:`read_log`.
 
-    An index that has a name, or is not made of numbers, counts as the first column.
+    An index with a name or without numbers counts as the first column.
 
     Examples
     --------
@@ -105,11 +104,11 @@ def _log(sheet: Sheet, locations: Sheet | None) -> Log:
     values = matrix.values
     values.flags.writeable = times.flags.writeable = False
     points = None if locations is None else points_of(locations, matrix.names)
-    return Log(times, in_words(step, matrix.times.seconds), matrix.names, values, points)
+    return Log(times, step_as_text(step, matrix.times.seconds), matrix.names, values, points)
 
 
 def _check(sheet: Sheet, matrix: Matrix) -> None:
-    """Refuse a matrix from which nothing can be learned."""
+    """Reject a matrix from which nothing can be learned."""
     times, places = matrix.values.shape
     if places < 2:
         got = f"{places}, {', '.join(map(repr, matrix.names)) or 'no name'}, in {sheet.source}"
@@ -119,17 +118,17 @@ def _check(sheet: Sheet, matrix: Matrix) -> None:
     empty = np.flatnonzero(np.isnan(matrix.values).all(axis=0))
     if len(empty):
         got = f"none for {matrix.names[empty[0]]!r} in {sheet.source}"
-        raise sheet.error("at least one value a place", got, "Remove that place.")
+        raise sheet.error("at least one value per place", got, "Remove that place.")
     if np.nanmin(matrix.values) == np.nanmax(matrix.values):
         got = f"{np.nanmin(matrix.values):g} everywhere in {sheet.source}"
-        raise sheet.error("values that differ", got)
+        raise sheet.error("values that are not all equal", got)
 
 
 def _in_steps(sheet: Sheet, times: Array) -> tuple[Array, float]:
-    """Return rising times in units of their median step, from 1, and that step.
+    """Return increasing times in units of their median step, from 1, and that step.
 
-    Differences of decimal times are off by rounding: within it, steps are whole numbers, and the
-    usual one is the shortest decimal.
+    Differences of decimal times have rounding errors. Within these, steps are rounded to whole
+    numbers and the median step to its shortest decimal.
     """
     rounding = 4.0 * np.finfo(float).eps * float(np.abs(times).max())
     step = _shortest(float(np.median(np.diff(times))), rounding)
@@ -140,12 +139,12 @@ def _in_steps(sheet: Sheet, times: Array) -> tuple[Array, float]:
         if np.all(np.diff(steps) > 0.0):
             return steps, step
     raise sheet.error(
-        f"times that can be told apart in units of the usual step, {step:g}",
-        f"some that are too close or too far in {sheet.source}",
+        f"distinct times in units of the median step, {step:g}",
+        f"some that are too close or too far apart in {sheet.source}",
     )
 
 
 def _shortest(number: float, slack: float) -> float:
-    """Return the decimal of fewest digits that is within the slack of a number."""
+    """Return the decimal with the fewest digits within ``slack`` of a number."""
     decimals = (float(f"{number:.{digits}g}") for digits in range(1, 18))
     return next(decimal for decimal in decimals if abs(decimal - number) <= slack)

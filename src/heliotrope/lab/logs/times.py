@@ -1,4 +1,4 @@
-"""Times as they are written: numbers, time stamps, clocks, or a day and its clock."""
+"""Parse times: numbers, timestamps, clock times, or a day and a clock time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array
 
-NAMES = re.compile(
+TIME_NAMES = re.compile(
     "time|time_?stamp|date_?time|date|day|clock|t|epoch|step|round|trial|iteration|index|"
     "second|minute|hour|week|month|year"
 )
@@ -33,12 +33,12 @@ _MONTH = re.compile(
 )
 _WORD = re.compile(f"{_MONTH.pattern}|(mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]m|t|z|utc|gmt")
 
-STAMP_ADVICE = "Write time stamps as 2020-04-03 06:05:00."
+TIMESTAMP_ADVICE = "Write timestamps as 2020-04-03 06:05:00."
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """The time of each row, in seconds or, where they are plain numbers, as they are."""
+    """The time of each row, in seconds, or unchanged where times are plain numbers."""
 
     values: Array
     seconds: bool
@@ -49,14 +49,14 @@ def time_columns(sheet: Sheet) -> list[str]:
     return [
         name
         for name in sheet.names
-        if NAMES.fullmatch(normalized_name(name)) or _holds_times(sheet, name)
+        if TIME_NAMES.fullmatch(normalized_name(name)) or _holds_times(sheet, name)
     ]
 
 
 def read_times(sheet: Sheet, names: Sequence[str]) -> Times:
-    """Return the times of all rows from their column, or from a day's and a clock's.
+    """Return the times of all rows from one column, or from a day and a clock column.
 
-    What comes again, as it does in long tables, is parsed once.
+    Equal cells, as in long tables, are parsed once.
     """
     cells = list(zip(*(sheet.columns[name] for name in names), strict=True))
     first: dict[tuple[str, ...], int] = {}
@@ -68,13 +68,13 @@ def read_times(sheet: Sheet, names: Sequence[str]) -> Times:
     return Times(times.values[[place[cell] for cell in cells]], times.seconds)
 
 
-def in_words(step: float, seconds: bool) -> str:
-    """Return a step in the largest unit that it is a whole number of.
+def step_as_text(step: float, seconds: bool) -> str:
+    """Return a step as text, in the largest unit of which it is a whole multiple.
 
     Examples
     --------
-    >>> in_words(600.0, seconds=True), in_words(1.5, seconds=True), in_words(1.5, seconds=False)
-    ('10 minutes', '1.5 seconds', '1.5')
+    >>> step_as_text(600.0, seconds=True), step_as_text(1.5, seconds=False)
+    ('10 minutes', '1.5')
     """
     if not seconds:
         return f"{step:g}"
@@ -101,7 +101,7 @@ def _parsed(sheet: Sheet, names: Sequence[str]) -> Times:
     clocks = [name for name in names if _CLOCK.fullmatch(sheet.columns[name][0])]
     if len(names) > 2 or len(clocks) != 1:
         raise sheet.error(
-            "one column of times, or one of days and one of clocks",
+            "one column of times, or one of days and one of clock times",
             f"times in {', '.join(map(repr, names))} of {sheet.source}",
             "Remove or rename the others.",
         )
@@ -110,7 +110,7 @@ def _parsed(sheet: Sheet, names: Sequence[str]) -> Times:
 
 
 def _of_one(sheet: Sheet, name: str) -> Times:
-    """Return the times of one column; its first cell says of what kind they are."""
+    """Return the times of one column; its first cell determines their kind."""
     cells = sheet.columns[name]
     if all(map(_COMPACT.fullmatch, cells)):
         return Times(_stamps(sheet, name), seconds=True)
@@ -122,29 +122,34 @@ def _of_one(sheet: Sheet, name: str) -> Times:
     falls = np.flatnonzero(np.diff(clocks) < 0.0)
     if len(falls):
         raise sheet.bad_cell(
-            "clocks of one day, rising", name, int(falls[0]) + 1, "Add a column of days or dates."
+            "increasing clock times of one day",
+            name,
+            int(falls[0]) + 1,
+            "Add a column of days or dates.",
         )
     return Times(clocks, seconds=True)
 
 
 def _days(sheet: Sheet, name: str) -> Array:
-    """Return the beginning of each day in seconds."""
+    """Return the start of each day in seconds."""
     found = _of_one(sheet, name)
     days = found.values / _DAY if found.seconds else found.values
     broken = np.flatnonzero(days != np.floor(days))
     if len(broken):
-        raise sheet.bad_cell("a date or a whole number beside the clock", name, int(broken[0]))
+        raise sheet.bad_cell(
+            "a date or a whole number next to the clock time", name, int(broken[0])
+        )
     return days * _DAY
 
 
 def _clocks(sheet: Sheet, name: str) -> Array:
-    """Return clocks such as 06:05, 06:05:30 and 6:05 PM in seconds."""
+    """Return clock times such as 06:05, 06:05:30 and 6:05 PM in seconds."""
     values = np.empty(len(sheet.rows))
     for row, cell in enumerate(sheet.columns[name]):
         found = _CLOCK.fullmatch(cell)
         seconds = np.inf if found is None else _seconds(*found.groups())
         if not np.isfinite(seconds):
-            raise sheet.bad_cell("a clock such as 06:05 or 06:05:30", name, row)
+            raise sheet.bad_cell("a clock time such as 06:05 or 06:05:30", name, row)
         values[row] = seconds
     return values
 
@@ -152,7 +157,7 @@ def _clocks(sheet: Sheet, name: str) -> Array:
 def _seconds(
     days: str | None, hour: str, minute: str, second: str | None, half: str | None
 ) -> float:
-    """Return the parts of a clock as seconds, infinitely many where there is no such clock."""
+    """Return a clock time in seconds, or infinity if it is invalid."""
     h, m, s = int(hour), int(minute), float(second or 0.0)
     if m > 59 or s >= 60.0 or (half and not 1 <= h <= 12) or 3600 * h + 60 * m + s > _DAY:
         return np.inf
@@ -162,7 +167,7 @@ def _seconds(
 
 
 def _stamps(sheet: Sheet, name: str) -> Array:
-    """Return time stamps in seconds since the beginning of their first day."""
+    """Return timestamps in seconds since the start of the first day."""
     cells = _year_first(sheet, name)
     zoned = [_ZONE.search(cell) is not None for cell in cells]
     if any(zoned) and not all(zoned):
@@ -173,13 +178,13 @@ def _stamps(sheet: Sheet, name: str) -> Array:
         stamps = pd.to_datetime(cells, format="mixed", utc=True, errors="coerce")
     wrong = np.flatnonzero(stamps.isna())
     if len(wrong):
-        raise sheet.bad_cell("a time", name, int(wrong[0]), STAMP_ADVICE)
+        raise sheet.bad_cell("a time", name, int(wrong[0]), TIMESTAMP_ADVICE)
     since = stamps - stamps.min().normalize()
     return np.asarray(since.total_seconds(), dtype=np.float64)
 
 
 def _year_first(sheet: Sheet, name: str) -> list[str]:
-    """Return the cells with numeric dates written as ISO has them."""
+    """Return the cells with numeric dates in ISO format."""
     cells = list(sheet.columns[name])
     last = {row: found for row, cell in enumerate(cells) if (found := _YEAR_LAST.match(cell))}
     swap = bool(last) and _month_comes_first(sheet, name, last)
@@ -200,26 +205,26 @@ def _year_first(sheet: Sheet, name: str) -> list[str]:
 
 
 def _month_comes_first(sheet: Sheet, name: str, dates: dict[int, re.Match[str]]) -> bool:
-    """Say whether dates such as 03/04/2020 are American, if the column shows it."""
+    """Whether the month comes first in dates such as 03/04/2020; reject unclear columns."""
     day_first = [row for row, found in dates.items() if int(found[1]) > 12]
     month_first = [row for row, found in dates.items() if int(found[3]) > 12]
     if day_first and month_first:
         raise sheet.error(
-            f"days and months in one order in column {name!r}",
+            f"one order of days and months in column {name!r}",
             f"both orders on {sheet.where(*sorted((day_first[0], month_first[0])))}",
-            STAMP_ADVICE,
+            TIMESTAMP_ADVICE,
         )
     doubtful = [row for row, found in dates.items() if int(found[1]) != int(found[3])]
-    pointed = all(found[2] == "." for found in dates.values())  # 03.04.2020 has one reading
+    pointed = all(found[2] == "." for found in dates.values())  # 03.04.2020 starts with the day
     if doubtful and not (day_first or month_first or pointed):
         raise sheet.bad_cell(
-            "dates that show which number is the day", name, doubtful[0], STAMP_ADVICE
+            "dates that show which number is the day", name, doubtful[0], TIMESTAMP_ADVICE
         )
     return bool(month_first)
 
 
 def _is_plain(cell: str) -> bool:
-    """Whether a stamp can be read in one way only: its year comes first, or its month is named."""
+    """Whether a timestamp is unambiguous: its year comes first, or its month is named."""
     words = re.findall("[a-z]+", cell.lower())
     named = _YEAR.search(cell) and any(map(_MONTH.fullmatch, words))
     return bool(_YEAR_MONTH.match(cell) or named) and all(map(_WORD.fullmatch, words))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from heliotrope.lab.claims import Claim
-from heliotrope.lab.reproduction.series import Row
+from heliotrope.lab.reproduction.series import CurveRow
 from heliotrope.validation import Array, as_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-Results: TypeAlias = Sequence[Mapping[str, Array]]
+TrialResults: TypeAlias = Sequence[Mapping[str, Array]]
 """Named arrays of every trial, in order."""
 
 
@@ -61,16 +61,16 @@ class Figure(Protocol):
     def trial(self, number: int) -> Mapping[str, Array]:
         """Run one trial."""
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """The curves."""
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """The paper's claims, tested."""
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """The picture."""
 
 
-def stacked(results: Results, name: str = "regret") -> Array:
+def stacked(results: TrialResults, name: str = "regret") -> Array:
     """Stack one array of all trials, (trials, ...)."""
     return np.stack([result[name] for result in results])

@@ -16,8 +16,8 @@ from heliotrope.domains import grid
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, average_regret, play
-from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
-from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stacked
+from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.theory import block_length, run_genie
 from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import gp_ucb, r_gp_ucb, tv_gp_ucb
@@ -31,26 +31,26 @@ EPSILONS = (0.001, 0.01, 0.03)
 BETA = LogBeta(0.8, 4.0)
 NOISE = 0.01
 SIDE = 50
-POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie")
+_POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie")
 _OURS = "this project"
 _RECOVERY = 3  # steps compared before and after a restart
 
-KernelName: TypeAlias = Literal["SE", "Matern 5/2"]
-Player: TypeAlias = Callable[[FiniteEpisode, int], Iterator[Step]]
+_KernelName: TypeAlias = Literal["SE", "Matern 5/2"]
+_Player: TypeAlias = Callable[[FiniteEpisode, int], Iterator[Step]]
 
 
-def kernel(name: KernelName) -> Kernel:
+def kernel(name: _KernelName) -> Kernel:
     """The paper's kernels, with length scale 0.2."""
     return RBF(0.2) if name == "SE" else Matern(0.2, nu=2.5)
 
 
-def prior(name: KernelName, epsilon: float) -> Prior:
+def prior(name: _KernelName, epsilon: float) -> Prior:
     """The paper's synthetic model."""
     return Prior(kernel(name), Forgetting(epsilon), NOISE)
 
 
 @lru_cache(maxsize=len(EPSILONS))
-def world(name: KernelName, epsilon: float, side: int = SIDE) -> GPDrift:
+def world(name: _KernelName, epsilon: float, side: int = SIDE) -> GPDrift:
     """The environment over the unit square, cached in each process."""
     return GPDrift(grid(side, side), prior(name, epsilon))
 
@@ -60,7 +60,7 @@ class Matched:
     """Regret of all policies; those of a trial face the same functions and noise."""
 
     name: str
-    kernel: KernelName
+    kernel: _KernelName
     trials: int
     horizon: int
     seed: int
@@ -96,7 +96,7 @@ class Matched:
                 parameter={"TV-GP-UCB": epsilon, "R-GP-UCB": self.block(epsilon)}.get(policy),
             )
             for epsilon in EPSILONS
-            for policy in POLICIES
+            for policy in _POLICIES
         )
 
     def trial(self, number: int) -> Mapping[str, Array]:
@@ -110,12 +110,12 @@ class Matched:
             ]
         return {"regret": np.array(regrets)}
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """Average regret at every time."""
         times = np.arange(1.0, self.horizon + 1.0)
         return rows(self.name, self.series, times, average_regret(stacked(results)))
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """Test the orderings, the oscillation of R-GP-UCB, and our additions."""
         by_step = stacked(results)
         final = {one: by_step[:, i].mean(axis=1) for i, one in enumerate(self._keys())}
@@ -125,26 +125,26 @@ class Matched:
             *(self._above("GP-UCB", "TV-GP-UCB", epsilon, final, _OURS) for epsilon in EPSILONS),
             *(self._above("TV-GP-UCB", "genie", epsilon, final, _OURS) for epsilon in EPSILONS),
         ]
-        for policy in POLICIES[:2]:
+        for policy in _POLICIES[:2]:
             claims += [
                 self._faster_is_harder(policy, slow, fast, final)
                 for slow, fast in pairwise(EPSILONS)
             ]
         return [claim for claim in claims if claim is not None]
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """One panel per epsilon."""
         values, t = average_regret(stacked(results)), np.arange(1.0, self.horizon + 1.0)
         picture, (axes,) = pictures.panels(1, len(EPSILONS))
         for i, (_, policy) in enumerate(self._keys()):
-            pictures.curve(axes[i // len(POLICIES)], t, values[:, i], policy)
+            pictures.curve(axes[i // len(_POLICIES)], t, values[:, i], policy)
         for epsilon, one in zip(EPSILONS, axes, strict=True):
             one.set(title=rf"$\epsilon = {epsilon}$", xlabel="time $t$", xlim=(0, self.horizon))
         axes[0].set(ylabel="average regret $R_t / t$", ylim=(0, None))
         pictures.legend(picture, axes[0])
         return picture
 
-    def _players(self, epsilon: float) -> list[Player]:
+    def _players(self, epsilon: float) -> list[_Player]:
         known = prior(self.kernel, epsilon)
         policies = (
             tv_gp_ucb(known, BETA),
@@ -154,7 +154,7 @@ class Matched:
         return [*(partial(play, policy) for policy in policies), run_genie]
 
     def _keys(self) -> list[tuple[float, str]]:
-        return [(epsilon, policy) for epsilon in EPSILONS for policy in POLICIES]
+        return [(epsilon, policy) for epsilon in EPSILONS for policy in _POLICIES]
 
     def _above(
         self,

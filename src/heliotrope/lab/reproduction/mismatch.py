@@ -11,9 +11,9 @@ import numpy as np
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import play
-from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
+from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stacked
 from heliotrope.lab.reproduction.matched import BETA, NOISE, SIDE, kernel, prior, world
-from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.theory import block_length
 from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import Policy, r_gp_ucb, tv_gp_ucb
@@ -22,9 +22,9 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-TRUTH = 0.01
-ASSUMED = (0.0, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
-BLOCKS = (2, 5, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200)
+_TRUTH = 0.01
+_ASSUMED = (0.0, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
+_BLOCKS = (2, 5, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Mismatch:
         return {
             "figure": self.name,
             "kernel": str(kernel("SE")),
-            "epsilon": TRUTH,
+            "epsilon": _TRUTH,
             "parameters": list(self.parameters),
             "horizon": self.horizon,
             "seed": self.seed,
@@ -58,26 +58,26 @@ class Mismatch:
     def trial(self, number: int) -> Mapping[str, Array]:
         """Run the policy with every parameter: average regrets (parameters, 1)."""
         seed = trial_seed(self.seed, number)
-        episode = world("SE", TRUTH, self.side).episode(self.horizon, seed)
+        episode = world("SE", _TRUTH, self.side).episode(self.horizon, seed)
         regrets = [
             [np.mean([step.regret for step in play(self._policy(parameter), episode, seed)])]
             for parameter in self.parameters
         ]
         return {"regret": np.array(regrets)}
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """Average regret at the horizon."""
-        series = [Series("", self.policy, TRUTH, parameter) for parameter in self.parameters]
+        series = [Series("", self.policy, _TRUTH, parameter) for parameter in self.parameters]
         return rows(self.name, series, np.array([float(self.horizon)]), stacked(results))
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """Test the paper's claims about the sweep."""
         regret = dict(zip(self.parameters, stacked(results)[:, :, 0].T, strict=True))
         if self.policy == "TV-GP-UCB":
             return _claims_of_epsilon(regret)
         return _claims_of_blocks(regret, self._reference())
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """Mean and one standard deviation, as in the paper."""
         regret = stacked(results)[:, :, 0]
         mean, spread = regret.mean(axis=0), regret.std(axis=0, ddof=min(1, len(regret) - 1))
@@ -108,13 +108,13 @@ class Mismatch:
     def _policy(self, parameter: float) -> Policy:
         if self.policy == "TV-GP-UCB":
             return tv_gp_ucb(prior("SE", parameter), BETA)
-        return r_gp_ucb(prior("SE", TRUTH), parameter, BETA)
+        return r_gp_ucb(prior("SE", _TRUTH), parameter, BETA)
 
     def _reference(self) -> float:
         """The true epsilon, or the corollary's N."""
         if self.policy == "TV-GP-UCB":
-            return TRUTH
-        return block_length(TRUTH, self.horizon, kernel("SE"), 2)
+            return _TRUTH
+        return block_length(_TRUTH, self.horizon, kernel("SE"), 2)
 
     def _reference_label(self) -> str:
         return "true" if self.policy == "TV-GP-UCB" else "by the corollary"
@@ -124,7 +124,7 @@ class Mismatch:
 
 
 def _claims_of_epsilon(regret: Mapping[float, Array]) -> list[Claim]:
-    true, zero, slightly, far = regret[TRUTH], regret[0.0], regret[TRUTH / 2], regret[10 * TRUTH]
+    true, zero, slightly, far = regret[_TRUTH], regret[0.0], regret[_TRUTH / 2], regret[10 * _TRUTH]
     worst = max(regret, key=lambda parameter: float(regret[parameter].mean()))
     next_worst = max((p for p in regret if p != 0.0), key=lambda p: float(regret[p].mean()))
     margin, under = compare(zero, regret[next_worst]), compare(slightly, true)
@@ -194,11 +194,11 @@ def _rank_correlation(values: list[float]) -> float:
 def fig2c(options: FigureOptions) -> Mismatch:
     """TV-GP-UCB with a wrong epsilon."""
     horizon = options.horizon or 200
-    return Mismatch("fig2c", "TV-GP-UCB", ASSUMED, options.trials or 200, horizon, options.seed)
+    return Mismatch("fig2c", "TV-GP-UCB", _ASSUMED, options.trials or 200, horizon, options.seed)
 
 
 def fig2d(options: FigureOptions) -> Mismatch:
     """R-GP-UCB with a wrong block length."""
     horizon = options.horizon or 200
-    blocks = (*(float(n) for n in BLOCKS if n < horizon), float(horizon))
+    blocks = (*(float(n) for n in _BLOCKS if n < horizon), float(horizon))
     return Mismatch("fig2d", "R-GP-UCB", blocks, options.trials or 200, horizon, options.seed)

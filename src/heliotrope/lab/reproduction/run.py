@@ -14,7 +14,7 @@ from pathlib import Path
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
 from heliotrope.lab.reproduction.figure import Figure
-from heliotrope.lab.reproduction.series import Row, as_csv
+from heliotrope.lab.reproduction.series import CurveRow, as_csv
 from heliotrope.lab.trials import run_trials, trial_seed
 
 _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn", "matplotlib", "joblib", "pandas")
@@ -26,7 +26,7 @@ class Reproduction:
 
     figure: str
     trials: int
-    rows: Sequence[Row]
+    rows: Sequence[CurveRow]
     claims: Sequence[Claim]
     notes: Sequence[str]
     started: float

@@ -13,8 +13,8 @@ from heliotrope.domains import grid
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim
 from heliotrope.lab.environments import GPDrift
-from heliotrope.lab.reproduction.figure import FigureOptions, Results
-from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults
+from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.trials import trial_seed
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_whole
@@ -59,7 +59,7 @@ class Samples:
             for name, prior in priors.items()
         }
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """Position and height of the maximum."""
         curves, values = [], []
         for name, f in results[0].items():
@@ -67,7 +67,7 @@ class Samples:
             values += [_argmax(f), f.max(axis=1)]
         return rows(self.name, curves, np.arange(1.0, self.horizon + 1.0), np.array([values]))
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """Test that the maximum moves with time."""
         claims = []
         for name, f in results[0].items():
@@ -83,7 +83,7 @@ class Samples:
             )
         return claims
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """Values as colours over time and place, with the maximum as dots."""
         picture, (axes,) = pictures.panels(1, 2, width=3.4)
         limit = max(float(np.abs(f).max()) for f in results[0].values())

@@ -26,7 +26,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Row:
+class CurveRow:
     """Mean, deviation and standard error over the trials of one curve at one time."""
 
     figure: str
@@ -41,22 +41,24 @@ class Row:
     trials: int
 
 
-def rows(figure: str, series: Sequence[Series], times: Array, values: Array) -> list[Row]:
+def rows(figure: str, series: Sequence[Series], times: Array, values: Array) -> list[CurveRow]:
     """Flat rows of values (trials, series, times)."""
     trials = len(values)
     mean, std = values.mean(axis=0), _deviation(values)
     return [
-        Row(figure, **asdict(one), t=float(t), mean=m, std=s, stderr=s / trials**0.5, trials=trials)
+        CurveRow(
+            figure, **asdict(one), t=float(t), mean=m, std=s, stderr=s / trials**0.5, trials=trials
+        )
         for one, means, stds in zip(series, mean.tolist(), std.tolist(), strict=True)
         for t, m, s in zip(times, means, stds, strict=True)
     ]
 
 
-def as_csv(table: Iterable[Row]) -> str:
+def as_csv(table: Iterable[CurveRow]) -> str:
     """The rows as CSV with all digits; missing values are empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(CurveRow)]
     writer.writerow(names)
     writer.writerows([getattr(row, name) for name in names] for row in table)
     return text.getvalue()

@@ -20,7 +20,7 @@ from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.cross_validation import choose_block_length
 from heliotrope.lab.environments import Table, average_regret
-from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
+from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stacked
 from heliotrope.lab.reproduction.measured import (
     PolicyFactories,
     first_place,
@@ -28,7 +28,7 @@ from heliotrope.lab.reproduction.measured import (
     read_table,
     regrets,
 )
-from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, r_gp_ucb, rexp3, rexp3_batch, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
@@ -37,11 +37,11 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-DAY = 144  # steps of ten minutes
-TRAINING_DAYS = 3
-NOISE = 0.5
-BETA = LogBeta(0.8, 0.4)
-POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "RExp3", "random")
+_DAY = 144  # steps of ten minutes
+_TRAINING_DAYS = 3
+_NOISE = 0.5
+_BETA = LogBeta(0.8, 0.4)
+_POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "RExp3", "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ class Temperature:
             "seed": self.seed,
             "epsilon": self._epsilon,
             "N": self.every,
-            "noise": NOISE,
-            "beta": [BETA.c1, BETA.c2],
+            "noise": _NOISE,
+            "beta": [_BETA.c1, _BETA.c2],
             "rexp3": [self.low, self.high, self.batch],
             "test_data": fingerprint(self.test),
         }
@@ -95,22 +95,22 @@ class Temperature:
         table = Table(self.test)
         return {"regret": regrets(self._factories(), table, self.horizon, first, seed)}
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """Average regret at every ten-minute step."""
         given = {"TV-GP-UCB": self._epsilon, "R-GP-UCB": self.every}
-        series = [Series("regret", policy, None, given.get(policy)) for policy in POLICIES]
+        series = [Series("regret", policy, None, given.get(policy)) for policy in _POLICIES]
         times = np.arange(1.0, self.horizon + 1.0)
         return rows(self.name, series, times, average_regret(stacked(results)))
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """Test the final order, and how GP-UCB gets worse with time."""
         regret = stacked(results)
-        final = dict(zip(POLICIES, regret.mean(axis=2).T, strict=True))
+        final = dict(zip(_POLICIES, regret.mean(axis=2).T, strict=True))
         late = dict(
-            zip(POLICIES, regret[:, :, -self.horizon // 3 :].mean(axis=(0, 2)), strict=True)
+            zip(_POLICIES, regret[:, :, -self.horizon // 3 :].mean(axis=(0, 2)), strict=True)
         )
         early = dict(
-            zip(POLICIES, regret[:, :, : self.horizon // 8].mean(axis=(0, 2)), strict=True)
+            zip(_POLICIES, regret[:, :, : self.horizon // 8].mean(axis=(0, 2)), strict=True)
         )
         gap = average_regret(regret[:, 1] - regret[:, 0]).mean(axis=0)
         half = self.horizon // 2
@@ -141,12 +141,12 @@ class Temperature:
             ),
         ]
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """Regret over time, and the temperatures."""
         values, t = average_regret(stacked(results)), np.arange(1, self.horizon + 1)
         hours = t / 6.0
         picture, ((left, right),) = pictures.panels(1, 2, width=3.4, height=2.4, sharey=False)
-        for i, policy in enumerate(POLICIES):
+        for i, policy in enumerate(_POLICIES):
             pictures.curve(left, hours, values[:, i], policy)
         left.set(xlabel="time (hours)", ylabel="average regret $R_t / t$ (°C)", ylim=(0, None))
         for one in (left, right):
@@ -165,9 +165,9 @@ class Temperature:
 
     def _factories(self) -> PolicyFactories:
         return {
-            "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, BETA, first=first),
-            "R-GP-UCB": lambda first: r_gp_ucb(self.prior, self.every, BETA, first=first),
-            "GP-UCB": lambda first: gp_ucb(self.prior, BETA, first=first),
+            "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, _BETA, first=first),
+            "R-GP-UCB": lambda first: r_gp_ucb(self.prior, self.every, _BETA, first=first),
+            "GP-UCB": lambda first: gp_ucb(self.prior, _BETA, first=first),
             "RExp3": lambda _: rexp3(self.low, self.high, self.batch),
             "random": lambda _: uniform(),
         }
@@ -188,14 +188,16 @@ def temperature(options: FigureOptions) -> Temperature:
     places = read_table(options.data, "intel_locations.csv")
     columns = [str(mote) for mote in places.loc[places["default46"] == 1, "mote"]]
     values = table[columns].to_numpy(dtype=float)
-    training, test = values[: TRAINING_DAYS * DAY], values[TRAINING_DAYS * DAY :]
+    training, test = values[: _TRAINING_DAYS * _DAY], values[_TRAINING_DAYS * _DAY :]
     horizon = options.horizon or len(test)
     if horizon > len(test):
         raise InputError(f"a horizon of at most the {len(test)} test steps", str(horizon))
-    days = [Panel(np.arange(1.0, DAY + 1.0), day) for day in np.split(training, TRAINING_DAYS)]
+    days = [Panel(np.arange(1.0, _DAY + 1.0), day) for day in np.split(training, _TRAINING_DAYS)]
     whole = Panel(np.arange(1.0, len(training) + 1.0), training)
-    prior = empirical_prior(whole, noise=NOISE).prior
-    blocks = choose_block_length(days, BETA, learn=lambda d: empirical_prior(d, noise=NOISE).prior)
+    prior = empirical_prior(whole, noise=_NOISE).prior
+    blocks = choose_block_length(
+        days, _BETA, learn=lambda d: empirical_prior(d, noise=_NOISE).prior
+    )
     low, high = float(training.min()), float(training.max())
     variation = float(np.abs(np.diff(training, axis=0)).max(axis=1).sum()) / (high - low)
     batch = rexp3_batch(len(columns), len(training), variation)

@@ -18,9 +18,9 @@ from heliotrope.estimation import Panel, empirical_prior
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import Table, average_regret
-from heliotrope.lab.reproduction.figure import FigureOptions, Results, stacked
+from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stacked
 from heliotrope.lab.reproduction.measured import PolicyFactories, first_place, read_table, regrets
-from heliotrope.lab.reproduction.series import Row, Series, rows
+from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
 from heliotrope.policies import gp_ucb, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
@@ -29,12 +29,12 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SENSORS = 50
-NOISE_SHARE = 0.05
-FIRST_SENSORS = 20
-BETA = LogBeta(0.2, 0.4)
-POLICIES = ("TV-GP-UCB", "GP-UCB", "random")
-MINUTES = 5
+_SENSORS = 50
+_NOISE_SHARE = 0.05
+_FIRST_SENSORS = 20
+_BETA = LogBeta(0.2, 0.4)
+_POLICIES = ("TV-GP-UCB", "GP-UCB", "random")
+_MINUTES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,12 @@ class Traffic:
         return (
             f"Learned from {self.trained_on} independent mornings: epsilon "
             f"{self._epsilon:.3g} by maximum likelihood, noise variance {self.prior.noise:.3g}, "
-            f"{NOISE_SHARE:.0%} of the signal variance.",
+            f"{_NOISE_SHARE:.0%} of the signal variance.",
             "Substitute data: the paper's month of I-880 South is not public; this is I-405 "
             "(Orange County), 20 mornings of one month, 06:00 to 10:55 in five-minute steps, "
             f"a random {len(self.sensors)} of 77 sensors, speeds capped at 70 mph by the "
             "publisher. Day numbers are positions in the source file, not dates.",
-            f"Trials differ in the first sensor, so there are at most {SENSORS}.",
+            f"Trials differ in the first sensor, so there are at most {_SENSORS}.",
         )
 
     def settings(self) -> Mapping[str, object]:
@@ -76,7 +76,7 @@ class Traffic:
             "test_days": list(self.days),
             "epsilon": self._epsilon,
             "noise": self.prior.noise,
-            "beta": [BETA.c1, BETA.c2],
+            "beta": [_BETA.c1, _BETA.c2],
             "test_data": fingerprint(self.test),
         }
 
@@ -89,17 +89,17 @@ class Traffic:
         ]
         return {"regret": np.concatenate(played)}
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: TrialResults) -> list[CurveRow]:
         """Average regret at every five-minute step."""
         series = [
             Series(f"day {day}", policy, None, self._epsilon if policy == "TV-GP-UCB" else None)
             for day in self.days
-            for policy in POLICIES
+            for policy in _POLICIES
         ]
         times = np.arange(1.0, self.horizon + 1.0)
         return rows(self.name, series, times, average_regret(stacked(results)))
 
-    def claims(self, results: Results) -> list[Claim]:
+    def claims(self, results: TrialResults) -> list[Claim]:
         """Test which policy wins on how many days."""
         final = self._by_day(results).mean(axis=3)
         found = [compare(day[:, 1], day[:, 0]) for day in final.transpose(1, 0, 2)]
@@ -124,16 +124,16 @@ class Traffic:
             ),
         ]
 
-    def draw(self, results: Results) -> Picture:
+    def draw(self, results: TrialResults) -> Picture:
         """One panel per day."""
         values = average_regret(self._by_day(results))
-        minutes = MINUTES * np.arange(1.0, self.horizon + 1.0)
+        minutes = _MINUTES * np.arange(1.0, self.horizon + 1.0)
         columns = min(4, len(self.days))
         picture, grid = pictures.panels(
             -(-len(self.days) // columns), columns, width=1.9, height=1.8
         )
         for day, one in zip(self.days, grid.flat, strict=False):
-            for i, policy in enumerate(POLICIES):
+            for i, policy in enumerate(_POLICIES):
                 pictures.curve(one, minutes, values[:, self.days.index(day), i], policy)
             one.set(title=f"Day {day}")
         for one in grid.flat[len(self.days) :]:
@@ -144,9 +144,9 @@ class Traffic:
         pictures.legend(picture, grid.flat[0])
         return picture
 
-    def _by_day(self, results: Results) -> Array:
+    def _by_day(self, results: TrialResults) -> Array:
         regret = stacked(results)
-        return regret.reshape(len(regret), len(self.days), len(POLICIES), -1)
+        return regret.reshape(len(regret), len(self.days), len(_POLICIES), -1)
 
     @property
     def _epsilon(self) -> float:
@@ -155,8 +155,8 @@ class Traffic:
 
     def _factories(self) -> PolicyFactories:
         return {
-            "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, BETA, first=first),
-            "GP-UCB": lambda first: gp_ucb(self.prior, BETA, first=first),
+            "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, _BETA, first=first),
+            "GP-UCB": lambda first: gp_ucb(self.prior, _BETA, first=first),
             "random": lambda _: uniform(),
         }
 
@@ -170,7 +170,7 @@ def traffic(options: FigureOptions) -> Traffic:
     """Learn the model from the first two thirds of the mornings."""
     table = read_table(options.data, "traffic_speed.csv.gz")
     names = [name for name in table.columns if name not in ("day", "clock")]
-    drawn = np.random.default_rng(options.seed).choice(len(names), SENSORS, replace=False)
+    drawn = np.random.default_rng(options.seed).choice(len(names), _SENSORS, replace=False)
     sensors = [names[i] for i in sorted(drawn.tolist())]
     mornings = {str(day): part[sensors].to_numpy(dtype=float) for day, part in table.groupby("day")}
     cut = len(mornings) * 2 // 3
@@ -181,12 +181,12 @@ def traffic(options: FigureOptions) -> Traffic:
         raise InputError(f"a horizon of at most the {steps} steps of a morning", str(horizon))
     panels = [Panel(np.arange(1.0, len(day) + 1.0), day) for day in training]
     return Traffic(
-        empirical_prior(panels, noise_share=NOISE_SHARE).prior,
+        empirical_prior(panels, noise_share=_NOISE_SHARE).prior,
         days,
         np.stack([mornings[day] for day in days]),
         tuple(sensors),
         cut,
-        min(options.trials or FIRST_SENSORS, SENSORS),
+        min(options.trials or _FIRST_SENSORS, _SENSORS),
         horizon,
         options.seed,
     )

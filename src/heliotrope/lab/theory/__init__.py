@@ -1,7 +1,7 @@
-"""The paper's theorems as numbers: information gains, regret bounds, rates, and the genie."""
+"""The paper's theorems in numbers: information gains, regret bounds, rates, and the genie."""
 
 from heliotrope.lab.theory.bounds import (
-    Problem,
+    Assumptions,
     RegretBound,
     psi,
     r_bound,
@@ -33,11 +33,11 @@ from heliotrope.lab.theory.rates import (
 )
 
 __all__ = [
+    "Assumptions",
     "Corrected",
     "Gain",
     "GainCurve",
     "KernelConstants",
-    "Problem",
     "Rate",
     "RegretBound",
     "block_length",

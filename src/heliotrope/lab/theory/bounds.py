@@ -1,13 +1,13 @@
-"""Regret bounds of Theorems thm:general (TV-GP-UCB) and thm:general_R (R-GP-UCB).
+"""Regret bounds of Theorems thm:general (TV-GP-UCB) and thm:general_R (R-GP-UCB), and the genie.
 
-Each is given as printed and as corrected; docs/theory.md derives the difference. They hold with
-probability 1 - delta for a kernel with k(x, x) <= 1 and beta_t of the theorem.
+Each bound has a printed and a corrected form; docs/theory.md derives the difference. They hold
+with probability 1 - delta for a kernel with k(x, x) <= 1 and the theorem's beta_t.
 
 Symbols
 -------
 T        horizon                        N, N~    length of a block
-gamma_N  maximum information gain; pass an upper bound of it, else the result bounds nothing
-C_1      8 / log(1 + sigma^-2)          psi_T    what mismatch costs R-GP-UCB a step
+gamma_N  maximum information gain; pass an upper bound of it
+C_1      8 / log(1 + sigma^-2)          psi_T    cost of the mismatch per step of R-GP-UCB
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from heliotrope.validation import Array, as_number, as_positive, as_vector, as_w
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What the theorems speak of: T steps over [0, r]^dimension, and the kernel's constants."""
+class Assumptions:
+    """The theorems' assumptions: T steps over [0, r]^dimension, and the kernel's constants."""
 
     horizon: int
     epsilon: float
@@ -74,10 +74,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class RegretBound:
-    """A bound of R_T by one equation of the paper, with the length of block that each form uses.
+    """A bound of R_T by one equation of the paper, with the block length that each form uses.
 
-    ``printed`` is what the paper says and ``corrected`` what holds; where the two agree, nothing
-    was wrong. A length of None says that the bound needs no blocks.
+    ``printed`` is the paper's bound and ``corrected`` the one that holds; they are equal where the
+    paper is right. A block length of None means that the bound has no blocks.
     """
 
     equation: str
@@ -87,68 +87,67 @@ class RegretBound:
     corrected_block: int | None = None
 
 
-def tv_bound(problem: Problem, gain: float) -> RegretBound:
-    """sqrt(C_1 T beta_T gamma~_T) + 2 (eq:general_bound), in which nothing is wrong."""
-    schedule = expect(problem, Problem).tv_schedule()
-    bound = float(_from_gain(problem, schedule, _as_gain(gain)))
+def tv_bound(assumptions: Assumptions, gain: float) -> RegretBound:
+    """sqrt(C_1 T beta_T gamma~_T) + 2 (eq:general_bound), correct as printed."""
+    schedule = expect(assumptions, Assumptions).tv_schedule()
+    bound = float(_from_gain(assumptions, schedule, _as_gain(gain)))
     return RegretBound("eq:general_bound", bound, bound)
 
 
-def tv_block_bound(problem: Problem, gains: ArrayLike) -> RegretBound:
-    """eq:weakened2 at the N~ that makes it least; ``gains`` holds gamma_N for N = 1 .. T.
+def tv_block_bound(assumptions: Assumptions, gains: ArrayLike) -> RegretBound:
+    """eq:weakened2 at the N~ that minimizes it; ``gains`` holds gamma_N for N = 1 .. T.
 
-    sqrt(C_1 T beta_T (T / N~ + 1) (gamma_N~ + drift)) + 2, the drift being N~^3 epsilon as
+    sqrt(C_1 T beta_T (T / N~ + 1) (gamma_N~ + drift)) + 2, where drift is N~^3 epsilon as
     printed and (N~ / 2) log(1 + N~^{3/2} epsilon / (sqrt(6) sigma^2)) as corrected.
     """
-    T = expect(problem, Problem).horizon
+    T = expect(assumptions, Assumptions).horizon
     gamma = as_vector(gains, "gains")
     if gamma.shape != (T,) or gamma.min() < 0.0:
-        raise InputError(f"{T} gains of at least 0, one a length of block", f"shape {gamma.shape}")
+        raise InputError(f"{T} gains of at least 0, one per block length", f"shape {gamma.shape}")
     N = np.arange(1.0, T + 1.0)
     (printed, n_printed), (corrected, n_corrected) = (
-        _least(_from_gain(problem, problem.tv_schedule(), (T / N + 1.0) * (gamma + drift)))
-        for drift in drift_added(N, problem.epsilon, problem.noise)
+        _least(_from_gain(assumptions, assumptions.tv_schedule(), (T / N + 1.0) * (gamma + drift)))
+        for drift in drift_added(N, assumptions.epsilon, assumptions.noise)
     )
     return RegretBound("eq:weakened2", printed, corrected, n_printed, n_corrected)
 
 
-def r_bound(problem: Problem, every: int, gain: float) -> RegretBound:
+def r_bound(assumptions: Assumptions, every: int, gain: float) -> RegretBound:
     """R-GP-UCB with blocks of N = ``every`` steps; ``gain`` is gamma_N (eq:general_bound_R).
 
     sqrt(C_1 T beta_T (T / N + 1) gamma_N) + 2 + T psi_T(N, epsilon).
     """
-    cost, N, T = psi(problem, every), as_whole(every, "every", least=1), problem.horizon
-    base = float(_from_gain(problem, problem.r_schedule(), (T / N + 1.0) * _as_gain(gain)))
+    cost, N, T = psi(assumptions, every), as_whole(every, "every", least=1), assumptions.horizon
+    base = float(_from_gain(assumptions, assumptions.r_schedule(), (T / N + 1.0) * _as_gain(gain)))
     return RegretBound(
         "eq:general_bound_R", base + T * cost.printed, base + T * cost.corrected, N, N
     )
 
 
-def psi(problem: Problem, every: int) -> Corrected:
+def psi(assumptions: Assumptions, every: int) -> Corrected:
     """psi_T(N, epsilon) of thm:general_R; the printed one lacks a factor 2 (eq:R_rt_5).
 
-    With B = (3 sigma^-2 + sigma^-4) N^3 epsilon (lem:Deltas, in whose place its proof has the
-    square root of B) and the measurements bounded by L~ (eq:R_assump3), whose noise the paper
-    takes for standard normal: 2 stands for sqrt(2) sigma, which is larger if sigma^2 > 2.
+    B = (3 sigma^-2 + sigma^-4) N^3 epsilon (lem:Deltas; its proof has sqrt(B) instead), and L~
+    bounds the measurements (eq:R_assump3). The paper takes their noise for standard normal: its 2
+    stands for sqrt(2) sigma, which is larger if sigma^2 > 2.
     """
-    T, s = expect(problem, Problem).horizon, problem.noise
-    grown = float(as_whole(every, "every", least=1)) ** 3 * problem.epsilon
-    deviation = sqrt(grown) * sqrt(problem.r_schedule()(T) * (3.0 * s + 1.0)) / s
-    a0, b0 = problem.constants.a0, problem.constants.b0
-    log_rounds = log(2.0 * (1.0 + a0) * pi**2 / 3.0) + 2.0 * log(T) - log(problem.delta)
+    T, s = expect(assumptions, Assumptions).horizon, assumptions.noise
+    grown = float(as_whole(every, "every", least=1)) ** 3 * assumptions.epsilon
+    deviation = sqrt(grown) * sqrt(assumptions.r_schedule()(T) * (3.0 * s + 1.0)) / s
+    a0, b0 = assumptions.constants.a0, assumptions.constants.b0
+    log_rounds = log(2.0 * (1.0 + a0) * pi**2 / 3.0) + 2.0 * log(T) - log(assumptions.delta)
     mean = (s + 1.0) * (grown / s / s) * sqrt(log_rounds)  # s^2 may underflow
     noise = max(2.0, sqrt(2.0 * s))
     return Corrected(deviation + mean * (2.0 + b0), 2.0 * (deviation + mean * (noise + b0)))
 
 
 def run_genie(episode: FiniteEpisode, seed: int = 0) -> Iterator[Step]:
-    """Play an episode as one who sees all of f_{t-1}, without noise, before choosing x_t.
+    """Run the genie of Theorem thm:conv, which sees f_{t-1} without noise before it chooses x_t.
 
-    This is no policy: it reads the world itself, never a measurement, so that it can only be run
-    where the world was drawn. Given f_{t-1} the past says nothing more, and f_t(x) has the mean
-    sqrt(1 - epsilon) f_{t-1}(x) under a constant prior mean; so the maximizer of f_{t-1} is the
-    best choice there is, and its regret, of the order of epsilon a step, is the floor. At t = 1
-    nothing is known and any point is as good: one is drawn by the seed.
+    It is not a policy: it reads the episode's true values. Given f_{t-1}, earlier values are
+    uninformative, and f_t(x) has mean sqrt(1 - epsilon) f_{t-1}(x) under a constant prior mean. So
+    the maximizer of f_{t-1} is the best choice, and its regret, of order epsilon per step, is a
+    lower bound for every policy in expectation. At t = 1 the genie draws a random point.
     """
     rng = np.random.default_rng(as_whole(seed, "seed", least=0))
     index = int(rng.integers(len(expect(episode, FiniteEpisode).domain)))
@@ -157,10 +156,10 @@ def run_genie(episode: FiniteEpisode, seed: int = 0) -> Iterator[Step]:
         index = int(values.argmax())
 
 
-def _from_gain(problem: Problem, schedule: TVBeta | RBeta, gain: float | Array) -> Array:
-    """sqrt(C_1 T beta_T gain) + 2 (eq:gb6_3), in two roots of which neither overflows."""
-    T = problem.horizon
-    return np.asarray(np.sqrt(problem.c1 * T) * np.sqrt(schedule(T) * gain) + 2.0)
+def _from_gain(assumptions: Assumptions, schedule: TVBeta | RBeta, gain: float | Array) -> Array:
+    """sqrt(C_1 T beta_T gain) + 2 (eq:gb6_3), as two roots to avoid overflow."""
+    T = assumptions.horizon
+    return np.asarray(np.sqrt(assumptions.c1 * T) * np.sqrt(schedule(T) * gain) + 2.0)
 
 
 def _least(bounds: Array) -> tuple[float, int]:

@@ -1,17 +1,17 @@
-"""The constants (a_0, b_0, a_1, b_1) of eq:k_deriv0 and eq:k_deriv1, which the paper leaves open.
+"""The constants (a_0, b_0, a_1, b_1) of eq:k_deriv0 and eq:k_deriv1, which the paper does not give.
 
-For h = f or one of its derivatives, of deviation s, the Borell-TIS inequality says
+For h = f or one of its derivatives, with deviation s, the Borell-TIS inequality says
 P(sup |h| > s (m + u)) <= exp(-u^2 / 2) with s m >= E sup |h|. Since (L - m)^2 >= L^2 / 2 - m^2,
 this is at most a exp(-(L / b)^2) for all L >= 0 with
 
     a = exp(m^2 / 2),   b = 2 s.
 
-m comes from chaining over dyadic grids of the cube (docs/theory.md). Nothing is simulated.
+m comes from chaining over dyadic grids of the cube (docs/theory.md), without simulation.
 
 Symbols
 -------
 d, r   the cube [0, r]^d          l, nu   length scale and smoothness; SE is nu = infinity
-s, m   deviation of h, and the bound of E sup |h| in units of s, which depends on r / l alone
+s, m   deviation of h, and the bound of E sup |h| in units of s, which depends only on r / l
 omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE, Student's t with
        2 nu degrees of freedom for Matern, over l
 """
@@ -29,7 +29,7 @@ from heliotrope.errors import KernelError
 from heliotrope.validation import LARGEST, as_positive, as_vector, as_whole
 
 _LEVELS = 400  # of grids in the chain; level j counts for 2^(-alpha j)
-_HOLDER = np.linspace(0.01, 1.0, 100)  # exponents alpha that are tried
+_HOLDER = np.linspace(0.01, 1.0, 100)  # candidate exponents alpha
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class KernelConstants:
 
 
 def smoothness(kernel: Kernel) -> float:
-    """Return nu of a Matern kernel, infinity for SE; a constant factor does not matter."""
+    """Return nu of a Matern kernel, infinity for SE; a constant factor is ignored."""
     return _nu(_without_factor(kernel))
 
 
 def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelConstants:
-    """Derive the constants of an SE kernel, or a Matern kernel of nu > 1, over [0, r]^dimension.
+    """Derive the constants of an SE kernel, or a Matern kernel with nu > 1, over [0, r]^dimension.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, f
     d, r = as_whole(dimension, "dimension", least=1), as_positive(r, "r")
     nu, length = _nu(kernel), _shortest(kernel, d)
     if nu <= order:
-        raise KernelError(f"an SE kernel, or a Matern kernel of nu > {order}", f"nu = {nu:g}")
+        raise KernelError(f"an SE kernel, or a Matern kernel with nu > {order}", f"nu = {nu:g}")
     m = _largest(order, nu, float(d), r / length)
     a, b = exp(min(0.5 * m * m, 700.0)), 2.0 * sqrt(_moment(2.0 * order, nu)) / length**order
     if max(a, b) > LARGEST:
         raise KernelError(
-            f"a kernel whose constants are below {LARGEST:g}",
+            f"a kernel with constants below {LARGEST:g}",
             f"nu = {nu}, length scale {length:g}, r = {r:g}, {d:g} dimension(s)",
-            "Take a larger nu or length scale, fewer dimensions, or constants of your own.",
+            "Use a larger nu or length scale, fewer dimensions, or give the constants.",
         )
     return a, b
 
@@ -93,14 +93,14 @@ def _largest(order: int, nu: float, d: float, width: float) -> float:
         _chain(2.0 ** (1.0 - alpha) * root, alpha, d, width)
         for alpha, root in zip(exponents, growth, strict=True)
     )
-    return min(chains, default=inf)  # none if h is too rough for the least exponent
+    return min(chains, default=inf)  # empty if h is too rough for the smallest exponent
 
 
 def _chain(c: float, alpha: float, d: float, width: float) -> float:
-    """Chain from the centres of 2^(J d) cells to those of ever smaller ones, for the best J.
+    """Chain from the centres of 2^(J d) cells to those of ever finer grids, for the best J.
 
     The centre of a cell of level j + 1 lies sqrt(d) width 2^(-j-2) from that of the cell of
-    level j around it, and n absolute standard normal values have a mean largest of at most
+    level j around it, and the expected maximum of n absolute standard normal values is at most
     sqrt(2 log(2 n)).
     """
     level = np.arange(_LEVELS)
@@ -118,16 +118,16 @@ def _moment(p: float, nu: float) -> float:
 
 
 def _nu(kernel: Kernel) -> float:
-    if not isinstance(kernel, RBF):  # Matern is one too
+    if not isinstance(kernel, RBF):  # Matern is a subclass
         raise KernelError(
-            "an RBF (SE) or a Matern kernel of variance 1", f"a {type(kernel).__name__}"
+            "an RBF (SE) or a Matern kernel with variance 1", f"a {type(kernel).__name__}"
         )
     nu = kernel.nu if isinstance(kernel, Matern) else inf
     return inf if isinstance(nu, float) and nu == inf else as_positive(nu, "nu")
 
 
 def _shortest(kernel: RBF, d: int) -> float:
-    """Return the smallest of the length scales, of which there is one, or one a coordinate."""
+    """Return the smallest length scale; a kernel has one, or one per coordinate."""
     lengths = as_vector(kernel.length_scale, "length scale")
     if len(lengths) not in (1, d):
         raise KernelError(f"1 or {d:g} length scales", f"{len(lengths)}")

@@ -3,7 +3,7 @@
 Symbols
 -------
 n        measurements, at times (n,) and places (n,) of a Finite domain
-K~       (n, n) covariance of f at those times and places; K where the prior stands still
+K~       (n, n) covariance of f at those times and places; K where the prior is Static
 sigma^2  ``prior.noise``
 """
 
@@ -24,19 +24,19 @@ from heliotrope.validation import Array, Indices, as_positive, as_vector, as_who
 
 Kind = TypeVar("Kind")
 
-_MOST_MEASUREMENTS = 5000  # of whose covariance the eigenvalues are computed
+_MOST_MEASUREMENTS = 5000  # the eigenvalues of their covariance are computed
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """A quantity of the paper: as it is printed, and as its proof gives it (docs/theory.md)."""
+    """A quantity of the paper, as printed and as its proof gives it (docs/theory.md)."""
 
     printed: float
     corrected: float
 
 
-def standing_still(prior: Prior) -> Prior:
-    """The same prior without drift, of which eq:MI_TI and gamma_T speak."""
+def without_drift(prior: Prior) -> Prior:
+    """The same prior without drift, as in eq:MI_TI and gamma_T."""
     return replace(expect(prior, Prior), time=Static())
 
 
@@ -45,16 +45,16 @@ def mutual_information(
 ) -> float:
     """I~(f; y) = 1/2 log det(I + sigma^-2 K~) in nats (eq:MI; eq:MI_TI for a Static prior).
 
-    Times are 1, 2, 3, ... unless given.
+    The default times are 1, 2, 3, ...
     """
     where, when = _measurements(domain, places, times)
     if len(where) > _MOST_MEASUREMENTS:
         raise InputError(
             f"at most {_MOST_MEASUREMENTS} measurements",
             f"{len(where)}",
-            "sequential_information takes more.",
+            "Use sequential_information for more.",
         )
-    build(expect(prior, Prior), domain)  # refuses noise that rounding would drown
+    build(expect(prior, Prior), domain)  # rejects noise below the rounding error
     D = correlation(prior.time, when[:, None] - when[None, :])
     return float(joint_information(prior.over(domain).block(where, where) * D, prior.noise))
 
@@ -62,7 +62,7 @@ def mutual_information(
 def sequential_information(
     prior: Prior, domain: Finite, places: ArrayLike, times: ArrayLike | None = None
 ) -> float:
-    """The same as 1/2 sum_t log(1 + sigma^-2 sigma~_{t-1}^2(x_t)) (eq:MI2), in order of time."""
+    """I~(f; y) as 1/2 sum_t log(1 + sigma^-2 sigma~_{t-1}^2(x_t)) (eq:MI2), in order of time."""
     where, when = _measurements(domain, places, times)
     engine, total = recursion(prior, domain), 0.0
     for key in np.argsort(when, kind="stable").tolist():
@@ -75,28 +75,27 @@ def sequential_information(
 
 
 def recursion(prior: Prior, domain: Finite) -> Engine:
-    """Return the engine whose variances tell what a measurement says."""
+    """Return the engine whose variances give the information of a measurement."""
     return build(expect(prior, Prior), expect(domain, Finite), FiniteOptions())
 
 
 def information(variance: ArrayLike, noise: float) -> Array:
-    """What one measurement says about a value of that variance, 1/2 log(1 + variance / sigma^2)."""
-    with np.errstate(divide="ignore"):  # of no variance: log 0
+    """Information of one measurement of a value with this variance: 1/2 log(1 + v / sigma^2)."""
+    with np.errstate(divide="ignore"):  # log 0 for zero variance
         return np.asarray(0.5 * np.logaddexp(0.0, np.log(variance) - log(noise)))
 
 
 def joint_information(K: Array, noise: float) -> Array:
-    """1/2 log det(I + sigma^-2 K) of covariances (..., n, n), by their eigenvalues."""
+    """1/2 log det(I + sigma^-2 K) of covariances (..., n, n), from their eigenvalues."""
     eigenvalues = np.maximum(np.linalg.eigvalsh(K), 0.0)
     return np.asarray(information(eigenvalues, noise).sum(axis=-1))
 
 
 def drift_information(length: int, epsilon: float, noise: float) -> Corrected:
-    """What drift can add within N steps: gamma~_N <= gamma_N + this (eq:weakened2).
+    """Information that drift adds within N steps: gamma~_N <= gamma_N + this (eq:weakened2).
 
-    Printed: N^3 epsilon, which is false for small noise. Corrected, by the same argument with
-    the noise kept: (N / 2) log(1 + N^{3/2} epsilon / (sqrt(6) sigma^2)). Either may be the
-    smaller one.
+    Printed: N^3 epsilon, which is false for small noise. Corrected by the same argument with the
+    noise: (N / 2) log(1 + N^{3/2} epsilon / (sqrt(6) sigma^2)). Either can be the smaller one.
     """
     N, drift = as_whole(length, "a block's length", least=1), Forgetting(epsilon).epsilon
     printed, corrected = drift_added(np.array(float(N)), drift, as_positive(noise, "noise"))
@@ -106,7 +105,7 @@ def drift_information(length: int, epsilon: float, noise: float) -> Corrected:
 def drift_added(
     N: Array, epsilon: float, noise: float, variance: float = 1.0
 ) -> tuple[Array, Array]:
-    """Both forms of it, printed and corrected, for lengths N (n,) and k(x, x) <= variance."""
+    """Its printed and corrected forms for lengths N (n,) and k(x, x) <= variance."""
     shift = variance * N**1.5 * epsilon / sqrt(6.0)  # of one eigenvalue
     return N**3 * epsilon, N * information(shift, noise)
 
@@ -118,19 +117,19 @@ def _measurements(
     given = np.arange(1.0, len(where) + 1.0) if times is None else times
     when = as_vector(given, "times")
     if when.shape != where.shape:
-        raise InputError(f"{len(where)} times, one a place", f"{len(when)}")
+        raise InputError(f"{len(where)} times, one per place", f"{len(when)}")
     return where, when
 
 
 def checked_rho(prior: Prior) -> float:
-    """Correlation over one step of a prior with the paper's drift, or without any."""
+    """Correlation over one step of a prior with the paper's drift, or without drift."""
     if not isinstance(prior.time, (Static, Forgetting)):
         raise InputError("a Static or Forgetting time", str(prior.time))
     return prior.time.rho
 
 
 def expect(value: object, kind: type[Kind]) -> Kind:
-    """Return the value if it is of that kind, or complain."""
+    """Return the value if it is of this type; InputError otherwise."""
     if not isinstance(value, kind):
         raise InputError(f"a {kind.__name__}", f"a {type(value).__name__}")
     return value

@@ -1,7 +1,7 @@
-"""The rates of Corollary cor:specific, and the block length that goes with them.
+"""The rates of Corollary cor:specific, and the block length that achieves them.
 
-Up to logarithms R_T = max(T^p, T epsilon^q). With gamma_N growing as N^c, where c = 0 for SE and
-c = d (d + 1) / (2 nu + d (d + 1)) for Matern, p = (1 + c) / 2 and q depends on the algorithm.
+Up to logarithms R_T = max(T^p, T epsilon^q). gamma_N grows as N^c, where c = 0 for SE and
+c = d (d + 1) / (2 nu + d (d + 1)) for Matern. p = (1 + c) / 2, and q depends on the algorithm.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rate:
             object.__setattr__(self, name, exponent)
 
     def __call__(self, horizon: int, epsilon: float) -> float:
-        """Return the larger of the two terms; only ratios of such values mean anything."""
+        """Return the larger of the two terms; only ratios of such values are meaningful."""
         T = as_whole(horizon, "horizon", least=1)
         drift = Forgetting(epsilon).epsilon
         return float(max(T**self.horizon_exponent, T * drift**self.drift_exponent))
@@ -64,14 +64,14 @@ def tv_rate(kernel: Kernel, dimension: int) -> Rate:
 
 
 def sharper_tv_rate(kernel: Kernel, dimension: int) -> Rate:
-    """What the corrected eq:weakened2 gives TV-GP-UCB, 1/5 for SE; not in the paper."""
+    """TV-GP-UCB by the corrected eq:weakened2: 1/5 for SE; not in the paper."""
     return _rate(complexity(kernel, dimension), 2.5)
 
 
 def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 2) -> int:
     """R-GP-UCB's N: ceil(min(T, 12 eps^{-1/4})) for SE, ceil(min(T, 24 eps^{-1/(4-c)})) for Matern.
 
-    The dimension, by default that of the paper's experiments, matters to Matern's c alone.
+    Only Matern's c depends on the dimension; the default is that of the paper's experiments.
 
     Examples
     --------

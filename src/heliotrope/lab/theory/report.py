@@ -1,4 +1,4 @@
-"""Every bound beside what is measured: the work behind ``heliotrope bounds``."""
+"""Bounds and measured regret, for ``heliotrope bounds``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heliotrope.domains import Finite, grid
 from heliotrope.errors import InputError
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, play
 from heliotrope.lab.theory.bounds import (
-    Problem,
+    Assumptions,
     RegretBound,
     r_bound,
     run_genie,
@@ -25,32 +25,29 @@ from heliotrope.lab.theory.bounds import (
 )
 from heliotrope.lab.theory.constants import KernelConstants, tail
 from heliotrope.lab.theory.gains import Gain, best_gain, gain_curve
-from heliotrope.lab.theory.information import expect, standing_still
+from heliotrope.lab.theory.information import expect, without_drift
 from heliotrope.lab.theory.rates import block_length
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, tv_gp_ucb, uniform
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_positive, as_whole
 
-Tick = Callable[[], None]
-"""Called once for each run of a policy."""
-
-Player = Callable[[FiniteEpisode, int], Iterator[Step]]
-"""Plays an episode with a seed."""
+Strategy = Callable[[FiniteEpisode, int], Iterator[Step]]
+"""Runs through an episode with a seed."""
 
 TV, R, RANDOM = "TV-GP-UCB", "R-GP-UCB", "a random point"
 GENIE = "genie (knows f_{t-1}, from t = 2 on)"
 PRACTICAL, THEOREM = "0.8 log(4 t)", "theorem"
 
-_MOST_POINTS, _MOST_DIMENSIONS = 10_000, 20  # of a grid whose covariance matrix is formed
+_MOST_POINTS, _MOST_DIMENSIONS = 10_000, 20  # of a grid, because its covariance matrix is computed
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A kernel and a problem over a grid of ``side`` points a coordinate, and what to simulate."""
+    """A kernel, the theorems' assumptions, a grid of ``side`` points per coordinate, and trials."""
 
     kernel: Kernel
-    problem: Problem
+    assumptions: Assumptions
     side: int
     trials: int = 10
     seed: int = 0
@@ -58,31 +55,33 @@ class Setting:
     def __post_init__(self) -> None:
         for name, least in (("side", 1), ("trials", 1), ("seed", 0)):
             object.__setattr__(self, name, as_whole(getattr(self, name), name, least))
-        d = expect(self.problem, Problem).dimension
+        d = expect(self.assumptions, Assumptions).dimension
         if d > _MOST_DIMENSIONS or self.side**d > _MOST_POINTS:
             raise InputError(
                 f"a grid of at most {_MOST_POINTS} points in {_MOST_DIMENSIONS} dimensions",
                 f"side^dimension = {self.side:g}^{d:g}",
-                "Worlds are drawn from the covariance of all its points: take a smaller side.",
+                "Use a smaller side: worlds are drawn from the covariance of all points.",
             )
         last_seed = self.seed + self.trials - 1
-        Optimizer(self.domain, tv_gp_ucb(self.prior), last_seed)  # refuses what no player can use
+        Optimizer(self.domain, tv_gp_ucb(self.prior), last_seed)  # rejects what no policy can use
 
     @cached_property
     def domain(self) -> Finite:
-        """The grid, in the cube of the problem."""
-        return grid(*[self.side] * self.problem.dimension, upper=self.problem.r)
+        """The grid in [0, r]^dimension."""
+        return grid(*[self.side] * self.assumptions.dimension, upper=self.assumptions.r)
 
     @cached_property
     def prior(self) -> Prior:
         """The drifting prior."""
-        return Prior(self.kernel, Forgetting(self.problem.epsilon), self.problem.noise)
+        return Prior(self.kernel, Forgetting(self.assumptions.epsilon), self.assumptions.noise)
 
     @property
     def block(self) -> int:
-        """N that the paper suggests for R-GP-UCB."""
-        problem = self.problem
-        return block_length(problem.epsilon, problem.horizon, self.kernel, problem.dimension)
+        """The paper's N for R-GP-UCB."""
+        assumptions = self.assumptions
+        return block_length(
+            assumptions.epsilon, assumptions.horizon, self.kernel, assumptions.dimension
+        )
 
 
 @dataclass(frozen=True)
@@ -97,31 +96,31 @@ class Theory:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Average regret a step of one player: mean over the trials, and its standard error."""
+class MeasuredRegret:
+    """Average regret per step of one policy: mean over the trials, and its standard error."""
 
-    player: str
+    strategy: str
     beta: str
     mean: float
     error: float
 
 
 def named_kernel(name: str, length: float, nu: float) -> Kernel:
-    """Return the SE ("se") or Matern ("matern") kernel of variance 1."""
+    """Return the SE ("se") or Matern ("matern") kernel with variance 1."""
     length = as_positive(length, "length")
     if name == "se":
         return RBF(length)
     if name == "matern":
         return Matern(length, nu=as_positive(nu, "nu"))
-    raise InputError("se or matern as kernel", repr(name))
+    raise InputError("kernel to be se or matern", repr(name))
 
 
 def constants(
     kernel: Kernel, dimension: int, given: Mapping[str, float | None], r: float = 1.0
 ) -> KernelConstants:
-    """Derive the kernel's constants over [0, r]^dimension, but for those that are given.
+    """Derive the kernel's constants over [0, r]^dimension, except for those that are given.
 
-    A pair of which both are given is not derived, so that the kernel may be any.
+    If both constants of a pair are given, the kernel can be any.
     """
     known = {name: value for name, value in given.items() if value is not None}
     for order, names in enumerate((("a0", "b0"), ("a1", "b1"))):
@@ -132,28 +131,30 @@ def constants(
 
 
 def theory(setting: Setting) -> Theory:
-    """Compute beta, the information gains over the grid, and every bound of R_T."""
-    problem, prior, domain = setting.problem, setting.prior, setting.domain
-    T, N = problem.horizon, setting.block
+    """Compute beta, the information gains over the grid, and all bounds of R_T."""
+    assumptions, prior, domain = setting.assumptions, setting.prior, setting.domain
+    T, N = assumptions.horizon, setting.block
     with threadpool_limits(1):
         curve = gain_curve(prior, domain, T)
-        static = best_gain(standing_still(prior), domain, curve)
+        static = best_gain(without_drift(prior), domain, curve)
         drifting = best_gain(prior, domain, curve)
     bounds = (
-        tv_bound(problem, drifting.upper),
-        tv_block_bound(problem, curve.upper),
-        r_bound(problem, N, float(curve.upper[N - 1])),
+        tv_bound(assumptions, drifting.upper),
+        tv_block_bound(assumptions, curve.upper),
+        r_bound(assumptions, N, float(curve.upper[N - 1])),
     )
-    return Theory(problem.tv_schedule()(T), problem.r_schedule()(T), static, drifting, bounds)
+    return Theory(
+        assumptions.tv_schedule()(T), assumptions.r_schedule()(T), static, drifting, bounds
+    )
 
 
-def players(setting: Setting) -> Mapping[tuple[str, str], Player]:
-    """Return who is measured, by name and kind of beta; R-GP-UCB restarts as suggested."""
+def strategies(setting: Setting) -> Mapping[tuple[str, str], Strategy]:
+    """Return the simulated strategies by name and kind of beta; R-GP-UCB uses the paper's N."""
     prior, every, practical = setting.prior, setting.block, LogBeta(0.8, 4.0)
-    problem = setting.problem
+    assumptions = setting.assumptions
     policies: dict[tuple[str, str], Policy] = {
-        (TV, THEOREM): tv_gp_ucb(prior, problem.tv_schedule()),
-        (R, THEOREM): r_gp_ucb(prior, every, problem.r_schedule()),
+        (TV, THEOREM): tv_gp_ucb(prior, assumptions.tv_schedule()),
+        (R, THEOREM): r_gp_ucb(prior, every, assumptions.r_schedule()),
         (TV, PRACTICAL): tv_gp_ucb(prior, practical),
         (R, PRACTICAL): r_gp_ucb(prior, every, practical),
         ("GP-UCB", PRACTICAL): gp_ucb(prior, practical),
@@ -165,55 +166,59 @@ def players(setting: Setting) -> Mapping[tuple[str, str], Player]:
 
 
 def _informed(episode: FiniteEpisode, seed: int) -> Iterator[Step]:
-    """The genie without its first step, at which it knows nothing yet."""
+    """The genie without its first, random step."""
     return islice(run_genie(episode, seed), min(1, episode.horizon - 1), None)
 
 
-def simulate(setting: Setting, tick: Tick) -> list[Measured]:
-    """Let all players face the same worlds; ticks once a world and player."""
-    who = players(setting)
-    with threadpool_limits(1):  # a step is too short to share out
+def simulate(setting: Setting, tick: Callable[[], None]) -> list[MeasuredRegret]:
+    """Run all strategies in the same worlds; tick once per world and strategy."""
+    compared = strategies(setting)
+    with threadpool_limits(1):  # a step is too short for several threads
         world = GPDrift(setting.domain, setting.prior)
         averages = np.array(
-            [_trial(world, setting, trial, who, tick) for trial in range(setting.trials)]
+            [_trial(world, setting, trial, compared, tick) for trial in range(setting.trials)]
         )
     lone = setting.trials == 1
-    errors = np.full(len(who), np.nan) if lone else averages.std(axis=0, ddof=1)
+    errors = np.full(len(compared), np.nan) if lone else averages.std(axis=0, ddof=1)
     errors /= np.sqrt(setting.trials)
     return [
-        Measured(*key, float(mean), float(error))
-        for key, mean, error in zip(who, averages.mean(axis=0), errors, strict=True)
+        MeasuredRegret(*key, float(mean), float(error))
+        for key, mean, error in zip(compared, averages.mean(axis=0), errors, strict=True)
     ]
 
 
-def verdict(setting: Setting, numbers: Theory, measured: list[Measured]) -> str:
-    """Say in one sentence how loose the theory is here."""
+def summarize_bounds(setting: Setting, numbers: Theory, measured: list[MeasuredRegret]) -> str:
+    """Say in one sentence how loose the bounds are."""
     bound = min(numbers.bounds[:2], key=lambda bound: bound.corrected)
-    a_step = bound.corrected / setting.problem.horizon
-    mean = {(m.player, m.beta): m.mean for m in measured}
-    cautious, practical, blind = mean[TV, THEOREM], mean[TV, PRACTICAL], mean[RANDOM, ""]
-    worth = "no more" if a_step >= blind else "more"
+    per_step = bound.corrected / setting.assumptions.horizon
+    mean = {(m.strategy, m.beta): m.mean for m in measured}
+    theorem, practical, random = mean[TV, THEOREM], mean[TV, PRACTICAL], mean[RANDOM, ""]
+    worth = "no better" if per_step >= random else "better"
     return (
-        f"The tightest bound that holds for TV-GP-UCB, {a_step:.3g} a step ({bound.equation}), is "
-        f"{_times(a_step, cautious)} what it lost with the theorem's beta ({cautious:.3g}) and "
-        f"{_times(a_step, practical)} what it lost with the practical one ({practical:.3g}), while "
-        f"the genie lost {mean[GENIE, '']:.2g}; it promises {worth} than points drawn at random "
-        f"achieve ({blind:.3g})."
+        f"The tightest valid bound for TV-GP-UCB is {per_step:.3g} per step ({bound.equation}): "
+        f"{_times(per_step, theorem)} its regret with the theorem's beta ({theorem:.3g}) and "
+        f"{_times(per_step, practical)} its regret with the practical beta ({practical:.3g}). The "
+        f"genie's regret is {mean[GENIE, '']:.2g}. The bound is {worth} than the regret of random "
+        f"points ({random:.3g})."
     )
 
 
-def _times(bound: float, lost: float) -> str:
-    return f"{bound / lost:.3g} times" if lost > 0.0 else "above"
+def _times(bound: float, regret: float) -> str:
+    return f"{bound / regret:.3g} times" if regret > 0.0 else "above"
 
 
 def _trial(
-    world: GPDrift, setting: Setting, trial: int, who: Mapping[tuple[str, str], Player], tick: Tick
+    world: GPDrift,
+    setting: Setting,
+    trial: int,
+    compared: Mapping[tuple[str, str], Strategy],
+    tick: Callable[[], None],
 ) -> Array:
-    """Average regret of each player in one world."""
+    """Average regret of each strategy in one world."""
     seed = setting.seed + trial
-    episode = world.episode(setting.problem.horizon, seed)
+    episode = world.episode(setting.assumptions.horizon, seed)
     averages = []
-    for player in who.values():
-        averages.append(np.mean([step.regret for step in player(episode, seed)]))
+    for strategy in compared.values():
+        averages.append(np.mean([step.regret for step in strategy(episode, seed)]))
         tick()
     return np.array(averages)

@@ -11,28 +11,30 @@ from sklearn.gaussian_process.kernels import Kernel
 from heliotrope.errors import HeliotropeError
 from heliotrope.lab.theory.gains import Gain
 from heliotrope.lab.theory.rates import Rate, r_rate, tv_rate
-from heliotrope.lab.theory.report import THEOREM, TV, Measured, R, Setting, Theory
+from heliotrope.lab.theory.report import THEOREM, TV, MeasuredRegret, R, Setting, Theory
 
 
 def theory_table(setting: Setting, numbers: Theory) -> Table:
-    """What the bounds are made of."""
-    problem, k = setting.problem, setting.problem.constants
+    """The quantities in the bounds."""
+    assumptions, k = setting.assumptions, setting.assumptions.constants
     tv_block = numbers.bounds[1]
-    table = Table(title=f"{setting.kernel}, epsilon {problem.epsilon:g}, T = {problem.horizon}")
+    table = Table(
+        title=f"{setting.kernel}, epsilon {assumptions.epsilon:g}, T = {assumptions.horizon}"
+    )
     table.add_column("quantity")
     table.add_column("value", justify="right")
     rows = {
-        "points of the grid": f"{len(setting.domain)}",
+        "grid points": f"{len(setting.domain)}",
         "a_0, b_0 (eq:k_deriv0)": f"{k.a0:.3g}, {k.b0:.3g}",
         "a_1, b_1 (eq:k_deriv1)": f"{k.a1:.3g}, {k.b1:.3g}",
-        "C_1": f"{problem.c1:.3f}",
+        "C_1": f"{assumptions.c1:.3f}",
         "beta_T of TV-GP-UCB (eq:beta_T)": f"{numbers.tv_beta:.1f}",
         "beta_T of R-GP-UCB (eq:beta_T_R)": f"{numbers.r_beta:.1f}",
         "gamma_T (eq:gamma_TI)": _between(numbers.static_gain),
         "gamma~_T (eq:gamma)": _between(numbers.drifting_gain),
-        "N~ that makes eq:weakened2 least, printed": f"{tv_block.printed_block}",
-        "N~ that makes eq:weakened2 least, corrected": f"{tv_block.corrected_block}",
-        "N suggested to R-GP-UCB (cor:specific)": f"{setting.block}",
+        "N~ that minimizes eq:weakened2, printed": f"{tv_block.printed_block}",
+        "N~ that minimizes eq:weakened2, corrected": f"{tv_block.corrected_block}",
+        "N for R-GP-UCB (cor:specific)": f"{setting.block}",
         "order of R_T, R-GP-UCB (cor:specific)": _rate(r_rate, setting),
         "order of R_T, TV-GP-UCB (cor:specific)": _rate(tv_rate, setting),
     }
@@ -41,32 +43,32 @@ def theory_table(setting: Setting, numbers: Theory) -> Table:
     return table
 
 
-def regret_table(setting: Setting, numbers: Theory, measured: list[Measured]) -> Table:
-    """Each bound a step, and what was lost a step."""
-    problem = setting.problem
-    promise = f"bounds hold with probability {1.0 - problem.delta:g}"
+def regret_table(setting: Setting, numbers: Theory, measured: list[MeasuredRegret]) -> Table:
+    """Each bound and the measured regret, per step."""
+    assumptions = setting.assumptions
+    promise = f"bounds hold with probability {1.0 - assumptions.delta:g}"
     worlds = "1 world" if setting.trials == 1 else f"{setting.trials} worlds"
-    table = Table(title=f"Regret a step, R_T / T ({promise}; {worlds})")
-    for heading in ("player", "beta", "bound"):
-        table.add_column(heading, overflow="fold")  # cut off, two equations would look the same
+    table = Table(title=f"Regret per step, R_T / T ({promise}; {worlds})")
+    for heading in ("policy", "beta", "bound"):
+        table.add_column(heading, overflow="fold")  # truncated equations could look the same
     for heading in ("printed", "corrected", "measured"):
         table.add_column(heading, justify="right", no_wrap=True)
     general, blocks, restarts = numbers.bounds
     bounds = {(TV, THEOREM): (general, blocks), (R, THEOREM): (restarts,)}
     for one in measured:
-        cells = [one.player, one.beta]
-        for bound in bounds.get((one.player, one.beta), (None,)):
+        cells = [one.strategy, one.beta]
+        for bound in bounds.get((one.strategy, one.beta), (None,)):
             forms = [] if bound is None else [bound.printed, bound.corrected]
-            values = [f"{form / problem.horizon:.4g}" for form in forms] or ["", ""]
+            values = [f"{form / assumptions.horizon:.4g}" for form in forms] or ["", ""]
             table.add_row(*cells, bound.equation if bound else "", *values, _with_error(one))
             cells = ["", ""]
     return table
 
 
 def _rate(rate: Callable[[Kernel, int], Rate], setting: Setting) -> str:
-    """max(T^p, T epsilon^q), where the corollary covers the kernel."""
+    """max(T^p, T epsilon^q), if the corollary covers the kernel."""
     try:
-        found = rate(setting.kernel, setting.problem.dimension)
+        found = rate(setting.kernel, setting.assumptions.dimension)
     except HeliotropeError:
         return "not covered"
     return f"max(T^{found.horizon_exponent:.3g}, T epsilon^{found.drift_exponent:.3g})"
@@ -78,6 +80,6 @@ def _between(gain: Gain) -> str:
     return f"between {gain.lower:.1f} and {gain.upper:.1f}"
 
 
-def _with_error(one: Measured) -> str:
+def _with_error(one: MeasuredRegret) -> str:
     error = "" if isnan(one.error) else f" ± {one.error:.2g}"
     return f"{one.mean:.3g}{error}"

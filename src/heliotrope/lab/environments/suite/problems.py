@@ -22,9 +22,9 @@ from heliotrope.lab.environments.suite.moving_peaks import MovingPeaks
 from heliotrope.lab.environments.suite.sliced import Sliced
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel
 
-EPSILONS = (0.001, 0.01, 0.03)
-NOISE = 0.01
-SIDE = 20  # of the grid of the unit square
+_EPSILONS = (0.001, 0.01, 0.03)
+_NOISE = 0.01
+_SIDE = 20  # of the grid of the unit square
 
 _KERNELS: Mapping[str, Kernel] = {"se": RBF(0.2), "matern": Matern(0.2, nu=2.5)}
 _TABLES = {  # file, file of locations, prefix of the places' names
@@ -111,19 +111,19 @@ def _world(id: str, data: Path | None) -> World:
 
 
 def _prior(kernel: str, time: TimeKernel) -> Prior:
-    return Prior(_KERNELS[kernel], time, NOISE)
+    return Prior(_KERNELS[kernel], time, _NOISE)
 
 
 def _paper(kernel: str, epsilon: float, _: Path | None) -> World:
-    return GPDrift(grid(SIDE, SIDE), _prior(kernel, Forgetting(epsilon)))
+    return GPDrift(grid(_SIDE, _SIDE), _prior(kernel, Forgetting(epsilon)))
 
 
 def _jumps(time: TimeKernel, every: float, _: Path | None) -> World:
-    return Jumps(grid(SIDE, SIDE), _prior("matern", time), every)
+    return Jumps(grid(_SIDE, _SIDE), _prior("matern", time), every)
 
 
 def _periodic(period: float, _: Path | None) -> World:
-    return Periodic(grid(SIDE, SIDE), _prior("matern", Static()), period)
+    return Periodic(grid(_SIDE, _SIDE), _prior("matern", Static()), period)
 
 
 def _peaks(every: int, shift: float, _: Path | None) -> World:
@@ -143,7 +143,7 @@ def _table(name: str, data: Path | None) -> World:
 
 
 def _problems() -> list[Problem]:
-    square = f"the unit square's {SIDE} x {SIDE} points"
+    square = f"the unit square's {_SIDE} x {_SIDE} points"
     drift = [
         Problem(
             f"paper/{kernel}/{epsilon:g}",
@@ -151,7 +151,7 @@ def _problems() -> list[Problem]:
             partial(_paper, kernel, epsilon),
         )
         for kernel in _KERNELS
-        for epsilon in EPSILONS
+        for epsilon in _EPSILONS
     ]
     still, slow = Static(), Forgetting(0.003)
     changing = [
