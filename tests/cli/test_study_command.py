@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import heliotrope as ht
 from heliotrope.cli import app as all_commands
 from heliotrope.cli.backends import DEFAULT
-from heliotrope.cli.study import app
+from heliotrope.cli.study import study_app
 from heliotrope.study.study import DEFAULT_STORE
 from served import Served
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def invoke(*arguments: str, stdin: str = "", **env: str) -> Result:
-    return CliRunner().invoke(app, [*arguments], input=stdin, env={"COLUMNS": "120", **env})
+    return CliRunner().invoke(study_app, [*arguments], input=stdin, env={"COLUMNS": "120", **env})
 
 
 def run(*arguments: str, **env: str) -> Any:

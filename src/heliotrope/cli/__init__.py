@@ -14,7 +14,7 @@ from heliotrope.cli.league import league_command
 from heliotrope.cli.replay import replay_command
 from heliotrope.cli.reproduce import reproduce_command
 from heliotrope.cli.serve import serve_command
-from heliotrope.cli.study import app as study
+from heliotrope.cli.study import study_app
 
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -25,7 +25,7 @@ app.command("replay")(replay_command)
 app.command("league")(league_command)
 app.command("bounds")(bounds_command)
 app.command("serve")(serve_command)
-app.add_typer(study, name="study")
+app.add_typer(study_app, name="study")
 
 
 def _print_version(wanted: bool) -> None:

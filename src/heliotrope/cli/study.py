@@ -18,7 +18,7 @@ from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Use studies in a store or at a service.")
+study_app = typer.Typer(no_args_is_help=True, help="Use studies in a store or at a service.")
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
@@ -52,7 +52,7 @@ class ExportKind(StrEnum):
     json = "json"
 
 
-@app.command("create")
+@study_app.command("create")
 def create_command(
     name: Name,
     space: Annotated[
@@ -99,7 +99,7 @@ def create_command(
     print_out({"created": name})
 
 
-@app.command("ask")
+@study_app.command("ask")
 def ask_command(
     name: Name,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
@@ -116,7 +116,7 @@ def ask_command(
     print_out(made.to_json())
 
 
-@app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+@study_app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 def tell_command(
     name: Name,
     id: Id,
@@ -130,7 +130,7 @@ def tell_command(
     print_out({"told": id})
 
 
-@app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
+@study_app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
     value: Annotated[float, typer.Argument(help="Measured value.")],
@@ -153,7 +153,7 @@ def add_command(
     print_out(made.to_json())
 
 
-@app.command("import")
+@study_app.command("import")
 def import_command(
     name: Name,
     table: Annotated[Path, typer.Argument(dir_okay=False, help="A CSV file.")],
@@ -173,7 +173,7 @@ def import_command(
     print_out({"added": len(new), "known": len(results) - len(new)})
 
 
-@app.command("cancel")
+@study_app.command("cancel")
 def cancel_command(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
     """Cancel an evaluation whose measurement failed."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
@@ -181,7 +181,7 @@ def cancel_command(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile =
     print_out({"cancelled": id})
 
 
-@app.command("show")
+@study_app.command("show")
 def show_command(
     name: Name,
     context: InContext = None,
@@ -195,7 +195,7 @@ def show_command(
     print_out(summary, None if as_json else summary_table(summary))
 
 
-@app.command("list")
+@study_app.command("list")
 def list_command(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None) -> None:
     """List all studies."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
@@ -203,7 +203,7 @@ def list_command(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFil
     print_out([asdict(info) for info in found], None if as_json else studies_table(found))
 
 
-@app.command("export")
+@study_app.command("export")
 def export_command(
     name: Name,
     kind: Annotated[ExportKind, typer.Option(help="File format.")] = ExportKind.csv,
@@ -222,7 +222,7 @@ def export_command(
     typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
 
 
-@app.command("delete")
+@study_app.command("delete")
 def delete_command(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 
 from heliotrope import __version__
-from heliotrope.service.routing import Endpoint, Json, Operation, Parameter
+from heliotrope.service.routing import Endpoint, Operation, RequestParameter
 from heliotrope.service.schemas import SCHEMAS, reference
+from heliotrope.study.commands import Json
 
 _ALWAYS = (401, 403, 422)  # token, origin, values
 _NAME = {"type": "string"}
@@ -56,7 +57,7 @@ def _operation(path: str, operation: Operation) -> Json:
     return described
 
 
-def _parameter(parameter: Parameter) -> Json:
+def _parameter(parameter: RequestParameter) -> Json:
     default = {} if parameter.default is None else {"default": parameter.default}
     return {
         "name": parameter.name,

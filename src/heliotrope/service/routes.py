@@ -12,7 +12,7 @@ from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.parsing import loads
-from heliotrope.service.routing import Body, Endpoint, Operation, Parameter
+from heliotrope.service.routing import Endpoint, Operation, RequestBody, RequestParameter
 from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import EventStreams, event_to_json
 from heliotrope.service.studies import Studies
@@ -24,15 +24,17 @@ _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
 _TEXT = {"type": "string"}
 _SEQ = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _PAGE_SIZE = {"type": "integer", "minimum": 1, "maximum": 1_000}
-_LIMIT = Parameter("limit", _PAGE_SIZE, "Page size.", 100)
-_AFTER_NAME = Parameter("after", _TEXT, "Name before the first.", "")
-_AFTER_EVENT = Parameter("after", _SEQ, "Number of the event before the first.", 0)
-_LAST_EVENT = Parameter("Last-Event-ID", _SEQ, "Overrides `after`.", location="header")
-_ACCEPT = Parameter("Accept", _TEXT, "", "", location="header")
-_UID = Parameter("uid", {**_TEXT, "minLength": 1, "maxLength": 100}, "Uid of the study.")
-_TIME = Parameter("t", {"type": "number"}, "Time. Default: now.")
-_CONTEXT = Parameter("context", _TEXT, "Context values as JSON. Default: those of the last ask.")
-_KIND = Parameter("kind", {**_TEXT, "enum": list(_MEDIA_TYPES)}, "File format.", "csv")
+_LIMIT = RequestParameter("limit", _PAGE_SIZE, "Page size.", 100)
+_AFTER_NAME = RequestParameter("after", _TEXT, "Name before the first.", "")
+_AFTER_EVENT = RequestParameter("after", _SEQ, "Number of the event before the first.", 0)
+_LAST_EVENT = RequestParameter("Last-Event-ID", _SEQ, "Overrides `after`.", location="header")
+_ACCEPT = RequestParameter("Accept", _TEXT, "", "", location="header")
+_UID = RequestParameter("uid", {**_TEXT, "minLength": 1, "maxLength": 100}, "Uid of the study.")
+_TIME = RequestParameter("t", {"type": "number"}, "Time. Default: now.")
+_CONTEXT = RequestParameter(
+    "context", _TEXT, "Context values as JSON. Default: those of the last ask."
+)
+_KIND = RequestParameter("kind", {**_TEXT, "enum": list(_MEDIA_TYPES)}, "File format.", "csv")
 
 
 class Api:
@@ -47,7 +49,7 @@ class Api:
     def endpoints(self) -> list[Endpoint]:
         """All paths with their operations."""
         many, one = "/api/studies", "/api/studies/{name}"
-        looking, new = (_CONTEXT,), Body(NEW_STUDY, dict)
+        looking, new = (_CONTEXT,), RequestBody(NEW_STUDY, dict)
         paging = (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
         answers: dict[type[Command[Any]], str] = {
             Ask: "Evaluation",
@@ -86,7 +88,7 @@ class Api:
         ]
 
     def _command(self, command: type[Command[Any]], answer: str) -> Operation:
-        body = Body(json_schema(command), command.from_json)
+        body = RequestBody(json_schema(command), command.from_json)
         return Operation("POST", self.do, answer, (404, 409, 413, 415), body=body, subject=command)
 
     async def do(self, name: str, body: Command[Any]) -> Response:

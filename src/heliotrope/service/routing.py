@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,13 +20,12 @@ from starlette.types import Receive, Scope, Send
 from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.parsing import loads
+from heliotrope.study.commands import Json
 from heliotrope.validation import short_repr
-
-Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Parameter:
+class RequestParameter:
     """A value in the query or in a header, with its JSON schema."""
 
     name: str
@@ -66,7 +65,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Body:
+class RequestBody:
     """A JSON object in a request: its schema, and the function that reads it."""
 
     schema: Json
@@ -95,8 +94,8 @@ class Operation:
     handler: Callable[..., Any]
     answer: str | None
     errors: Sequence[int] = ()
-    parameters: Sequence[Parameter] = ()
-    body: Body | None = None
+    parameters: Sequence[RequestParameter] = ()
+    body: RequestBody | None = None
     status: int = 200
     media_type: str = ""  # of an answer other than JSON
     subject: type | None = None

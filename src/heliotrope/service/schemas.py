@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heliotrope.service.routing import Json
+from heliotrope.study.commands import Json
 
 _TEXT, _NUMBER, _INTEGER = {"type": "string"}, {"type": "number"}, {"type": "integer"}
 _OBJECT = {"type": "object"}

@@ -1,13 +1,29 @@
 """Stores of studies: durable logs of events, in memory, in a SQLite file or in PostgreSQL.
 
 A store holds studies under unique names. A study is an append-only log of events numbered 1, 2,
-3, ...; what an event says is the caller's business. What every store promises stands in
-:class:`Store`.
+3, ...; the store does not interpret them. :class:`Store` is the contract of every store.
 """
 
-from heliotrope.storage.group import GroupCommit
-from heliotrope.storage.memory import MemoryStore
-from heliotrope.storage.opening import open_store
-from heliotrope.storage.protocol import Append, Event, Store, StudyInfo
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["Append", "Event", "GroupCommit", "MemoryStore", "Store", "StudyInfo", "open_store"]
+from heliotrope.storage.protocol import Append as Append
+from heliotrope.storage.protocol import Event as Event
+from heliotrope.storage.protocol import Store as Store
+from heliotrope.storage.protocol import StudyInfo as StudyInfo
+
+if TYPE_CHECKING:
+    from heliotrope.storage.group import GroupCommit as GroupCommit
+    from heliotrope.storage.memory import MemoryStore as MemoryStore
+    from heliotrope.storage.opening import open_store as open_store
+
+_HOME = {"GroupCommit": "group", "MemoryStore": "memory", "open_store": "opening"}  # for a client
+__all__ = ["Append", "Event", "Store", "StudyInfo", *_HOME]
+
+
+if not TYPE_CHECKING:  # or a misspelled name would pass a type check
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'heliotrope.storage' has no attribute {name!r}")
+        return getattr(import_module(f"heliotrope.storage.{_HOME[name]}"), name)

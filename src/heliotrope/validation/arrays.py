@@ -1,39 +1,23 @@
-"""Array types, and the checks that every number from outside passes through."""
+"""Array types, and the checks of arrays from outside."""
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heliotrope.errors import InputError
+from heliotrope.validation.scalars import LARGEST
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-LARGEST = 1e100  # squares of what comes in must not overflow
 _TRUTHS = (bool, np.bool_)
 
 
-def short_repr(value: object) -> str:
-    """Return the repr of any value in a few characters."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        return f"a {type(value).__name__}"
-
-
-def as_python(value: object) -> object:
-    """Return a numpy scalar as the Python value; anything else unchanged."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def as_number(value: object, name: str, advice: str = "") -> float:
-    """Return a finite real number, or say what came instead."""
-    if isinstance(value, float) and -LARGEST <= value <= LARGEST:
-        return float(value)
+def real_number(value: object, name: str, advice: str = "") -> float:
+    """Return a finite real number of any type, or raise an InputError."""
     number = _reals(value)
     if number is None:
         truth = "Write 1 or 0 for it." if isinstance(value, _TRUTHS) else ""
@@ -49,22 +33,6 @@ def as_number(value: object, name: str, advice: str = "") -> float:
     if abs(number) > LARGEST:
         raise InputError(f"{name} to be of a size below {LARGEST:g}", str(number))
     return float(number)
-
-
-def as_positive(value: object, name: str) -> float:
-    """Return a finite number above zero."""
-    number = as_number(value, name)
-    if number <= 0.0:
-        raise InputError(f"{name} to be above zero", repr(value))
-    return number
-
-
-def as_whole(value: object, name: str, least: int) -> int:
-    """Return a whole number of at least ``least``."""
-    number = as_number(value, name)
-    if number != int(number) or number < least:
-        raise InputError(f"{name} to be a whole number of at least {least}", repr(value))
-    return int(value if isinstance(value, (int, np.integer)) else number)  # exact beyond 2**53
 
 
 def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
@@ -163,6 +131,6 @@ def _holds_truth(values: object) -> bool:
 def _short(value: object) -> str:
     try:
         text = repr(value)
-    except Exception:  # a scikit-learn kernel of broken parameters, say
+    except Exception:  # such as a scikit-learn kernel with broken parameters
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,30 @@
+"""Array types, and the checks of every value from outside.
+
+The names for arrays are imported when they are first used: a client needs no numpy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from heliotrope.validation.scalars import LARGEST as LARGEST
+from heliotrope.validation.scalars import as_number as as_number
+from heliotrope.validation.scalars import as_positive as as_positive
+from heliotrope.validation.scalars import as_python as as_python
+from heliotrope.validation.scalars import as_whole as as_whole
+from heliotrope.validation.scalars import short_repr as short_repr
+
+if TYPE_CHECKING:
+    from heliotrope.validation.arrays import Array as Array
+    from heliotrope.validation.arrays import Indices as Indices
+    from heliotrope.validation.arrays import as_array as as_array
+    from heliotrope.validation.arrays import as_indices as as_indices
+    from heliotrope.validation.arrays import as_points as as_points
+    from heliotrope.validation.arrays import as_table as as_table
+    from heliotrope.validation.arrays import as_vector as as_vector
+else:
+
+    def __getattr__(name: str) -> object:
+        arrays = import_module("heliotrope.validation.arrays")
+        if name.startswith("_") or not hasattr(arrays, name):
+            raise AttributeError(f"module 'heliotrope.validation' has no attribute {name!r}")
+        return getattr(arrays, name)
