@@ -17,8 +17,8 @@ from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
 from heliotrope.lab.environments.suite import select_problems
-from heliotrope.lab.league import COMPETITORS, Command, League, Standings
-from heliotrope.lab.league.report import Report, as_markdown, write
+from heliotrope.lab.league import COMPETITORS, CommandCompetitor, Standings, Tournament
+from heliotrope.lab.league.report import Report, report_as_markdown, write_report
 
 _SERVER = Path(__file__).parent / "server.py"
 
@@ -45,9 +45,10 @@ def main(
 ) -> None:
     """Play the league of ours and the peers, then time their steps one after the other."""
     peers = tuple(
-        Command(name, (str(python), str(_SERVER), name)) for name in _known(names.split(","))
+        CommandCompetitor(name, (str(python), str(_SERVER), name))
+        for name in _known(names.split(","))
     )
-    league = League(
+    league = Tournament(
         select_problems(problems, measured=data is not None),
         (*COMPETITORS.values(), *peers),
         trials,
@@ -57,8 +58,8 @@ def main(
     )
     started = time.time()
     report = Report(league, _played(league, out, jobs), time.time() - started, out)
-    write(report)
-    print(as_markdown(report))
+    write_report(report)
+    print(report_as_markdown(report))
     _show(list(timings(peers, limit)), out / "timing.csv")
 
 
@@ -69,7 +70,7 @@ def _known(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _played(league: League, out: Path, jobs: int) -> Standings:
+def _played(league: Tournament, out: Path, jobs: int) -> Standings:
     with progress(counted=True) as bars:
         task = bars.add_task("league", total=league.matches)
 
@@ -84,7 +85,7 @@ def _show(timed: list[Timing], file: Path) -> None:
         writer = csv.writer(opened)
         writer.writerow([field.name for field in fields(Timing)])
         writer.writerows(map(astuple, timed))
-    table = Table("ms a step after", *(f"{count} told" for count in COUNTS))
+    table = Table("ms per step after", *(f"{count} told" for count in COUNTS))
     for name in dict.fromkeys(one.name for one in timed):
         table.add_row(name, *(str(one) for one in timed if one.name == name))
     Console(width=120).print(table)

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Matern
 
 import heliotrope as ht
-from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments import Place
 from heliotrope.lab.environments.suite import Sliced
-from heliotrope.lab.league import Command
+from heliotrope.lab.league import CommandCompetitor
 from heliotrope.lab.league.commands import Speaking
 from heliotrope.policies import Policy
 from heliotrope.validation import Array
@@ -61,7 +61,7 @@ def ours() -> dict[str, Policy]:
     return {"auto": ht.auto(_WORLD.domain), "tv_gp_ucb, parameters given": ht.tv_gp_ucb(prior)}
 
 
-def timings(peers: Sequence[Command], limit: float) -> Iterator[Timing]:
+def timings(peers: Sequence[CommandCompetitor], limit: float) -> Iterator[Timing]:
     """Time everybody after each count; one who takes ``limit`` seconds for a reply is given up."""
     for told in COUNTS:
         results = Results.drawn(told)
@@ -98,7 +98,7 @@ def _optimizer_step(policy: Policy, results: Results) -> Step:
 
 
 def _peer_step(player: Speaking, results: Results, limit: float) -> Step:
-    told: list[tuple[float, Where, float]] = list(
+    told: list[tuple[float, Place, float]] = list(
         zip(results.t.tolist(), results.x, results.y.tolist(), strict=True)
     )
     player.tell_many(told, limit)

@@ -19,8 +19,8 @@ from numpy.testing import assert_allclose
 import heliotrope as ht
 from heliotrope.lab.environments import FiniteEpisode, Function
 from heliotrope.lab.environments.episodes import Episode
-from heliotrope.lab.league import Command
-from heliotrope.lab.league.matches import play
+from heliotrope.lab.league import CommandCompetitor
+from heliotrope.lab.league.matches import play_match
 
 HERE = Path(__file__).parents[2] / "benchmarks" / "peers"
 NAMES = "wdbo-algo xopt botorch optuna bayesian-optimization scikit-optimize".split()  # noqa: SIM905
@@ -50,17 +50,17 @@ time.sleep(20.0)
 (here / "outlived").touch()
 """
 
-Writer = Callable[[str], Command]
+Writer = Callable[[str], CommandCompetitor]
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> Writer:
-    """Makes a contestant of a program's text."""
+    """Makes a competitor of a program's text."""
 
-    def write(text: str) -> Command:
+    def write(text: str) -> CommandCompetitor:
         script = tmp_path / "peer.py"
         script.write_text(text)
-        return Command("peer", (sys.executable, str(script)))
+        return CommandCompetitor("peer", (sys.executable, str(script)))
 
     return write
 
@@ -81,13 +81,13 @@ def spending(seconds: str) -> str:
     return asking("1.5").replace("(line), {}", f"(line), {{}}; reply['spent'] = {seconds}")
 
 
-def below_a_shell(command: Command) -> Command:
+def below_a_shell(command: CommandCompetitor) -> CommandCompetitor:
     """The same, started by a shell that stays there."""
-    return Command(command.name, ("sh", "-c", f"{shlex.join(command.words)}; true"))
+    return CommandCompetitor(command.name, ("sh", "-c", f"{shlex.join(command.words)}; true"))
 
 
 def test_a_peer_plays_a_box(written: Writer) -> None:
-    played = play(written(asking("1.5")), line(), 0, limit=20.0)
+    played = play_match(written(asking("1.5")), line(), 0, limit=20.0)
     assert played.failure == ""
     assert_allclose(played.regret, 0.5)
     assert np.all(played.seconds > 0.0)
@@ -98,7 +98,7 @@ def test_over_a_finite_domain_the_nearest_point_is_taken_and_told(written: Write
     domain = ht.Finite([[0.0, 0.0], [1.0, 100.0], [0.8, 0.0]])
     values = np.tile([5.0, 1.0, 3.0], (3, 1))
     text = asking("0.7") + "    assert all(one['x'] == [0.8, 0.0] for one in told), told\n"
-    played = play(written(text), FiniteEpisode(domain, values, np.zeros(3)), 0, limit=20.0)
+    played = play_match(written(text), FiniteEpisode(domain, values, np.zeros(3)), 0, limit=20.0)
     assert played.failure == ""
     assert_allclose(played.regret, 2.0)
 
@@ -109,10 +109,10 @@ def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> N
         "    count = globals().get('count', 0) + 1",
         "    reply = {'spent': 10.0 * count}",
     ]))  # fmt: skip
-    played = play(written(text), line(), 0, limit=100.0)
+    played = play_match(written(text), line(), 0, limit=100.0)
     assert_allclose(played.seconds, 20.0)
-    played = play(written(text), line(), 0, limit=50.0)
-    assert played.failure == "after 2 steps the 50 s were over"
+    played = play_match(written(text), line(), 0, limit=50.0)
+    assert played.failure == "after 2 steps: exceeded the limit of 50 s"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> N
     ],
 )
 def test_a_peer_that_fails_says_how(text: str, reason: str, written: Writer) -> None:
-    played = play(written(text), line(), 0, limit=20.0)
+    played = play_match(written(text), line(), 0, limit=20.0)
     assert played.failure.startswith("after 0 steps: ")
     assert reason in played.failure
     assert len(played.regret) == 0
@@ -146,8 +146,8 @@ def test_a_peer_that_fails_says_how(text: str, reason: str, written: Writer) -> 
 def test_a_peer_that_hangs_is_given_up(written: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliotrope.lab.league.commands._BUSY", 1.0)
     text = asking("1.5") + "    if len(told) == 1: input()\n"
-    played = play(written(text), line(), 0, limit=1.0)
-    assert played.failure == "after 1 steps the 1 s were over"
+    played = play_match(written(text), line(), 0, limit=1.0)
+    assert played.failure == "after 1 steps: exceeded the limit of 1 s"
 
 
 def test_what_a_peer_started_ends_with_it(
@@ -155,7 +155,9 @@ def test_what_a_peer_started_ends_with_it(
 ) -> None:
     monkeypatch.setattr("heliotrope.lab.league.commands._BUSY", 1.0)
     peer = below_a_shell(written(HANGING.replace("START", "")))
-    assert play(peer, line(), 0, limit=1.0).failure == "after 0 steps the 1 s were over"
+    assert (
+        play_match(peer, line(), 0, limit=1.0).failure == "after 0 steps: exceeded the limit of 1 s"
+    )
     with (tmp_path / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the one below the shell is gone
     assert not (tmp_path / "outlived").exists()
@@ -167,7 +169,9 @@ def test_who_leaves_the_group_is_not_waited_for(
     for name, seconds in (("_BUSY", 1.0), ("_GONE", 0.1)):
         monkeypatch.setattr(f"heliotrope.lab.league.commands.{name}", seconds)
     peer = below_a_shell(written(HANGING.replace("START", "os.setsid()")))
-    assert play(peer, line(), 0, limit=1.0).failure == "after 0 steps the 1 s were over"
+    assert (
+        play_match(peer, line(), 0, limit=1.0).failure == "after 0 steps: exceeded the limit of 1 s"
+    )
     assert not (tmp_path / "outlived").exists()
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
@@ -177,14 +181,14 @@ def test_a_peer_that_does_not_begin_is_given_up(
 ) -> None:
     monkeypatch.setattr("heliotrope.lab.league.commands._START", 0.5)
     text = "import time\ntime.sleep(20.0)\n" + asking("1.5")
-    played = play(written(text), line(), 0, limit=100.0)
+    played = play_match(written(text), line(), 0, limit=100.0)
     assert "a command that begins; got no reply within 0.5 s" in played.failure
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_its_package_a_peer_says_which_is_missing(name: str) -> None:
-    command = Command(name, (sys.executable, "-I", str(HERE / "server.py"), name))
-    played = play(command, line(), 0, limit=20.0)
+    command = CommandCompetitor(name, (sys.executable, "-I", str(HERE / "server.py"), name))
+    played = play_match(command, line(), 0, limit=20.0)
     assert "ModuleNotFoundError" in played.failure
 
 

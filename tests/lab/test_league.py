@@ -22,14 +22,14 @@ from heliotrope.cli import app
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
-from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments import Place
 from heliotrope.lab.environments.suite import problem
-from heliotrope.lab.league import COMPETITORS, Competitor, League, Match, Standings
+from heliotrope.lab.league import COMPETITORS, Match, PolicyCompetitor, Standings, Tournament
 from heliotrope.lab.league.competitors import finite
-from heliotrope.lab.league.matches import play
-from heliotrope.lab.league.picture import draw
-from heliotrope.lab.league.report import Report, as_markdown, verdict
-from heliotrope.lab.league.tournament import Fixtures
+from heliotrope.lab.league.matches import play_match
+from heliotrope.lab.league.picture import draw_standings
+from heliotrope.lab.league.report import Report, report_as_markdown, summarize_standings
+from heliotrope.lab.league.tournament import MatchTrial
 from heliotrope.policies.registry import RANGE, REGISTRY, Named
 
 QUICK = ("--problems", "paper/se/0.01,sliced/eggholder", "--policies", "auto,sw_ucb")
@@ -50,7 +50,7 @@ def unplayed() -> Match:
 
 @dataclass(frozen=True)
 class Odd:
-    """A contestant that stays at the first point, does as told at step 3, and counts its time."""
+    """A competitor that stays at the first point, does as told at step 3, and counts its time."""
 
     name: str
     raises: type[Exception] | None = None
@@ -68,13 +68,13 @@ class OddPlayer:
     def __init__(self, odd: Odd) -> None:
         self._odd, self._asked = odd, 0
 
-    def ask(self, t: float, seconds: float) -> Where:
+    def ask(self, t: float, seconds: float) -> Place:
         self._asked += 1
         if self._asked == 3 and self._odd.raises is not None:
             raise self._odd.raises("a loose screw\nand more")
         return 0
 
-    def tell(self, t: float, place: Where, y: float, seconds: float) -> None:
+    def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
         assert place == 0
 
     def spent(self) -> float:
@@ -114,11 +114,11 @@ def test_the_command_writes_all_its_files(tmp_path: Path) -> None:
 
 def test_a_league_goes_on_where_it_was(tmp_path: Path) -> None:
     ids = ("peaks/steady", "periodic/50")
-    first = League(ids, (COMPETITORS["uniform"],), trials=1, horizon=5)
+    first = Tournament(ids, (COMPETITORS["uniform"],), trials=1, horizon=5)
     first.run(tmp_path, jobs=1)
     ticks: list[tuple[str, int]] = []
-    contestants = (COMPETITORS["uniform"], Odd("odd"))
-    more = League(ids, contestants, trials=2, horizon=5)
+    competitors = (COMPETITORS["uniform"], Odd("odd"))
+    more = Tournament(ids, competitors, trials=2, horizon=5)
     more.run(tmp_path, jobs=1, tick=lambda name, done: ticks.append((name, done)))
     # two of uniform's four were there; the other starts with none of its four
     uniform, odd = [("uniform", n) for n in (2, 3, 4)], [("odd", n) for n in (4, 5, 6, 7, 8)]
@@ -127,9 +127,9 @@ def test_a_league_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_everybody_faces_the_same_worlds() -> None:
     episode = problem("jumps/still").world().episode(10, seed=5)
-    steps = [play(Odd(name), episode, 5, limit=1.0).regret for name in ("one", "two")]
+    steps = [play_match(Odd(name), episode, 5, limit=1.0).regret for name in ("one", "two")]
     assert_array_equal(steps[0], steps[1])
-    league = Fixtures(Odd("odd"), ("periodic/50", "jumps/still"), 10, 0, 1.0, None)
+    league = MatchTrial(Odd("odd"), ("periodic/50", "jumps/still"), 10, 0, 1.0, None)
     trials = [league(number)["regret"] for number in range(4)]
     assert len({trial.tobytes() for trial in trials}) == 4
     assert_array_equal(pickle.loads(pickle.dumps(league))(3)["regret"], trials[3])
@@ -139,7 +139,7 @@ def test_everybody_faces_the_same_worlds() -> None:
 @pytest.mark.parametrize("id", ["paper/se/0.01", "sliced/eggholder"])
 def test_every_policy_plays_everywhere(name: str, id: str) -> None:
     episode = problem(id).world().episode(9, seed=0)
-    played = play(Competitor(name), episode, 0, limit=60.0)
+    played = play_match(PolicyCompetitor(name), episode, 0, limit=60.0)
     assert played.failure == ""
     assert played.regret.shape == played.seconds.shape == (9,)
     assert np.all(played.regret >= -1e-9)
@@ -157,14 +157,14 @@ def test_the_league_has_every_named_policy() -> None:
     ("odd", "reason"),
     [
         (Odd("broken", ValueError), "after 2 steps: ValueError: a loose screw"),
-        (Odd("slow", TimeoutError), "after 2 steps the 3 s were over"),
-        (Odd("greedy", seconds=1.25), "after 2 steps the 3 s were over"),
+        (Odd("slow", TimeoutError), "after 2 steps: exceeded the limit of 3 s"),
+        (Odd("greedy", seconds=1.25), "after 2 steps: exceeded the limit of 3 s"),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_who_fails_is_told_how(odd: Odd, reason: str) -> None:
     episode = problem("paper/se/0.01").world().episode(6, seed=0)
-    played = play(odd, episode, 0, limit=3.0)
+    played = play_match(odd, episode, 0, limit=3.0)
     assert played.failure == reason
     assert played.regret.shape == (2,)
     assert np.isnan(played.memory)
@@ -190,8 +190,8 @@ def test_ranks_and_shares_follow_from_the_matches() -> None:
     assert b.kilobytes == 2.0
     failed = standings.score("a", "failing")
     assert (failed.finished, failed.failure) == (1, "after 4 steps: oh")
-    assert [place.policy for place in standings.places] == ["good", "fair", "failing", "uniform"]
-    good, _, failing, _ = standings.places
+    assert [place.policy for place in standings.ranking] == ["good", "fair", "failing", "uniform"]
+    good, _, failing, _ = standings.ranking
     assert (good.rank, good.won, good.finished) == (1.75, 1, 1.0)
     assert (failing.rank, failing.won, failing.finished) == (2.5, 1, 0.75)
 
@@ -202,7 +202,7 @@ def test_a_tie_for_first_is_won_by_both_and_by_nobody_who_failed() -> None:
         "same": [match(1.0), match(0.1, "oh")],
         "uniform": [match(2.0), match(0.1, "oh")],
     }
-    places = {place.policy: place for place in Standings.of(("a", "b"), played).places}
+    places = {place.policy: place for place in Standings.of(("a", "b"), played).ranking}
     assert {name: place.won for name, place in places.items()} == {
         "one": 1,
         "same": 1,
@@ -214,7 +214,7 @@ def test_there_is_no_share_of_no_regret() -> None:
     played = {"good": [match(0.0), match(1.0)], "uniform": [match(0.0), match(2.0)]}
     standings = Standings.of(("flat", "steep"), played)
     assert all(np.isnan(standings.score("flat", name).normalized) for name in played)
-    assert [place.normalized for place in standings.places] == [0.5, 1.0]
+    assert [place.normalized for place in standings.ranking] == [0.5, 1.0]
 
 
 def test_what_was_not_played_is_in_no_average() -> None:
@@ -229,17 +229,17 @@ def test_what_was_not_played_is_in_no_average() -> None:
     assert (once.trials, once.finished, once.rank) == (3, 2, 2.5)
     nothing = standings.score("peaks/bursts", "once")
     assert np.isnan([nothing.regret, nothing.stderr, nothing.normalized]).all()
-    places = {place.policy: place for place in standings.places}
+    places = {place.policy: place for place in standings.ranking}
     assert places["once"].normalized == 0.5
     assert places["once"].milliseconds == pytest.approx(1.0)
     assert np.isnan([places["never"].normalized, places["never"].milliseconds]).all()
-    league = League(standings.problems, (COMPETITORS["uniform"],))
-    assert "\n| once | 0.50 |\n" in as_markdown(Report(league, standings, 1.0, Path()))
+    league = Tournament(standings.problems, (COMPETITORS["uniform"],))
+    assert "\n| once | 0.50 |\n" in report_as_markdown(Report(league, standings, 1.0, Path()))
 
 
 def test_the_picture_shows_who_did_not_play() -> None:
     played = {"never": [unplayed()], "good": [match(0.1)], "uniform": [match(1.0)]}
-    shares = draw(Standings.of(("a",), played)).axes[0]
+    shares = draw_standings(Standings.of(("a",), played)).axes[0]
     colours = {text.get_text(): text.get_color() for text in shares.texts}
     assert colours == {"x": "black", r"$\mathbf{0.10}$": "white", "1.00": "black"}
 
@@ -250,9 +250,9 @@ def test_the_verdict_says_where_the_leader_is_behind() -> None:
         "rival": [match(r) for r in (2.0, 2.0, 3.0, 2.1, 2.0, 3.1, 1.9, 2.2, 2.9)],
         "uniform": [match(9.0)] * 9,
     }
-    said = verdict(Standings.of(("a", "b", "c"), played))
+    said = summarize_standings(Standings.of(("a", "b", "c"), played))
     assert said == [
-        "leader leads with mean rank 1.33, before rival with 1.67.",
+        "leader leads with mean rank 1.33, ahead of rival with 1.67.",
         "On c rival is better than leader: 3 against 4.03 (+1.03, 31.0 s.e.).",
     ]
 
@@ -332,8 +332,8 @@ def test_a_family_stands_for_its_problems(tmp_path: Path) -> None:
 
 def test_a_league_needs_a_yardstick_and_different_names() -> None:
     with pytest.raises(InputError, match="uniform"):
-        League(("periodic/50",), (Odd("odd"),))
+        Tournament(("periodic/50",), (Odd("odd"),))
     with pytest.raises(InputError, match="different names"):
-        League(("periodic/50",), (COMPETITORS["uniform"], COMPETITORS["uniform"]))
+        Tournament(("periodic/50",), (COMPETITORS["uniform"], COMPETITORS["uniform"]))
     with pytest.raises(InputError, match="at least one"):
-        League((), (COMPETITORS["uniform"],))
+        Tournament((), (COMPETITORS["uniform"],))

@@ -24,7 +24,7 @@ from heliotrope.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from heliotrope.lab.league import Contestant, League, Standings
+    from heliotrope.lab.league import Competitor, Standings, Tournament
 
 _MATCHES = "matches"  # folder of the finished matches
 
@@ -60,11 +60,11 @@ def league_command(
     """
     with lab_errors_as_messages():
         from heliotrope.lab.environments.suite import select_problems
-        from heliotrope.lab.league import League
+        from heliotrope.lab.league import Tournament
 
-        played = League(
+        played = Tournament(
             problems=select_problems(problems, measured=data is not None),
-            contestants=(*_competitors(policies), *(_command(text) for text in peer or ())),
+            competitors=(*_competitors(policies), *(_command(text) for text in peer or ())),
             trials=trials,
             horizon=horizon,
             seed=seed,
@@ -74,21 +74,21 @@ def league_command(
         _show(played, out, jobs, cluster)
 
 
-def _competitors(wanted: str | None) -> tuple[Contestant, ...]:
-    from heliotrope.lab.league import COMPETITORS, Competitor
+def _competitors(wanted: str | None) -> tuple[Competitor, ...]:
+    from heliotrope.lab.league import COMPETITORS, PolicyCompetitor
     from heliotrope.lab.league.standings import YARDSTICK
 
     names = list(COMPETITORS) if wanted is None else [*_parts(wanted), YARDSTICK]
-    return tuple(Competitor(name) for name in dict.fromkeys(names))
+    return tuple(PolicyCompetitor(name) for name in dict.fromkeys(names))
 
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _command(text: str) -> Contestant:
+def _command(text: str) -> Competitor:
     from heliotrope.errors import InputError
-    from heliotrope.lab.league import Command
+    from heliotrope.lab.league import CommandCompetitor
 
     name, _, command = text.partition("=")
     try:
@@ -97,30 +97,30 @@ def _command(text: str) -> Contestant:
         words = ()
     if not name or not words:
         raise InputError("a peer as NAME=COMMAND", repr(text))
-    return Command(name, words)
+    return CommandCompetitor(name, words)
 
 
-def _show(played: League, out: Path, jobs: int, cluster: str | None) -> None:
-    from heliotrope.lab.league.report import Report, failures, verdict, write
+def _show(played: Tournament, out: Path, jobs: int, cluster: str | None) -> None:
+    from heliotrope.lab.league.report import Report, failures, summarize_standings, write_report
 
     started = time.time()
     standings = _run(played, out, jobs, cluster)
     report = Report(played, standings, time.time() - started, out)
     console = Console()
     console.print(_table(standings))
-    for line in [*verdict(standings), *failures(standings)]:
+    for line in [*summarize_standings(standings), *failures(standings)]:
         console.print(line, highlight=False, markup=False)
     typer.echo(f"{played.matches} matches, {report.seconds:.0f} s")
-    for path in write(report):
+    for path in write_report(report):
         typer.echo(f"Wrote {path}")
     _refuse_absent(played, standings, out / _MATCHES)
 
 
-def _refuse_absent(played: League, standings: Standings, kept: Path) -> None:
+def _refuse_absent(played: Tournament, standings: Standings, kept: Path) -> None:
     """Exit with code 1 if a peer did not play a single step."""
-    from heliotrope.lab.league import Command
+    from heliotrope.lab.league import CommandCompetitor
 
-    peers = [one.name for one in played.contestants if isinstance(one, Command)]
+    peers = [one.name for one in played.competitors if isinstance(one, CommandCompetitor)]
     absent = [name for name in peers if not standings.has_played(name)]
     if absent:
         advice = f"Correct the command, delete {kept / absent[0]} and try again."
@@ -128,7 +128,7 @@ def _refuse_absent(played: League, standings: Standings, kept: Path) -> None:
         raise typer.Exit(1)
 
 
-def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings:
+def _run(played: Tournament, out: Path, jobs: int, cluster: str | None) -> Standings:
     with progress(counted=True) as bars:
         task = bars.add_task("league", total=played.matches)
         with resumable(bars, "matches"):
@@ -143,7 +143,7 @@ def _run(played: League, out: Path, jobs: int, cluster: str | None) -> Standings
 def _table(standings: Standings) -> Table:
     from heliotrope.lab.league.report import HEADINGS, cells
 
-    rows: Sequence[tuple[str, ...]] = [cells(place) for place in standings.places]
+    rows: Sequence[tuple[str, ...]] = [cells(standing) for standing in standings.ranking]
     table = Table(title=f"The league: {len(standings.problems)} problem(s)")
     table.add_column(HEADINGS[0], no_wrap=True)
     for heading in HEADINGS[1:]:

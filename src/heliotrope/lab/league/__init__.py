@@ -1,19 +1,19 @@
-"""The league: every policy on every problem of the suite, and other people's optimizers beside."""
+"""The league: all policies, and optimizers of other packages, on the problems of the suite."""
 
-from heliotrope.lab.league.commands import Command
-from heliotrope.lab.league.competitors import COMPETITORS, Competitor
-from heliotrope.lab.league.matches import Contestant, Match
-from heliotrope.lab.league.standings import Place, Score, Standings
-from heliotrope.lab.league.tournament import League
+from heliotrope.lab.league.commands import CommandCompetitor
+from heliotrope.lab.league.competitors import COMPETITORS, PolicyCompetitor
+from heliotrope.lab.league.matches import Competitor, Match
+from heliotrope.lab.league.standings import ProblemScore, Standing, Standings
+from heliotrope.lab.league.tournament import Tournament
 
 __all__ = [
     "COMPETITORS",
-    "Command",
+    "CommandCompetitor",
     "Competitor",
-    "Contestant",
-    "League",
     "Match",
-    "Place",
-    "Score",
+    "PolicyCompetitor",
+    "ProblemScore",
+    "Standing",
     "Standings",
+    "Tournament",
 ]

@@ -34,7 +34,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import FormatError, HeliotropeError, InputError
-from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments import Place
 from heliotrope.validation import Array, as_number, as_vector
 
 _START = 60.0  # seconds on a clock for a command to load what it needs
@@ -44,8 +44,8 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 
 @dataclass(frozen=True)
-class Command:
-    """A contestant that is a process of its own; it gets one thread, as the trials do."""
+class CommandCompetitor:
+    """A competitor that is a process of its own; it gets one thread, as the trials do."""
 
     name: str
     words: tuple[str, ...]
@@ -157,7 +157,7 @@ class Speaking:
                 "a command that begins", f"no reply within {_START:g} s"
             ) from None
 
-    def ask(self, t: float, seconds: float) -> Where:
+    def ask(self, t: float, seconds: float) -> Place:
         """Choose a place."""
         reply = self._lines.request({"ask": t}, _BUSY * seconds)
         x = as_vector(reply.get("x", ()), "x", self._domain.dimension)
@@ -165,11 +165,11 @@ class Speaking:
             return _nearest(self._domain.points / self._width, x / self._width)
         return np.asarray(self._domain.places(x[None])[0])
 
-    def tell(self, t: float, place: Where, y: float, seconds: float) -> None:
+    def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
         """Pass on what was measured."""
         self.tell_many([(t, place, y)], seconds)
 
-    def tell_many(self, results: Sequence[tuple[float, Where, float]], seconds: float) -> None:
+    def tell_many(self, results: Sequence[tuple[float, Place, float]], seconds: float) -> None:
         """Pass on several results at once."""
         told = [{"t": t, "x": self._point(place), "y": y} for t, place, y in results]
         self._lines.request({"tell": told}, _BUSY * seconds)
@@ -182,7 +182,7 @@ class Speaking:
         """Nobody knows."""
         return float("nan")
 
-    def _point(self, place: Where) -> list[float]:
+    def _point(self, place: Place) -> list[float]:
         point = self._domain.points[place] if isinstance(self._domain, Finite) else place
         return list(np.asarray(point).tolist())
 

@@ -18,7 +18,7 @@ from scipy.stats.qmc import Sobol
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.history import Suggestion
-from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments import Place
 from heliotrope.lab.league.matches import Player
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.registry import REGISTRY
@@ -28,7 +28,7 @@ _POINTS = 128  # of a Box, for policies that need a Finite domain
 
 
 @dataclass(frozen=True)
-class Competitor:
+class PolicyCompetitor:
     """A policy of the registry, by its name."""
 
     name: str
@@ -56,7 +56,7 @@ class _OptimizerPlayer:
         self._optimizer, self._domain = optimizer, domain
         self._asked: Suggestion | None = None
 
-    def ask(self, t: float, seconds: float) -> Where:
+    def ask(self, t: float, seconds: float) -> Place:
         """Choose a place: an index of a Finite domain, a point of a Box."""
         self._asked = self._optimizer.ask(t)
         if isinstance(self._domain, Finite):
@@ -64,7 +64,7 @@ class _OptimizerPlayer:
             return self._asked.index
         return self._asked.x
 
-    def tell(self, t: float, place: Where, y: float, seconds: float) -> None:
+    def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
         """Take the value at the last place."""
         assert self._asked is not None
         self._optimizer.tell(self._asked, y)
@@ -89,5 +89,5 @@ def finite(domain: Domain) -> Finite:
     return Finite(domain.scaled(unit))
 
 
-COMPETITORS: Mapping[str, Competitor] = {name: Competitor(name) for name in REGISTRY}
+COMPETITORS: Mapping[str, PolicyCompetitor] = {name: PolicyCompetitor(name) for name in REGISTRY}
 """The policies by name."""

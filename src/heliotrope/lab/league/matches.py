@@ -1,4 +1,4 @@
-"""A match: one contestant in one episode, with its regret, its time and its memory."""
+"""A match: one competitor in one episode, with its regret, time and memory."""
 
 from __future__ import annotations
 
@@ -11,48 +11,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliotrope.domains import Domain
-from heliotrope.lab.environments import Episode
-from heliotrope.lab.environments import Place as Where
+from heliotrope.lab.environments import Episode, Place
 from heliotrope.validation import Array
 
 _LONGEST_REASON = 160  # characters
 
 
 class Player(Protocol):
-    """One who plays: asked where to measure, told what came."""
+    """An optimizer that plays one episode."""
 
-    def ask(self, t: float, seconds: float) -> Where:
-        """Choose a place at time t; TimeoutError rather than take far more than the seconds."""
+    def ask(self, t: float, seconds: float) -> Place:
+        """Choose a place at time t; TimeoutError if this takes much longer than ``seconds``."""
 
-    def tell(self, t: float, place: Where, y: float, seconds: float) -> None:
-        """Take what was measured, within the seconds."""
+    def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
+        """Receive a measured value within ``seconds``."""
 
     def spent(self) -> float:
-        """Seconds of processor time that it has used so far."""
+        """Seconds of processor time used so far."""
 
     def memory(self) -> float:
-        """Bytes of all that it keeps, or NaN."""
+        """Bytes of its state, or NaN if unknown."""
 
 
-class Contestant(Protocol):
-    """One who takes part in a league; it can be pickled."""
+class Competitor(Protocol):
+    """A participant of a tournament; it must be picklable."""
 
     @property
     def name(self) -> str:
-        """Name in the table."""
+        """Name in the tables."""
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that its play depends on, as JSON has it."""
+        """Everything that its matches depend on, as JSON values."""
 
     def player(self, domain: Domain, seed: int) -> AbstractContextManager[Player]:
-        """Someone to play one episode."""
+        """Start a player for one episode."""
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Regret and processor seconds of each step, (n,); bytes kept at the end; why it broke off.
+    """Regret and processor seconds of each step, (n,), and bytes of memory at the end.
 
-    ``steps`` is how many there were to play; ``failure`` is empty if all were.
+    ``steps`` is the length of the episode; ``failure`` is empty if the match was finished.
     """
 
     regret: Array
@@ -62,12 +61,12 @@ class Match:
     failure: str = ""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As a trial's result."""
+        """The match as a trial's result."""
         return {name: np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Match:
-        """What :meth:`arrays` gave, again."""
+        """The match from its :meth:`arrays`."""
         return cls(
             arrays["regret"],
             arrays["seconds"],
@@ -77,26 +76,26 @@ class Match:
         )
 
 
-def play(contestant: Contestant, episode: Episode, seed: int, limit: float) -> Match:
-    """Let a contestant track an episode within a limit of processor seconds for all its steps.
+def play_match(competitor: Competitor, episode: Episode, seed: int, limit: float) -> Match:
+    """Let a competitor play an episode within a limit of processor seconds.
 
-    Whatever it raises ends the match, and is in it.
+    An exception ends the match, which records it.
     """
     regret, seconds = list[float](), list[float]()
     try:
-        with contestant.player(episode.domain, seed) as player:
+        with competitor.player(episode.domain, seed) as player:
             for t in episode.times.tolist():
                 one = _Step(player, episode, t, limit - sum(seconds))
                 regret.append(one.regret)
                 seconds.append(one.seconds)
             memory = player.memory()
-    except Exception as error:  # whoever fails is in the table, and the others play on
+    except Exception as error:  # a failure is a result: the other matches go on
         return _match(regret, seconds, episode, failure=_reason(error, len(regret), limit))
     return _match(regret, seconds, episode, memory=memory)
 
 
 class _Step:
-    """One step, with the processor time that the player took for it."""
+    """One step, with the player's processor time."""
 
     def __init__(self, player: Player, episode: Episode, t: float, left: float) -> None:
         before = player.spent()
@@ -122,6 +121,6 @@ def _match(
 
 def _reason(error: Exception, steps: int, limit: float) -> str:
     if isinstance(error, TimeoutError):
-        return f"after {steps} steps the {limit:g} s were over"
+        return f"after {steps} steps: exceeded the limit of {limit:g} s"
     first = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"after {steps} steps: {first}"[:_LONGEST_REASON]

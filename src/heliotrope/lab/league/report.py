@@ -1,4 +1,4 @@
-"""A league told: tables as text and as files."""
+"""The report of a tournament: sentences, tables and files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pathlib import Path
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import compare
 from heliotrope.lab.environments.suite import problem
-from heliotrope.lab.league.picture import draw
-from heliotrope.lab.league.standings import Place, Score, Standings, mean_of
-from heliotrope.lab.league.tournament import League
+from heliotrope.lab.league.picture import draw_standings
+from heliotrope.lab.league.standings import ProblemScore, Standing, Standings, mean_of
+from heliotrope.lab.league.tournament import Tournament
 
 _PACKAGES = ("heliotrope", "numpy", "scipy", "scikit-learn")
 HEADINGS = (
@@ -27,67 +27,67 @@ HEADINGS = (
     "regret / random's",
     "best at",
     "finished",
-    "ms a step",
+    "ms per step",
     "kB",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A league that was played, how long this run took, and the files it is written to."""
+    """A played tournament, its running time, and the folder of its files."""
 
-    league: League
+    tournament: Tournament
     standings: Standings
     seconds: float
     folder: Path
 
     def file(self, kind: str) -> Path:
-        """The picture (png, pdf), scores (csv), tables (md) or record (json)."""
+        """Path of the picture (png, pdf), scores (csv), tables (md) or metadata (json)."""
         return self.folder / f"league.{kind}"
 
 
-def write(report: Report) -> list[Path]:
-    """Write the files of a league."""
+def write_report(report: Report) -> list[Path]:
+    """Write the files of a tournament."""
     report.folder.mkdir(parents=True, exist_ok=True)
     with report.file("csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Score)])
+        writer.writerow([field.name for field in fields(ProblemScore)])
         writer.writerows(map(astuple, report.standings.scores))
-    report.file("md").write_text(as_markdown(report), encoding="utf-8")
+    report.file("md").write_text(report_as_markdown(report), encoding="utf-8")
     text = json.dumps(_record(report), indent=2, ensure_ascii=False)
     report.file("json").write_text(text + "\n", encoding="utf-8")
     with pictures.paper():
-        picture = draw(report.standings)
+        picture = draw_standings(report.standings)
         for kind in ("png", "pdf"):
             picture.savefig(report.file(kind))
     return [report.file(kind) for kind in ("png", "pdf", "csv", "md", "json")]
 
 
-def cells(place: Place) -> tuple[str, ...]:
-    """A place as texts, under the headings."""
+def cells(standing: Standing) -> tuple[str, ...]:
+    """The cells of one row of the ranking."""
     return (
-        place.policy,
-        f"{place.rank:.2f}",
-        f"{place.normalized:.3f}",
-        str(place.won),
-        f"{place.finished:.0%}",
-        f"{place.milliseconds:.3g}",
-        "-" if isnan(place.kilobytes) else f"{place.kilobytes:.0f}",
+        standing.policy,
+        f"{standing.rank:.2f}",
+        f"{standing.normalized:.3f}",
+        str(standing.won),
+        f"{standing.finished:.0%}",
+        f"{standing.milliseconds:.3g}",
+        "-" if isnan(standing.kilobytes) else f"{standing.kilobytes:.0f}",
     )
 
 
-def verdict(standings: Standings) -> list[str]:
-    """Who leads, and where somebody else is clearly better."""
-    first, *others = standings.places
+def summarize_standings(standings: Standings) -> list[str]:
+    """Say which policy leads, and where another is significantly better."""
+    first, *others = standings.ranking
     said = [f"{first.policy} leads with mean rank {first.rank:.2f}"]
     if others:
-        said[0] += f", before {others[0].policy} with {others[0].rank:.2f}"
+        said[0] += f", ahead of {others[0].policy} with {others[0].rank:.2f}"
     behind = [one for id in standings.problems if (one := _behind(standings, first.policy, id))]
     return [f"{said[0]}.", *behind]
 
 
 def _behind(standings: Standings, policy: str, id: str) -> str:
-    """Say it of a policy if the best of a problem has less regret by more than chance."""
+    """Say so if the best policy of a problem has significantly less regret."""
     best = min((s for s in standings.scores if s.problem == id), key=_by_rank)
     found = compare(standings.regrets[id, policy], standings.regrets[id, best.policy])
     if not found.clearly_positive:
@@ -99,12 +99,12 @@ def _behind(standings: Standings, policy: str, id: str) -> str:
     )
 
 
-def _by_rank(score: Score) -> float:
+def _by_rank(score: ProblemScore) -> float:
     return score.rank
 
 
 def failures(standings: Standings) -> list[str]:
-    """Who did not finish what, and why."""
+    """Unfinished matches, with the reasons."""
     return [
         f"{score.policy} on {score.problem}: {score.trials - score.finished} of {score.trials} "
         f"unfinished, {score.failure}"
@@ -113,22 +113,22 @@ def failures(standings: Standings) -> list[str]:
     ]
 
 
-def as_markdown(report: Report) -> str:
-    """The places, the regret by family and by problem, what these are, and what went wrong."""
-    league, standings = report.league, report.standings
+def report_as_markdown(report: Report) -> str:
+    """The ranking, regret by family and by problem, the problems, and the failures."""
+    tournament, standings = report.tournament, report.standings
     lines = [
-        f"{len(league.problems)} problem(s), {league.trials} paired trial(s) of {league.horizon} "
-        f"steps, at most {league.limit:g} s of processor time each.",
+        f"{len(tournament.problems)} problem(s), {tournament.trials} paired trial(s) of "
+        f"{tournament.horizon} steps, at most {tournament.limit:g} s of processor time each.",
         "",
-        *_table(HEADINGS, [cells(place) for place in standings.places]),
+        *_table(HEADINGS, [cells(standing) for standing in standings.ranking]),
         "",
-        *verdict(standings),
+        *summarize_standings(standings),
         "",
         *_table(("regret / random's", *families(standings)), _by_family(standings)),
         "",
         *_table(("average regret", *_names(standings)), _by_problem(standings)),
         "",
-        *_table(("problem", "what it is"), [(id, problem(id).about) for id in standings.problems]),
+        *_table(("problem", "description"), [(id, problem(id).about) for id in standings.problems]),
     ]
     unfinished = failures(standings)
     if unfinished:
@@ -137,12 +137,12 @@ def as_markdown(report: Report) -> str:
 
 
 def families(standings: Standings) -> list[str]:
-    """The kinds of problems that were played."""
+    """The families of the played problems."""
     return list(dict.fromkeys(problem(id).family for id in standings.problems))
 
 
 def _by_family(standings: Standings) -> list[tuple[str, ...]]:
-    """A row a policy, best first: its mean share of random's regret in each family."""
+    """One row per policy, best first: its mean share of random's regret in each family."""
     shares: dict[tuple[str, str], list[float]] = {}
     for score in standings.scores:
         family = problem(score.problem).family
@@ -154,7 +154,7 @@ def _by_family(standings: Standings) -> list[tuple[str, ...]]:
 
 
 def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
-    """A row a problem."""
+    """One row per problem."""
     return [
         (id, *(_regret(standings.score(id, name)) for name in _names(standings)))
         for id in standings.problems
@@ -162,10 +162,10 @@ def _by_problem(standings: Standings) -> list[tuple[str, ...]]:
 
 
 def _names(standings: Standings) -> list[str]:
-    return [place.policy for place in standings.places]
+    return [standing.policy for standing in standings.ranking]
 
 
-def _regret(score: Score) -> str:
+def _regret(score: ProblemScore) -> str:
     error = "" if isnan(score.stderr) else f" ± {score.stderr:.1g}"
     text = f"{score.regret:.3g}{error}"
     return text if score.finished == score.trials else f"({text})"
@@ -177,11 +177,11 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _record(report: Report) -> dict[str, object]:
-    league = report.league
+    tournament = report.tournament
     versions = {package: version(package) for package in _PACKAGES}
     return {
-        "settings": {one.name: dict(league.settings(one)) for one in league.contestants},
-        "trials": league.trials,
+        "settings": {one.name: dict(tournament.settings(one)) for one in tournament.competitors},
+        "trials": tournament.trials,
         "versions": {"python": platform.python_version(), **versions},
         "machine": f"{platform.platform()}, {os.cpu_count()} cores",
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -1,4 +1,4 @@
-"""Who did how well: scores by problem, and places over all of them."""
+"""Scores by problem, and the ranking over all problems."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ YARDSTICK = BASELINE.name  # its regret is 1
 
 
 @dataclass(frozen=True)
-class Score:
-    """One contestant on one problem.
+class ProblemScore:
+    """One competitor on one problem.
 
-    ``regret`` is the average of a step, over the trials, with its standard error; ``normalized``
-    is that over the mean of what choosing at random had in the same trials. Who did not finish
-    every trial is ranked behind all who did; its figures are those of the steps it played, NaN if
-    there are none. Where random had no regret, there is no share of it either.
+    ``regret`` is the average per step over the trials, with its standard error; ``normalized``
+    divides it by the regret of random choice in the same trials (NaN if that is 0). A competitor
+    that did not finish every trial ranks behind all that did. Its numbers are those of the steps
+    it played, or NaN.
     """
 
     problem: str
@@ -39,10 +39,10 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Place:
-    """One contestant over all problems: means of its scores, and at how many nobody was better.
+class Standing:
+    """One competitor over all problems: means of its scores, and on how many it was best.
 
-    Problems of which it played no step count for its rank alone.
+    Problems without a played step count only for its rank.
     """
 
     policy: str
@@ -56,21 +56,23 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Standings:
-    """All scores, and the places, best first."""
+    """All scores, and the ranking of the competitors."""
 
     problems: tuple[str, ...]
-    scores: tuple[Score, ...]
+    scores: tuple[ProblemScore, ...]
     regrets: Mapping[tuple[str, str], Array]
     """Average regret of each trial, (trials,), by problem and policy."""
 
     @classmethod
     def of(cls, problems: Sequence[str], played: Mapping[str, Sequence[Match]]) -> Standings:
-        """Judge matches, of which each contestant has trials x problems, problems in turn."""
-        scores, regrets = list[Score](), dict[tuple[str, str], Array]()
+        """Score the matches; each competitor has trials x problems, problems varying fastest."""
+        scores, regrets = list[ProblemScore](), dict[tuple[str, str], Array]()
         for i, id in enumerate(problems):
             matches = {name: all_of[i :: len(problems)] for name, all_of in played.items()}
             average = {name: _averages(some) for name, some in matches.items()}
-            ranks = rankdata([_judged(some, average[name]) for name, some in matches.items()])
+            ranks = rankdata(
+                [_ranked_regret(some, average[name]) for name, some in matches.items()]
+            )
             for (name, some), rank in zip(matches.items(), ranks, strict=True):
                 regrets[id, name] = average[name]
                 scores.append(
@@ -79,29 +81,29 @@ class Standings:
         return cls(tuple(problems), tuple(scores), regrets)
 
     @property
-    def places(self) -> list[Place]:
-        """Everybody, by mean rank."""
-        by_name: dict[str, list[Score]] = {}
+    def ranking(self) -> list[Standing]:
+        """All competitors by mean rank, best first."""
+        by_name: dict[str, list[ProblemScore]] = {}
         for score in self.scores:
             by_name.setdefault(score.policy, []).append(score)
-        return sorted((self._place(name, some) for name, some in by_name.items()), key=_by_rank)
+        return sorted((self._standing(name, some) for name, some in by_name.items()), key=_by_rank)
 
-    def score(self, problem: str, policy: str) -> Score:
-        """One score."""
+    def score(self, problem: str, policy: str) -> ProblemScore:
+        """The score of a policy on a problem."""
         return next(s for s in self.scores if (s.problem, s.policy) == (problem, policy))
 
-    def won(self, score: Score) -> bool:
-        """Whether it finished and nobody was better on the problem; several can be equal."""
+    def won(self, score: ProblemScore) -> bool:
+        """Whether it finished and no other was better on the problem; ties count."""
         others = (s.rank for s in self.scores if s.problem == score.problem)
         return not score.failure and score.rank == min(others)
 
     def has_played(self, policy: str) -> bool:
-        """Whether it got as far as one step in any match."""
+        """Whether it played at least one step in any match."""
         own = [s for s in self.scores if s.policy == policy]
         return not all(np.isnan(s.milliseconds) for s in own)
 
-    def _place(self, name: str, scores: Sequence[Score]) -> Place:
-        return Place(
+    def _standing(self, name: str, scores: Sequence[ProblemScore]) -> Standing:
+        return Standing(
             policy=name,
             rank=mean_of([s.rank for s in scores]),
             normalized=mean_of([s.normalized for s in scores]),
@@ -112,25 +114,25 @@ class Standings:
         )
 
 
-def _by_rank(place: Place) -> float:
-    return place.rank
+def _by_rank(standing: Standing) -> float:
+    return standing.rank
 
 
 def _averages(matches: Sequence[Match]) -> Array:
-    """Average regret of a step of each trial; NaN where none was played."""
+    """Average regret per step of each trial; NaN without a played step."""
     return np.array([m.regret.mean() if len(m.regret) else np.nan for m in matches])
 
 
-def _judged(matches: Sequence[Match], averages: Array) -> float:
+def _ranked_regret(matches: Sequence[Match], averages: Array) -> float:
     return float(averages.mean()) if all(not m.failure for m in matches) else np.inf
 
 
 def _score(
     id: str, name: str, matches: Sequence[Match], averages: Array, random: Array, rank: float
-) -> Score:
+) -> ProblemScore:
     failures = [m.failure for m in matches if m.failure]
     trials, played = len(matches), ~np.isnan(averages)
-    return Score(
+    return ProblemScore(
         problem=id,
         policy=name,
         regret=mean_of(averages),
@@ -154,6 +156,6 @@ def _stderr(values: Array) -> float:
 
 
 def mean_of(values: Sequence[float] | Array) -> float:
-    """Mean of those that are not NaN, or NaN if all are."""
-    there = [value for value in values if not np.isnan(value)]
-    return float(np.mean(there)) if there else np.nan
+    """Mean of the values that are not NaN, or NaN."""
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan

@@ -1,4 +1,4 @@
-"""A league: who plays what, and the trials of it."""
+"""A tournament: every competitor on every problem, in paired trials."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from heliotrope.errors import InputError
 from heliotrope.lab.environments.suite import LogWindows, problem
-from heliotrope.lab.league.matches import Contestant, Match, play
+from heliotrope.lab.league.matches import Competitor, Match, play_match
 from heliotrope.lab.league.standings import YARDSTICK, Standings
 from heliotrope.lab.trials import fingerprint, run_trials, trial_seed
 from heliotrope.validation import as_positive, as_whole
 
 
 @dataclass(frozen=True)
-class Fixtures:
-    """The matches of one contestant: trial by trial, every problem in turn."""
+class MatchTrial:
+    """The matches of one competitor: trial by trial, problems varying fastest."""
 
-    contestant: Contestant
+    competitor: Competitor
     problems: tuple[str, ...]
     horizon: int
     seed: int
@@ -31,25 +31,25 @@ class Fixtures:
     data: Path | None
 
     def __call__(self, number: int) -> Mapping[str, NDArray[Any]]:
-        """Play one match; all contestants face the same world with the same noise in it."""
+        """Play one match; all competitors face the same world and noise."""
         trial, which = divmod(number, len(self.problems))
         seed = trial_seed(self.seed, trial)
         world = problem(self.problems[which]).world(self.data)
         episode = world.episode(self.horizon, seed)
-        return play(self.contestant, episode, seed, self.limit).arrays()
+        return play_match(self.competitor, episode, seed, self.limit).arrays()
 
 
 @dataclass(frozen=True)
-class League:
-    """Every contestant on every problem, in paired trials.
+class Tournament:
+    """Every competitor on every problem, in paired trials.
 
-    ``limit`` is the most processor time, in seconds, that a contestant may take for one episode of
-    ``horizon`` steps. Of a measured table that is shorter, all is played. Somebody must choose at
-    random, as the yardstick of the others.
+    ``limit`` is the processor time in seconds that a competitor may take for one episode of
+    ``horizon`` steps. A shorter measured table is played as a whole. One competitor must choose at
+    random, as the baseline.
     """
 
     problems: tuple[str, ...]
-    contestants: tuple[Contestant, ...]
+    competitors: tuple[Competitor, ...]
     trials: int = 4
     horizon: int = 150
     seed: int = 0
@@ -60,18 +60,18 @@ class League:
         for name, least in (("trials", 1), ("horizon", 2), ("seed", 0)):
             as_whole(getattr(self, name), name, least=least)
         as_positive(self.limit, "limit")
-        names = [one.name for one in self.contestants]
+        names = [one.name for one in self.competitors]
         if len(set(names)) < len(names) or YARDSTICK not in names:
-            raise InputError(f"contestants of different names, {YARDSTICK} among them", str(names))
+            raise InputError(f"competitors with different names, including {YARDSTICK}", str(names))
         if not self.problems or len(set(self.problems)) < len(self.problems):
-            raise InputError("different problems, at least one", str(self.problems))
+            raise InputError("at least one problem, each once", str(self.problems))
         for id in self.problems:
-            problem(id).world(self.data)  # which may be missing
+            problem(id).world(self.data)  # fails if its table is missing
 
     @property
     def matches(self) -> int:
-        """How many there are."""
-        return len(self.problems) * len(self.contestants) * self.trials
+        """Number of matches."""
+        return len(self.problems) * len(self.competitors) * self.trials
 
     def run(
         self,
@@ -81,20 +81,20 @@ class League:
         cluster: str | None = None,
         tick: Callable[[str, int], object] | None = None,
     ) -> Standings:
-        """Play all matches but those already in the folder.
+        """Play all matches that are not yet saved in the folder.
 
-        Matches are kept by contestant: more of them, or more trials, go on from there. ``tick`` is
-        called with who plays and the number of finished matches of all; ``jobs`` and ``cluster``
-        are those of :func:`~heliotrope.lab.trials.run_trials`.
+        Matches are saved by competitor: a run with more competitors or trials reuses them. ``tick``
+        is called with the competitor's name and the number of finished matches; ``jobs`` and
+        ``cluster`` are those of :func:`~heliotrope.lab.trials.run_trials`.
         """
         each, played = len(self.problems) * self.trials, dict[str, Sequence[Match]]()
-        for count, contestant in enumerate(self.contestants):
-            name = contestant.name
+        for count, competitor in enumerate(self.competitors):
+            name = competitor.name
             results = run_trials(
-                self._fixtures(contestant),
+                self._trial(competitor),
                 each,
                 folder=Path(folder) / name,
-                settings=self.settings(contestant),
+                settings=self.settings(competitor),
                 jobs=jobs,
                 cluster=cluster,
                 tick=partial(_report, tick, name, count * each),
@@ -102,11 +102,11 @@ class League:
             played[name] = [Match.of(result) for result in results]
         return Standings.of(self.problems, played)
 
-    def settings(self, contestant: Contestant) -> Mapping[str, object]:
-        """Everything that a contestant's matches depend on but their numbers."""
+    def settings(self, competitor: Competitor) -> Mapping[str, object]:
+        """Everything that a competitor's matches depend on except their numbers."""
         worlds = {id: problem(id).world(self.data) for id in self.problems}
         return {
-            "contestant": dict(contestant.settings()),
+            "contestant": dict(competitor.settings()),
             "problems": list(self.problems),
             "horizon": self.horizon,
             "seed": self.seed,
@@ -118,8 +118,8 @@ class League:
             },
         }
 
-    def _fixtures(self, contestant: Contestant) -> Fixtures:
-        return Fixtures(contestant, self.problems, self.horizon, self.seed, self.limit, self.data)
+    def _trial(self, competitor: Competitor) -> MatchTrial:
+        return MatchTrial(competitor, self.problems, self.horizon, self.seed, self.limit, self.data)
 
 
 def _report(tick: Callable[[str, int], object] | None, name: str, before: int, done: int) -> None:
