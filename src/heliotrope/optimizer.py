@@ -22,7 +22,7 @@ from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Sampling
 from heliotrope.posterior import Learned
-from heliotrope.rng import Stream
+from heliotrope.rng import RNGStream
 from heliotrope.serialization import archive, codec
 from heliotrope.serialization.state import part, under
 from heliotrope.validation import Array, as_array, as_number, as_whole
@@ -49,7 +49,7 @@ class Optimizer:
     def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
         self._ground = DomainAdapter(domain)
         self._domain = self._ground.domain
-        self._stream = Stream(seed)
+        self._rng = RNGStream(seed)
         self._agent = self._started(policy)
         self._policy = policy
         self._ledger = Ledger(self._domain.dimension)
@@ -109,11 +109,11 @@ class Optimizer:
         """What :meth:`ask` would suggest; changes nothing."""
         choices = self._ground.choices(context)
         t = self._ledger.time(t)
-        draw = self._stream.at(self._ledger.asked)
+        make_rng = self._rng.at(self._ledger.asked)
         if choices is None:
-            place = self._agent.choose(t, draw)
+            place = self._agent.choose(t, make_rng)
         else:
-            place = self._selective().choose_among(choices, t, draw)
+            place = self._selective().choose_among(choices, t, make_rng)
         return self._ground.suggestion(self._ledger.asked, t, place)
 
     def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
@@ -223,11 +223,11 @@ class Optimizer:
         """
         choices = self._ground.choices(context)
         t = self.latest if t is None else as_number(t, "t")
-        draw = self._stream.at(self._ledger.asked, purpose=1)
+        make_rng = self._rng.at(self._ledger.asked, purpose=1)
         if choices is None:
-            place = self._agent.best(t, draw)
+            place = self._agent.best(t, make_rng)
         else:
-            place = self._selective().best_among(choices, t, draw)
+            place = self._selective().best_among(choices, t, make_rng)
         mean, variance = self._agent.predict(t, place, count_open=False)
         x, index = self._domain.at(place)[0], self._ground.index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
@@ -293,7 +293,7 @@ class Optimizer:
             "version": _VERSION,
             "domain": codec.encode(self._ground.given, arrays),
             "policy": codec.encode(self._policy, arrays),
-            "seed": self._stream.seed,
+            "seed": self._rng.seed,
             **entries,
         }
         return header, arrays | under("agent/", self._agent.state())

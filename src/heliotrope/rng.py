@@ -1,4 +1,4 @@
-"""Reproducible randomness: the generator of a seed and a counter, whatever was drawn before."""
+"""Reproducible randomness: each generator depends only on a seed and a counter."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from heliotrope.errors import InputError
 from heliotrope.validation import as_whole
 
-Draw: TypeAlias = Callable[[], np.random.Generator]
+RNGFactory: TypeAlias = Callable[[], np.random.Generator]
 
 _ZEROS = np.zeros(4, dtype=np.uint64)
 
 
-class Stream:
-    """For each counter one generator, a function of the seed and the counter alone.
+class RNGStream:
+    """One generator per counter, which depends only on the seed and the counter.
 
-    Most asks need none, so what is handed out makes the generator when called. The counter-based
-    Philox is re-keyed in place, which is many times cheaper than seeding a new generator; so use
-    one generator up before calling for the next.
+    Most asks need no generator, so :meth:`at` returns a factory. The counter-based Philox is
+    re-keyed in place, which is much cheaper than seeding a new generator. Therefore finish with
+    one generator before making the next.
 
     Examples
     --------
-    >>> stream = Stream(seed=7)
+    >>> stream = RNGStream(seed=7)
     >>> first = stream.at(1)().random()
     >>> bool(stream.at(2)().random() != first), bool(stream.at(1)().random() == first)
     (True, True)
@@ -38,8 +38,8 @@ class Stream:
         self._bits = np.random.Philox(key=[0, 0])
         self._generator = np.random.Generator(self._bits)
 
-    def at(self, counter: int, purpose: int = 0) -> Draw:
-        """Return what gives the generator of a counter, and of one of several purposes there."""
+    def at(self, counter: int, purpose: int = 0) -> RNGFactory:
+        """Return a factory of the generator of a counter; purposes have independent generators."""
         return partial(self._generator_at, counter, purpose)
 
     def _generator_at(self, counter: int, purpose: int) -> np.random.Generator:

@@ -14,7 +14,7 @@ from heliotrope.lab.environments import GPDrift, run
 from heliotrope.linalg import pivoted_rows
 from heliotrope.memory import KeepAll
 from heliotrope.posterior import BankEngine, Drawable, Engine, FiniteEngine, ReferenceEngine, finite
-from heliotrope.rng import Stream
+from heliotrope.rng import RNGStream
 from scenario import play
 from strategies import PRIOR, square
 
@@ -120,14 +120,14 @@ def test_choices_are_as_likely_as_they_are_best() -> None:
 
     gap, spread = belief.mean[0] - belief.mean[1], np.hypot(*belief.std)
     probability = norm.cdf(gap / spread)
-    agent, stream = optimizer._agent, Stream(5)
+    agent, stream = optimizer._agent, RNGStream(5)
     share = np.mean([agent.choose(1.0, stream.at(i))[0] == 0 for i in range(DRAWS)])
     assert abs(share - probability) < 5.0 * np.sqrt(probability * (1.0 - probability) / DRAWS)
 
 
 def test_a_part_of_the_points_is_drawn_alike() -> None:
     engine = FiniteEngine(PRIOR, GRID)
-    t, part, stream = played(engine, PRIOR, GRID), np.array([3, 7, 20]), Stream(6)
+    t, part, stream = played(engine, PRIOR, GRID), np.array([3, 7, 20]), RNGStream(6)
     for i in range(20):
         drawn = engine.draw(t, stream.at(i)())
         chosen = Thompson().choose(engine, part, t, stream.at(i))

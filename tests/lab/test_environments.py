@@ -29,7 +29,7 @@ from heliotrope.lab.environments import (
     run,
 )
 from heliotrope.policies.random import UniformAgent
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
 from strategies import PRIOR, bad_numbers, fixed, refusal, square
 
@@ -209,9 +209,9 @@ class Recorder:
         times = self.times
 
         class Agent(UniformAgent):
-            def choose(self, t: float, draw: Draw) -> Any:
+            def choose(self, t: float, make_rng: RNGFactory) -> Any:
                 times.append(t)
-                return super().choose(t, draw)
+                return super().choose(t, make_rng)
 
         return Agent(domain)
 

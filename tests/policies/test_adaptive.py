@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
-from heliotrope.acquisition import MeasuredUCB
+from heliotrope.acquisition import MeasurementUCB
 from heliotrope.domains import Domain, Lattice, first_points
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
@@ -166,7 +166,7 @@ def test_results_apart_are_kept() -> None:
 def test_a_measured_bound_counts_what_a_measurement_can_show() -> None:
     """The mean moves by s^2 / sqrt(s^2 + noise) times a standard normal."""
     std, noise = np.array([0.0, 0.1, 2.0]), 0.25
-    moved = MeasuredUCB(1.0, noise).value(1.0, np.zeros(3), std)
+    moved = MeasurementUCB(1.0, noise).value(1.0, np.zeros(3), std)
     rng = np.random.default_rng(0)
     f = std * rng.standard_normal((200_000, 1))
     y = f + np.sqrt(noise) * rng.standard_normal(f.shape)
@@ -175,7 +175,7 @@ def test_a_measured_bound_counts_what_a_measurement_can_show() -> None:
 
 
 def test_slopes_of_a_measured_bound() -> None:
-    bound, std, h = MeasuredUCB(3.0, 0.2), np.array([0.05, 0.4, 3.0]), 1e-6
+    bound, std, h = MeasurementUCB(3.0, 0.2), np.array([0.05, 0.4, 3.0]), 1e-6
     by_mean, by_std = bound.slopes(1.0, np.ones(3), std)
     up, down = (bound.value(1.0, np.ones(3), std + step) for step in (h, -h))
     np.testing.assert_allclose(by_std, (up - down) / (2.0 * h), rtol=1e-7)
@@ -184,7 +184,7 @@ def test_slopes_of_a_measured_bound() -> None:
 
 def test_noise_of_a_measured_bound_is_positive() -> None:
     with refusal(InputError):
-        MeasuredUCB(3.0, 0.0)
+        MeasurementUCB(3.0, 0.0)
 
 
 def test_beta_lasts_the_longer_the_slower_the_drift() -> None:
@@ -345,7 +345,7 @@ def test_parameters_follow_from_the_drift_between_results() -> None:
     assert restarting.memory == ht.memory.Restart(38 * 60.0)
     tracking = Tracking().policy(model, epsilon, GRID)
     assert isinstance(tracking, GPPolicy)
-    assert tracking.acquisition == MeasuredUCB(lasting_beta(0.01), model.noise)
+    assert tracking.acquisition == MeasurementUCB(lasting_beta(0.01), model.noise)
     assert tracking.prior.time == ht.Forgetting(epsilon)
 
 

@@ -13,7 +13,7 @@ from heliotrope.errors import FormatError, InputError, NoBeliefError
 from heliotrope.lab.environments import Table, run
 from heliotrope.policies import Policy, d_ucb_discount, sw_ucb_window
 from heliotrope.policies.bandits import UCBAgent
-from heliotrope.rng import Stream
+from heliotrope.rng import RNGStream
 from heliotrope.validation import Array
 from strategies import refusal, square
 
@@ -84,7 +84,7 @@ def test_exp3_is_rexp3_that_never_restarts() -> None:
     for key in range(50):  # far beyond the horizon, nothing is forgotten
         agent.open(key, float(key), np.array([3]))
         agent.tell(key, 1.0)
-    stream = Stream(0)
+    stream = RNGStream(0)
     chosen = [int(agent.choose(1e6, stream.at(i))[0]) for i in range(40)]
     assert chosen.count(3) > 20
 

@@ -16,7 +16,7 @@ from heliotrope.errors import InputError
 from heliotrope.policies import NoPosterior, Policy
 from heliotrope.policies.registry import REGISTRY
 from heliotrope.posterior import BoxOptions, DenseOptions
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.testing import LAWS, BrokenLaw, check_policy
@@ -118,13 +118,13 @@ class FaultyAgent(NoPosterior):
         self._hint: int | None = None
         self._calls = 0
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._fault == "leaves the domain":
             return np.array([-1])
         if self._fault == "changes when asked":
             self._asked += 1
         means = self._means()
-        place = int(draw().choice(np.flatnonzero(means == means.max())))
+        place = int(make_rng().choice(np.flatnonzero(means == means.max())))
         if self._fault == "remembers what it chose":
             self._hint = place
         self._calls += 1
@@ -132,7 +132,7 @@ class FaultyAgent(NoPosterior):
             place = (place + 1) % len(means)
         return np.array([place])
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         if self._fault == "chooses where it may not":
             return np.array([1])
         assert not isinstance(choices, ht.Box)
@@ -217,7 +217,7 @@ class BelievingAgent(FaultyAgent):
     ) -> tuple[Array, Array]:
         return self._means()[places], 1.0 / self._counts[places]
 
-    def best(self, t: float, draw: Draw) -> Places:  # type: ignore[override]
+    def best(self, t: float, make_rng: RNGFactory) -> Places:  # type: ignore[override]
         return np.array([self._means().argmax()])
 
 
@@ -226,7 +226,7 @@ class FadingAgent(FaultyAgent):
         super().__init__(fault, points)
         self._latest = 0.0
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         counts = self._counts * self._fade(t) + 1e-9
         return np.array([np.argmax(self._means() + np.sqrt(np.log1p(counts.sum()) / counts))])
 

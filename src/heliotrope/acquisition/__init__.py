@@ -1,7 +1,7 @@
-"""How to choose the next point: schedules of beta, acquisitions, and their maximization."""
+"""Acquisitions choose the next point: upper confidence bounds, Thompson sampling, schedules."""
 
-from heliotrope.acquisition.maximize import argmax, climb
-from heliotrope.acquisition.measurement import MeasuredUCB
+from heliotrope.acquisition.maximize import argmax, maximize
+from heliotrope.acquisition.measurement import MeasurementUCB
 from heliotrope.acquisition.schedules import Beta, ConstantBeta, LogBeta, RBeta, TVBeta, as_beta
 from heliotrope.acquisition.thompson import Thompson
 from heliotrope.acquisition.ucb import UCB, Acquisition, Scored
@@ -12,12 +12,12 @@ __all__ = [
     "Beta",
     "ConstantBeta",
     "LogBeta",
-    "MeasuredUCB",
+    "MeasurementUCB",
     "RBeta",
     "Scored",
     "TVBeta",
     "Thompson",
     "argmax",
     "as_beta",
-    "climb",
+    "maximize",
 ]

@@ -1,4 +1,4 @@
-"""Maximizing an acquisition: over all points of a Finite domain, or by climbing in a Box."""
+"""Maximization of an acquisition over a Finite domain or, by gradient ascent, over a Box."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from threadpoolctl import ThreadpoolController
 
 from heliotrope.domains import Box
 from heliotrope.posterior import Surface
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
 
-# Many small products alternate between numpy's and scipy's own BLAS, whose waiting threads would
-# take the cores from each other.
+# Many small products alternate between numpy's and scipy's BLAS. Their idle threads would compete
+# for the cores.
 _BLAS = ThreadpoolController()
 _TIE = 1e-12  # values this close, relative to their spread, are equal
 _ULPS = 4.0 * float(np.finfo(float).eps)
 _CANDIDATES = 512
-_ANCHORS = 8  # visited points, half the best, half the newest, which lie near the maximum
+_ANCHORS = 8  # visited points near the maximum: half of them the best, half the newest
 _NEIGHBOURS = 8  # candidates around each of them
 _STARTS = 6
 _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
 
 
-class Score(Protocol):
-    """A score of mean and deviation."""
+class ScoreFunction(Protocol):
+    """A score of the posterior mean and standard deviation."""
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Score of points with these means and deviations at time t."""
+        """Scores of points with these means and deviations at time t."""
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""
@@ -42,13 +42,13 @@ class Score(Protocol):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep BLAS from spreading over the cores."""
+    """Limit BLAS to one thread."""
     with _BLAS.limit(limits=1):
         yield
 
 
-def argmax(values: Array, draw: Draw) -> int:
-    """Index of the largest value; ties are broken by the generator.
+def argmax(values: Array, make_rng: RNGFactory) -> int:
+    """Index of the largest value; the generator breaks ties.
 
     Examples
     --------
@@ -58,23 +58,25 @@ def argmax(values: Array, draw: Draw) -> int:
     best = int(values.argmax())
     top = float(values[best])
     tied = values >= top - _TIE * (top - float(values.min())) - _ULPS * abs(top)
-    return best if np.count_nonzero(tied) == 1 else int(draw().choice(np.flatnonzero(tied)))
+    return best if np.count_nonzero(tied) == 1 else int(make_rng().choice(np.flatnonzero(tied)))
 
 
-def climb(surface: Surface, acquisition: Score, t: float, box: Box, draw: Draw) -> Array:
-    """Point of the box with the highest acquisition found, (d,).
+def maximize(
+    surface: Surface, acquisition: ScoreFunction, t: float, box: Box, make_rng: RNGFactory
+) -> Array:
+    """Return the point of the box with the highest score found, (d,).
 
-    Sobol candidates and promising visited points with some neighbours are scored, all of them on
-    the box's lattices; the best few that lie apart are climbed together by L-BFGS-B along the
-    continuous coordinates, in units of the unit cube.
+    The candidates, all on the box's lattices, are Sobol points and promising visited points with
+    neighbours. L-BFGS-B then improves the best few distant ones jointly, along the continuous
+    coordinates and in units of the unit cube.
     """
     with one_thread():
-        return _climb(surface, acquisition, t, box, draw())
+        return _maximized(surface, acquisition, t, box, make_rng())
 
 
-def _climb(
+def _maximized(
     surface: Surface,
-    acquisition: Score,
+    acquisition: ScoreFunction,
     t: float,
     box: Box,
     rng: np.random.Generator,
@@ -90,7 +92,7 @@ def _climb(
     top, scale = float(values.max()), float(np.ptp(values)) or 1.0
 
     def descent(flat: Array) -> tuple[float, Array]:
-        """Return minus the sum of the starts' scores, and its gradient, in units of the spread."""
+        """Return the negative sum of all scores and its gradient, in units of their spread."""
         points = box.scaled(flat.reshape(-1, box.dimension))
         mean, variance = surface.value(points)
         std = np.sqrt(np.maximum(variance, _LEAST_VARIANCE * scale**2))
@@ -110,13 +112,13 @@ def _climb(
 
 
 def _on_lattices(box: Box, unit: Array) -> Array:
-    """The point of the box, free of what rounding did to coordinates on lattices."""
+    """Return the point of the box, with coordinates on lattices free of rounding errors."""
     point: Array = box.snap(box.scaled(unit)[None, :])[0]
     return point
 
 
 def candidates(box: Box, rng: np.random.Generator, surface: Surface) -> Array:
-    """Sobol points, shifted at random, and promising ones with neighbours, on the lattices."""
+    """Randomly shifted Sobol points, and promising points with neighbours, on the lattices."""
     d, anchors = box.dimension, box.unit(surface.promising_points(_ANCHORS))
     spread = (_sobol(d) + rng.random(d)) % 1.0
     steps = rng.standard_normal((len(anchors), _NEIGHBOURS, d))
@@ -127,7 +129,7 @@ def candidates(box: Box, rng: np.random.Generator, surface: Surface) -> Array:
 
 
 def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
-    """Anchors that are elsewhere on one lattice."""
+    """Anchors moved to a random row of one lattice."""
     if not box.lattices:
         return []
     leaps = np.repeat(anchors, _NEIGHBOURS, axis=0)
@@ -140,7 +142,7 @@ def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
 
 
 def _apart(candidates: Array, values: Array) -> Array:
-    """Best candidates, no two of them close to each other."""
+    """Return the best candidates of which no two are close to each other."""
     chosen: list[Array] = []
     for i in np.argsort(-values, kind="stable"):
         if all(np.abs(candidates[i] - other).max() > _APART for other in chosen):

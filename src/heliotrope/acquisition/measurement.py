@@ -1,4 +1,4 @@
-"""An upper confidence bound that counts only what one measurement can show.
+"""An upper confidence bound based on how far one measurement can move the posterior mean.
 
 Symbols
 -------
@@ -17,19 +17,19 @@ from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_positive
 
 
-@register
+@register(former="MeasurementUCB")
 @dataclass(frozen=True)
-class MeasuredUCB(Scored):
-    """UCB by how far one measurement would move the mean: mean + sqrt(beta_t) g.
+class MeasurementUCB(Scored):
+    """Upper confidence bound of the next posterior mean: mean + sqrt(beta_t) g.
 
-    g is the deviation that the posterior mean will have moved by after measuring at the point with
-    noise of variance ``noise``. Where f is unknown it is the deviation of f, as in UCB. Where f is
-    known about as well as one measurement tells it is less, so that near the maximum, which drifts
-    and is never known exactly, less is spent on looking.
+    g is the standard deviation of the change of the posterior mean at the point after a measurement
+    there with noise variance ``noise``. Where f is unknown, g is the deviation of f, as in UCB.
+    Where f is known as well as one measurement tells, g is smaller. This avoids needless
+    exploration near a drifting maximum, whose value is never known exactly.
 
     Examples
     --------
-    >>> MeasuredUCB(4.0, noise=0.75).value(1, np.array([0.0, 1.0]), np.array([0.5, 0.0]))
+    >>> MeasurementUCB(4.0, noise=0.75).value(1, np.array([0.0, 1.0]), np.array([0.5, 0.0]))
     array([0.5, 1. ])
     """
 
@@ -41,7 +41,7 @@ class MeasuredUCB(Scored):
         object.__setattr__(self, "noise", as_positive(noise, "noise"))
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Score of points with these means and deviations at time t."""
+        """Scores of points with these means and deviations at time t."""
         return UCB(self.beta).value(t, mean, std**2 / np.sqrt(std**2 + self.noise))
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:

@@ -1,7 +1,6 @@
-"""How much weight the deviation gets at time t: beta_t, never negative.
+"""Schedules of beta_t >= 0, the weight of the posterior deviation at time t.
 
-t is the time of the suggestion itself, which for the paper's steps is 1, 2, 3, ..., and goes on
-through the restarts of R-GP-UCB.
+t is the suggestion's time: 1, 2, 3, ... for the paper's steps, also across R-GP-UCB's restarts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Beta(Protocol):
 @register
 @dataclass(frozen=True)
 class ConstantBeta:
-    """The same beta at all times: what a world that never settles calls for."""
+    """The same beta at all times, for functions that keep changing."""
 
     value: float
 
@@ -67,11 +66,11 @@ class LogBeta:
 
 @dataclass(frozen=True)
 class _TheoremBeta:
-    """beta_t for which a number of events hold together with probability 1 - delta.
+    """beta_t for which ``_events`` events hold jointly with probability 1 - delta.
 
     With pi_t = pi^2 t^2 / 6 and rounds = events pi_t / delta: 2 log(rounds) + 2 d log(tau_t),
-    tau_t = r d b t^2 sqrt(log(d a rounds)). tau_t is the number of discretization points a
-    coordinate, so it is at least 1, and before the first step there is nothing to bound.
+    tau_t = r d b t^2 sqrt(log(d a rounds)). tau_t is the number of discretization points per
+    coordinate, so it is at least 1. Before the first step beta is 0.
     """
 
     delta: float = 0.1
@@ -89,7 +88,7 @@ class _TheoremBeta:
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def __call__(self, t: float) -> float:
-        """Return beta_t, all in logarithms, which cannot overflow."""
+        """Return beta_t, computed in logarithms to avoid overflow."""
         if t <= 0.0:
             return 0.0
         d, steps = self.dimension, 2.0 * log(t)
@@ -102,7 +101,7 @@ class _TheoremBeta:
 @register
 @dataclass(frozen=True)
 class TVBeta(_TheoremBeta):
-    """The schedule of Theorem thm:general (eq:beta_T), under which TV-GP-UCB's bound holds.
+    """The schedule of Theorem thm:general (eq:beta_T), for which TV-GP-UCB's bound holds.
 
     Parameters
     ----------
@@ -120,13 +119,13 @@ class TVBeta(_TheoremBeta):
 @register
 @dataclass(frozen=True)
 class RBeta(_TheoremBeta):
-    """The schedule of Theorem thm:general_R (eq:beta_T_R), for R-GP-UCB; parameters as TVBeta's."""
+    """The schedule of Theorem thm:general_R (eq:beta_T_R), for R-GP-UCB; parameters as TVBeta."""
 
     _events: ClassVar[int] = 4
 
 
 def as_beta(beta: Beta | float) -> Beta:
-    """Return a schedule; a number is a constant one."""
-    if isinstance(beta, (ConstantBeta, LogBeta, Beta)):  # the protocol last, as it takes long
+    """Return a schedule; a number means a constant one."""
+    if isinstance(beta, (ConstantBeta, LogBeta, Beta)):  # the protocol last, as its check is slow
         return beta
     return ConstantBeta(as_number(beta, "beta"))

@@ -1,10 +1,10 @@
-"""Thompson sampling: choose where one function, drawn from the posterior of f_t, is largest.
+"""Thompson sampling: choose the maximum of one sample of f_t from the posterior.
 
 Symbols
 -------
-q   places        P   r of them, the pivots, which leave next to nothing unexplained at the others
-R   (r, q) rows whose R^T R is the posterior covariance, up to what is left on its diagonal
-z   (r,) standard normal, so that m + z R is a draw
+q   places        P   r of them, the pivots, which explain nearly all variance at the others
+R   (r, q) rows whose R^T R is the posterior covariance, up to a remainder on its diagonal
+z   (r,) standard normal, so that m + z R is a sample
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from heliotrope.acquisition.maximize import argmax, candidates, one_thread
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.linalg import pivoted_rows, solve_lower
 from heliotrope.posterior import Drawable, Engine, Mixed, Posterior, Surfaced
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array
 
-_LEFT = 1e-4  # share of the largest variance that may be drawn independently at each place
-_MOST = 512  # pivots: what bounds the cost of a draw
+_LEFT = 1e-4  # share of the largest variance that may be sampled independently at each place
+_MOST = 512  # largest number of pivots, which bounds the cost of a sample
 _ROUNDS, _NEIGHBOURS = 2, 64  # of the search around the best
 _RADII = (0.03, 0.01, 0.003)  # shares of the box's width
 
@@ -30,15 +30,15 @@ _RADII = (0.03, 0.01, 0.003)  # shares of the box's width
 @register
 @dataclass(frozen=True)
 class Thompson:
-    """Draw f_t from the posterior of what was told, jointly, and choose the draw's maximum.
+    """Sample f_t jointly from the posterior given all observations, and choose its maximum.
 
-    The draw comes from the suggestion's own stream, so asking again gives the same. Open
-    evaluations do not count: draws of their own keep suggestions apart.
+    The sample depends on the suggestion's own random stream, so asking again gives the same point.
+    Open evaluations are ignored: suggestions differ because their samples do.
     """
 
-    def choose(self, posterior: Engine, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the place of the draw's maximum; of a mixture, one member is drawn first."""
-        rng = draw()
+    def choose(self, posterior: Engine, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
+        """Return the place of the sample's maximum; of a mixture, one member is sampled first."""
+        rng = make_rng()
         engine: Posterior = posterior
         while isinstance(engine, Mixed):
             engine = engine.drawn(t, rng)
@@ -57,7 +57,7 @@ def _joint_draw(engine: Posterior, places: Places, t: float, rng: np.random.Gene
 
 
 class _Path:
-    """A draw of f_t, known at some places, and in a box between them by interpolation."""
+    """A sample of f_t at given places, interpolated between them in a box."""
 
     def __init__(self, engine: Posterior, t: float, X: Places, rng: np.random.Generator) -> None:
         self._engine, self._t = engine, t
@@ -71,7 +71,7 @@ class _Path:
         self._weights = solve_lower(R[:, pivots].T, z, transposed=True)
 
     def __call__(self, X: Array) -> Array:
-        """The draw at X (q, d): its mean given what it is at the pivots."""
+        """The sample at X (q, d): its mean given the values at the pivots."""
         mean, _ = self._engine.predict(self._t, X, count_open=False)
         joint = self._engine.covariance(self._t, np.concatenate([X, self._P]))
         value: Array = mean + joint[: len(X), len(X) :] @ self._weights
@@ -79,7 +79,7 @@ class _Path:
 
 
 def _best_in_box(engine: Posterior, box: Box, t: float, rng: np.random.Generator) -> Array:
-    """Maximum of a draw over candidates, then over neighbours of the best."""
+    """Maximum of a sample over candidates, then over neighbours of the best."""
     assert isinstance(engine, Surfaced)
     X = candidates(box, rng, engine.surface(t))
     path = _Path(engine, t, X, rng)

@@ -1,4 +1,4 @@
-"""Acquisitions that score a point by its posterior mean and deviation alone."""
+"""Acquisitions that score a point by its posterior mean and standard deviation."""
 
 from __future__ import annotations
 
@@ -9,44 +9,46 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from heliotrope.acquisition.maximize import argmax, climb
+from heliotrope.acquisition.maximize import argmax, maximize
 from heliotrope.acquisition.schedules import Beta, as_beta
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine, Posterior, Surfaced
 from heliotrope.posterior.mixture import bounding
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_number
 
 
 @runtime_checkable
 class Acquisition(Protocol):
-    """How to choose by a posterior."""
+    """Chooses the next place from a posterior."""
 
-    def choose(self, posterior: Engine, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose(self, posterior: Engine, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return one place among the choices at time t."""
 
 
 class Scored(ABC):
-    """A score of mean and deviation; the place of the highest is chosen."""
+    """An acquisition that chooses the place with the highest score."""
 
     @abstractmethod
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Score of points with these means and deviations at time t."""
+        """Scores of points with these means and deviations at time t."""
 
     @abstractmethod
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
         """Derivatives of the score by mean and by deviation."""
 
-    def choose(self, posterior: Posterior, choices: Choices, t: float, draw: Draw) -> Places:
-        """Return the place of the highest score, open evaluations counted."""
+    def choose(
+        self, posterior: Posterior, choices: Choices, t: float, make_rng: RNGFactory
+    ) -> Places:
+        """Return the place with the highest score; open evaluations shrink the deviation."""
         believed = bounding(posterior, t)
         if isinstance(choices, Box):
             assert isinstance(believed, Surfaced)
-            return climb(believed.surface(t), self, t, choices, draw)[None, :]
+            return maximize(believed.surface(t), self, t, choices, make_rng)[None, :]
         mean, variance = believed.predict(t, choices)
-        return choices[[argmax(self.value(t, mean, np.sqrt(variance)), draw)]]
+        return choices[[argmax(self.value(t, mean, np.sqrt(variance)), make_rng)]]
 
 
 @register
@@ -66,7 +68,7 @@ class UCB(Scored):
         object.__setattr__(self, "beta", as_beta(beta))
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Score of points with these means and deviations at time t."""
+        """Scores of points with these means and deviations at time t."""
         value = std * self._width(t)
         value += mean
         return value
@@ -78,5 +80,5 @@ class UCB(Scored):
     def _width(self, t: float) -> float:
         beta = as_number(self.beta(t), "beta")
         if beta < 0.0:
-            raise InputError("a schedule with beta_t of at least 0", f"{beta} at t = {t:g}")
+            raise InputError("a schedule with beta_t >= 0", f"{beta} at t = {t:g}")
         return sqrt(beta)

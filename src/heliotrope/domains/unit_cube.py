@@ -9,7 +9,7 @@ import numpy as np
 from heliotrope.domains.box import Box, Lattice
 from heliotrope.domains.finite import Finite
 from heliotrope.domains.places import Choices, Domain, Places, are_indices
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
 
 _CANDIDATES = 32  # more would favour the corners, which are farthest apart
@@ -71,9 +71,9 @@ def first_points(domain: Domain) -> int:
     return 2 * (domain.dimension - joined) + 1
 
 
-def farthest(domain: Domain, choices: Choices, taken: Array, draw: Draw) -> Places:
+def farthest(domain: Domain, choices: Choices, taken: Array, make_rng: RNGFactory) -> Places:
     """Return the one of a few random choices in the cube that is farthest from points (n, d)."""
-    rng = draw()
+    rng = make_rng()
     if isinstance(choices, Box):
         places: Places = choices.snap(rng.random((_CANDIDATES, choices.dimension)))
     else:

@@ -27,7 +27,7 @@ from heliotrope.estimation import (
 )
 from heliotrope.policies.evaluations import Evaluation, Timeline, columns_of, evaluations_of
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
 from heliotrope.validation import Array, short_repr
@@ -85,30 +85,30 @@ class AdaptiveAgent:
         """The current model."""
         return self._model
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return a place apart from the others at first, then the inner agent's choice."""
         if self._is_first():
-            return self._apart(self._choices, draw)
-        return self._cube.leave(self._inner.choose(self._timeline.at(t), draw), self._choices)
+            return self._apart(self._choices, make_rng)
+        return self._cube.leave(self._inner.choose(self._timeline.at(t), make_rng), self._choices)
 
-    def best(self, t: float, draw: Draw) -> Places:
+    def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the highest mean by the inner agent."""
         with _times_in_user_units(t):
-            return self._cube.leave(self._inner.best(self._timeline.at(t), draw), self._choices)
+            return self._cube.leave(self._inner.best(self._timeline.at(t), make_rng), self._choices)
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same as :meth:`choose` among some places of the domain."""
         if self._is_first():
-            return self._apart(choices, draw)
+            return self._apart(choices, make_rng)
         inside = self._cube.choices(choices)
-        place = self._selective().choose_among(inside, self._timeline.at(t), draw)
+        place = self._selective().choose_among(inside, self._timeline.at(t), make_rng)
         return self._cube.leave(place, choices)
 
-    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the choice of the highest mean by the inner agent."""
         inside = self._cube.choices(choices)
         with _times_in_user_units(t):
-            place = self._selective().best_among(inside, self._timeline.at(t), draw)
+            place = self._selective().best_among(inside, self._timeline.at(t), make_rng)
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -247,9 +247,9 @@ class AdaptiveAgent:
     def _is_first(self) -> bool:
         return self._told + len(self._open) < first_points(self._domain)
 
-    def _apart(self, choices: Choices, draw: Draw) -> Places:
+    def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         inside = self._cube.choices(choices)
-        place = farthest(self._domain, inside, self._points(), draw)
+        place = farthest(self._domain, inside, self._points(), make_rng)
         return self._cube.leave(place, choices)
 
     def _points(self) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heliotrope.acquisition import LogBeta, MeasuredUCB
+from heliotrope.acquisition import LogBeta, MeasurementUCB
 from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
@@ -47,7 +47,7 @@ class Tracking:
         """The policy for a model and a drift per unit of time."""
         prior = model.prior(epsilon)
         beta = lasting_beta(model.per_result(epsilon))
-        return GPPolicy(prior, MeasuredUCB(beta, prior.noise))
+        return GPPolicy(prior, MeasurementUCB(beta, prior.noise))
 
 
 def lasting_beta(rate: float) -> float:

@@ -19,7 +19,7 @@ from heliotrope.acquisition import argmax
 from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array, Indices, as_number, as_positive, as_whole
@@ -157,11 +157,11 @@ class UCBAgent(NoPosterior):
         self._everywhere = np.arange(points)
         self._open: dict[int, tuple[float, int]] = {}  # key: time and place
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the largest bound; places never chosen come first."""
-        return self.choose_among(self._everywhere, t, draw)
+        return self.choose_among(self._everywhere, t, make_rng)
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places; only these count towards n."""
         assert not isinstance(choices, Box)
         N, S = (sums[choices] for sums in self._rewards.sums(t))
@@ -169,10 +169,10 @@ class UCBAgent(NoPosterior):
         counts = N + self._open_weights(t)[choices]
         never = counts <= _NEGLIGIBLE
         if never.any():
-            return np.array([draw().choice(choices[never])])
+            return np.array([make_rng().choice(choices[never])])
         n = max(float(counts.sum()), 1.0)
         bounds = mean + np.sqrt(self._spread * log(n) / counts)
-        return choices[[argmax(bounds, draw)]]
+        return choices[[argmax(bounds, make_rng)]]
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""

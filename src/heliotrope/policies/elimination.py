@@ -26,7 +26,7 @@ from heliotrope.posterior import Engine, Learn, build
 from heliotrope.posterior.ensemble import Ensemble
 from heliotrope.posterior.mixture import Mixture
 from heliotrope.priors import Prior
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
 from heliotrope.validation import Array, as_number, short_repr
@@ -122,24 +122,24 @@ class EliminationAgent:
         """The priors that are not eliminated."""
         return [self._policy.priors[u] for u in self._left]
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the highest bound over all priors at time t."""
-        return self.choose_among(choices_of(self._domain), t, draw)
+        return self.choose_among(choices_of(self._domain), t, make_rng)
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
         engines = self._ensemble.engines
-        places = [self._ucb.choose(engine, choices, t, draw) for engine in engines]
+        places = [self._ucb.choose(engine, choices, t, make_rng) for engine in engines]
         bounds = [self._bound(e, t, place) for e, place in zip(engines, places, strict=True)]
         return places[int(np.argmax(bounds))]
 
-    def best(self, t: float, draw: Draw) -> Places:
+    def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the highest mean over the priors that are left."""
-        return self.best_among(choices_of(self._domain), t, draw)
+        return self.best_among(choices_of(self._domain), t, make_rng)
 
-    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
-        return UCB(0.0).choose(self._mixture(), choices, t, draw)
+        return UCB(0.0).choose(self._mixture(), choices, t, make_rng)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; it counts for the prior that is most optimistic there."""

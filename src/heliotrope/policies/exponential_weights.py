@@ -17,7 +17,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.validation import LARGEST, Array, as_number, as_positive, as_whole
@@ -149,10 +149,10 @@ class Exp3Agent(NoPosterior):
         self._epoch: float | None = None
         self._open: dict[int, tuple[int, float]] = {}  # key: place, and its probability
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Draw a place by the probabilities of time t."""
         p = self._probabilities(self._weights_at(t))
-        return np.array([draw().choice(len(p), p=p)])
+        return np.array([make_rng().choice(len(p), p=p)])
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new batch resets the weights."""

@@ -38,7 +38,7 @@ from heliotrope.posterior import (
     sample,
 )
 from heliotrope.priors import Prior
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State, part, under
 from heliotrope.validation import Array
@@ -110,29 +110,29 @@ class GPAgent:
         if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of highest acquisition at time t, or the first point."""
-        return self.choose_among(choices_of(self._domain), t, draw)
+        return self.choose_among(choices_of(self._domain), t, make_rng)
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
         if self._spreads:
             if len(self._begun) < first_points(self._domain):
-                return self._apart(choices, draw)
+                return self._apart(choices, make_rng)
         elif self._policy.first is not None and not (self._told or self._keys):
             if self._first is None:
-                return random_choice(choices, draw())
+                return random_choice(choices, make_rng())
             if among(choices, self._first):
                 return self._first
-        return self._policy.acquisition.choose(self._engine_at(t), choices, t, draw)
+        return self._policy.acquisition.choose(self._engine_at(t), choices, t, make_rng)
 
-    def best(self, t: float, draw: Draw) -> Places:
+    def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of highest posterior mean at time t."""
-        return self.best_among(choices_of(self._domain), t, draw)
+        return self.best_among(choices_of(self._domain), t, make_rng)
 
-    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
-        return UCB(0.0).choose(self._engine_at(t), choices, t, draw)
+        return UCB(0.0).choose(self._engine_at(t), choices, t, make_rng)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; the first of a new epoch gets a new engine."""
@@ -201,11 +201,11 @@ class GPAgent:
         self._begun = [begun[i : i + 1] for i in range(len(begun))]
         self._engine.restore(part(state, "engine/"))
 
-    def _apart(self, choices: Choices, draw: Draw) -> Places:
+    def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         cube = UnitCube(self._domain)
         begun = [self._domain.at(place) for place in self._begun]
         taken = cube.enter(np.concatenate([*begun, np.empty((0, self._domain.dimension))]))
-        return cube.leave(farthest(cube.domain, cube.choices(choices), taken, draw), choices)
+        return cube.leave(farthest(cube.domain, cube.choices(choices), taken, make_rng), choices)
 
     def _first_engine(self) -> Engine:
         policy, domain, options = self._policy, self._domain, self._policy.engine

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from heliotrope.domains import Choices, Domain, Finite, Places
 from heliotrope.errors import InputError, NoBeliefError
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.validation import as_number, short_repr
 
 
@@ -20,11 +20,11 @@ class NoPosterior:
         """Refuse: there is no posterior."""
         self._refuse()
 
-    def best(self, t: float, draw: Draw) -> NoReturn:
+    def best(self, t: float, make_rng: RNGFactory) -> NoReturn:
         """Refuse: there is no posterior."""
         self._refuse()
 
-    def best_among(self, choices: Choices, t: float, draw: Draw) -> NoReturn:
+    def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> NoReturn:
         """Refuse: there is no posterior."""
         self._refuse()
 

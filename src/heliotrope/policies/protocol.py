@@ -9,7 +9,7 @@ import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
@@ -45,7 +45,7 @@ class Best:
 class Agent(Protocol):
     """The state of a running policy. Keys identify evaluations; places are the domain's."""
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return one place to evaluate at time t; changes nothing."""
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -60,7 +60,7 @@ class Agent(Protocol):
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         """Mean and variance of f_t; changes nothing."""
 
-    def best(self, t: float, draw: Draw) -> Places:
+    def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the one place of highest posterior mean at time t; changes nothing."""
 
     def state(self) -> State:
@@ -74,10 +74,10 @@ class Agent(Protocol):
 class Selective(Protocol):
     """An agent that can choose among some places of its domain, as contexts require."""
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return one of the choices to evaluate at time t; changes nothing."""
 
-    def best_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the choice of highest posterior mean at time t; changes nothing."""
 
 

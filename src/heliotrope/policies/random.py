@@ -8,7 +8,7 @@ import numpy as np
 
 from heliotrope.domains import Box, Choices, Domain, Places, choices_of
 from heliotrope.policies.model_free import NoPosterior
-from heliotrope.rng import Draw
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 
@@ -38,13 +38,13 @@ class UniformAgent(NoPosterior):
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
-    def choose(self, t: float, draw: Draw) -> Places:
+    def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return a random place."""
-        return random_place(self._domain, draw())
+        return random_place(self._domain, make_rng())
 
-    def choose_among(self, choices: Choices, t: float, draw: Draw) -> Places:
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return a random one of the choices."""
-        return random_choice(choices, draw())
+        return random_choice(choices, make_rng())
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from heliotrope.acquisition import MeasuredUCB
+from heliotrope.acquisition import MeasurementUCB
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
 from heliotrope.policies import Policy, lasting_beta
@@ -131,10 +131,10 @@ class PolicyChoice:
                     read[one.name] = one.read(self.parameters[one.name])
         return read
 
-    def _acquisition(self, model: Model, noise: float) -> MeasuredUCB:
+    def _acquisition(self, model: Model, noise: float) -> MeasurementUCB:
         """The acquisition of auto, where no beta is given."""
         rate = model.rate if self.epsilon is None else model.per_result(self.epsilon)
-        return MeasuredUCB(lasting_beta(rate), noise)
+        return MeasurementUCB(lasting_beta(rate), noise)
 
     def _signed(self, sign: float) -> dict[str, Any]:
         """The arguments over values that are multiplied by a sign."""

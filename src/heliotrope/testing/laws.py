@@ -14,7 +14,7 @@ from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefEr
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
-from heliotrope.rng import Stream
+from heliotrope.rng import RNGStream
 from heliotrope.serialization import codec
 from heliotrope.serialization.state import copied
 from heliotrope.testing.minds import (
@@ -60,7 +60,7 @@ def written(subject: Subject) -> None:
 
 def in_domain(subject: Subject) -> None:
     """What is chosen is one place of the domain."""
-    agent, stream, rng = subject.agent(), Stream(3), np.random.default_rng(3)
+    agent, stream, rng = subject.agent(), RNGStream(3), np.random.default_rng(3)
     shape = (1,) if isinstance(subject.domain, Finite) else (1, subject.domain.dimension)
     for key in range(_STEPS):
         t = key + 1.0
@@ -74,7 +74,7 @@ def in_domain(subject: Subject) -> None:
 
 def selects(subject: Subject) -> None:
     """An agent that chooses among a part of its domain stays there."""
-    agent, part, stream = subject.agent(), subject.some(), Stream(3)
+    agent, part, stream = subject.agent(), subject.some(), RNGStream(3)
     if not isinstance(agent, Selective):
         return
     t = 1.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heliotrope.domains import Places
 from heliotrope.errors import NoBeliefError
 from heliotrope.policies import Agent
-from heliotrope.rng import Stream
+from heliotrope.rng import RNGStream
 from heliotrope.serialization.state import State, copied
 from heliotrope.testing.subject import Subject, difference
 from heliotrope.validation import Array
@@ -144,5 +144,5 @@ def _life(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> lis
 
 
 def _chosen(agent: Agent, t: float) -> Array:
-    stream = Stream(9)
+    stream = RNGStream(9)
     return np.array([agent.choose(t, stream.at(i)) for i in range(_DRAWS)], dtype=float)
