@@ -274,7 +274,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: versioned JSON and plain arrays, no pickle."""
-        archive.write(path, self.dumps())
+        archive.write_file(path, self.dumps())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Optimizer:
@@ -308,7 +308,7 @@ class Optimizer:
         cls, header: codec.Json, arrays: codec.Arrays, source: str = "these parts"
     ) -> Optimizer:
         """Make the optimizer whose :meth:`parts` these were."""
-        archive.check(header, _FORMAT, _VERSION, source)
+        archive.check_header(header, _FORMAT, _VERSION, source)
         with archive.fitting_parts("a saved optimizer", source):
             domain = codec.decode(header["domain"], arrays)
             optimizer = cls(domain, codec.decode(header["policy"], arrays), header["seed"])

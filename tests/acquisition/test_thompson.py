@@ -13,7 +13,14 @@ from heliotrope.acquisition import Thompson, thompson
 from heliotrope.lab.environments import GPDrift, run
 from heliotrope.linalg import pivoted_rows
 from heliotrope.memory import KeepAll
-from heliotrope.posterior import BankEngine, Drawable, Engine, FiniteEngine, ReferenceEngine, finite
+from heliotrope.posterior import (
+    BankEngine,
+    Engine,
+    FiniteEngine,
+    ReferenceEngine,
+    Sampleable,
+    finite,
+)
 from heliotrope.rng import RNGStream
 from scenario import play
 from strategies import PRIOR, square
@@ -49,8 +56,8 @@ def test_a_finite_engine_draws_from_its_posterior(time: ht.Forgetting) -> None:
     engine = FiniteEngine(prior, GRID)
     t = played(engine, prior, GRID) + 0.5
     rng = np.random.default_rng(0)
-    assert isinstance(engine, Drawable)
-    draws = np.array([engine.draw(t, rng) for _ in range(DRAWS)])
+    assert isinstance(engine, Sampleable)
+    draws = np.array([engine.sample_path(t, rng) for _ in range(DRAWS)])
     assert_posterior(draws, engine, t, GRID.indices)
 
 
@@ -58,7 +65,7 @@ def test_marginals_stay_exact_when_few_pivots_are_allowed(monkeypatch: pytest.Mo
     monkeypatch.setattr(finite, "_MOST_DRAWN", 6)
     prior = ht.Prior(RBF(0.3), ht.Forgetting(0.05), 0.05)
     engine = FiniteEngine(prior, GRID)
-    draws = np.array([engine.draw(1.0, rng) for rng in [np.random.default_rng(1)] * DRAWS])
+    draws = np.array([engine.sample_path(1.0, rng) for rng in [np.random.default_rng(1)] * DRAWS])
     assert np.all(np.abs(draws.var(axis=0) - 1.0) < 5.0 * np.sqrt(2.0 / DRAWS))
 
 
@@ -95,7 +102,7 @@ def test_one_of_a_bank_is_drawn_by_its_weight() -> None:
     weight = float(bank.learned().weights[0])
     rng = np.random.default_rng(2)
     first = bank._ensemble.engines[0]
-    share = np.mean([bank.drawn(30.0, rng) is first for _ in range(DRAWS)])
+    share = np.mean([bank.component(30.0, rng) is first for _ in range(DRAWS)])
     assert abs(share - weight) < 5.0 * np.sqrt(weight * (1.0 - weight) / DRAWS)
 
 
@@ -129,7 +136,7 @@ def test_a_part_of_the_points_is_drawn_alike() -> None:
     engine = FiniteEngine(PRIOR, GRID)
     t, part, stream = played(engine, PRIOR, GRID), np.array([3, 7, 20]), RNGStream(6)
     for i in range(20):
-        drawn = engine.draw(t, stream.at(i)())
+        drawn = engine.sample_path(t, stream.at(i)())
         chosen = Thompson().choose(engine, part, t, stream.at(i))
         assert chosen.tolist() == [part[drawn[part].argmax()]]
 

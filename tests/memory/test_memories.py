@@ -28,8 +28,8 @@ from heliotrope.memory.change_points import ChangePointsEngine
 from heliotrope.memory.detectors import EventTrigger, Innovation, River
 from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
-from heliotrope.posterior import DenseOptions, ReferenceEngine, Surfaced, sample
-from heliotrope.posterior.mixture import bounding
+from heliotrope.posterior import DenseOptions, HasSurface, ReferenceEngine, sample
+from heliotrope.posterior.mixture import for_acquisition
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.testing import LAWS, check_policy
@@ -424,7 +424,7 @@ def test_a_forecast_ends_at_the_prior_and_a_draw_follows_it() -> None:
     np.testing.assert_allclose(mean, STILL.mean_at(GRID.indices), atol=1e-9)
     np.testing.assert_allclose(variance, 1.0, atol=1e-9)
     rng, jumped = np.random.default_rng(0), 1.0 - 0.95**11.0
-    none_known = [engine.drawn(30.0, rng) is engine._blank for _ in range(2_000)]
+    none_known = [engine.component(30.0, rng) is engine._blank for _ in range(2_000)]
     assert abs(np.mean(none_known) - jumped) < 5.0 * np.sqrt(jumped * (1.0 - jumped) / 2_000)
 
 
@@ -435,7 +435,7 @@ def test_a_bound_is_the_mean_of_the_bounds_with_and_without_a_jump(domain: Domai
         engine.open(key, float(key), places[key : key + 1])
         engine.tell(key, 0.3 * key)
     mean, variance = engine.predict(10.0, places)
-    by_case, squared = bounding(engine, 10.0).predict(10.0, places)
+    by_case, squared = for_acquisition(engine, 10.0).predict(10.0, places)
     np.testing.assert_allclose(by_case, mean, atol=1e-9)
     jumped = 1.0 - 0.95**2
     unless = (mean - jumped * DRIFT.mean_at(places)) / (1.0 - jumped)
@@ -609,8 +609,8 @@ def test_steep_slopes_and_draws_in_a_box(name: str) -> None:
         if key != 6:
             agent.tell(key, float(rng.normal()))
     engine, X, h = agent._engine, rng.random((5, 2)), 1e-6
-    for posterior in (engine, bounding(engine, 8.0)):
-        assert isinstance(posterior, Surfaced)
+    for posterior in (engine, for_acquisition(engine, 8.0)):
+        assert isinstance(posterior, HasSurface)
         surface = posterior.surface(8.0)
         np.testing.assert_allclose(surface.value(X), posterior.predict(8.0, X), atol=1e-9)
         for axis, slopes in enumerate(np.moveaxis(np.array(surface.gradient(X)), 2, 0)):

@@ -22,8 +22,8 @@ from heliotrope.policies import GPPolicy
 from heliotrope.posterior import (
     BankEngine,
     Engine,
+    HasSurface,
     Learned,
-    Surfaced,
     build,
     engine_options,
     ensemble,
@@ -307,7 +307,7 @@ def test_only_the_surface_of_the_likeliest_is_made() -> None:
         return build(prior, BOX) if likeliest else Silent(build(prior, BOX))
 
     bank = BankEngine(learn, PRIOR, make)
-    assert isinstance(bank, Surfaced)
+    assert isinstance(bank, HasSurface)
     mean, variance = bank.surface(1.0).value(BOX.lower[None, :])
     np.testing.assert_array_equal([mean, variance], [[0.0], [1.0]])
 

@@ -21,8 +21,8 @@ from heliotrope.posterior import (
     DenseEngine,
     Engine,
     FiniteEngine,
+    HasSurface,
     ReferenceEngine,
-    Surfaced,
     finite,
 )
 from heliotrope.priors import correlation, covariance_in_time
@@ -126,7 +126,7 @@ def test_a_surface_is_what_is_predicted() -> None:
     step = 1e-6
     for engine in (BoxEngine(prior, BOX), DenseEngine(prior, BOX), ReferenceEngine(prior, BOX)):
         *_, t = play([engine], BOX, prior, steps=15, irregular=True)
-        assert isinstance(engine, Surfaced)
+        assert isinstance(engine, HasSurface)
         surface = engine.surface(t + 3.0)
         np.testing.assert_allclose(surface.value(AT), engine.predict(t + 3.0, AT), atol=1e-9)
         for j, slopes in enumerate(np.moveaxis(np.array(surface.gradient(AT)), 2, 0)):

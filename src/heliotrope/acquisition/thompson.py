@@ -16,7 +16,8 @@ import numpy as np
 from heliotrope.acquisition.maximize import argmax, candidates, one_thread
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.linalg import pivoted_rows, solve_lower
-from heliotrope.posterior import Drawable, Engine, Mixed, Posterior, Surfaced
+from heliotrope.posterior import Engine, HasSurface, Posterior, Sampleable
+from heliotrope.posterior.mixture import MixtureEngine
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array
@@ -40,8 +41,8 @@ class Thompson:
         """Return the place of the sample's maximum; of a mixture, one member is sampled first."""
         rng = make_rng()
         engine: Posterior = posterior
-        while isinstance(engine, Mixed):
-            engine = engine.drawn(t, rng)
+        while isinstance(engine, MixtureEngine):
+            engine = engine.component(t, rng)
         with one_thread():
             if isinstance(choices, Box):
                 return _best_in_box(engine, choices, t, rng)[None, :]
@@ -51,8 +52,8 @@ class Thompson:
 
 def _joint_draw(engine: Posterior, places: Places, t: float, rng: np.random.Generator) -> Array:
     """f_t at places of a Finite domain, (q,)."""
-    if isinstance(engine, Drawable):
-        return engine.draw(t, rng)[places]
+    if isinstance(engine, Sampleable):
+        return engine.sample_path(t, rng)[places]
     return _Path(engine, t, places, rng).values
 
 
@@ -80,7 +81,7 @@ class _Path:
 
 def _best_in_box(engine: Posterior, box: Box, t: float, rng: np.random.Generator) -> Array:
     """Maximum of a sample over candidates, then over neighbours of the best."""
-    assert isinstance(engine, Surfaced)
+    assert isinstance(engine, HasSurface)
     X = candidates(box, rng, engine.surface(t))
     path = _Path(engine, t, X, rng)
     top = int(path.values.argmax())

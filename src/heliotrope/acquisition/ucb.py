@@ -13,8 +13,8 @@ from heliotrope.acquisition.maximize import argmax, maximize
 from heliotrope.acquisition.schedules import Beta, as_beta
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.errors import InputError
-from heliotrope.posterior import Engine, Posterior, Surfaced
-from heliotrope.posterior.mixture import bounding
+from heliotrope.posterior import Engine, HasSurface, Posterior
+from heliotrope.posterior.mixture import for_acquisition
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_number
@@ -43,9 +43,9 @@ class Scored(ABC):
         self, posterior: Posterior, choices: Choices, t: float, make_rng: RNGFactory
     ) -> Places:
         """Return the place with the highest score; open evaluations shrink the deviation."""
-        believed = bounding(posterior, t)
+        believed = for_acquisition(posterior, t)
         if isinstance(choices, Box):
-            assert isinstance(believed, Surfaced)
+            assert isinstance(believed, HasSurface)
             return maximize(believed.surface(t), self, t, choices, make_rng)[None, :]
         mean, variance = believed.predict(t, choices)
         return choices[[argmax(self.value(t, mean, np.sqrt(variance)), make_rng)]]

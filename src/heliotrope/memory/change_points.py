@@ -21,8 +21,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
 from heliotrope.memory.protocol import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.ensemble import Ensemble
-from heliotrope.posterior.mixture import Cases, MixedEngine, Mixture
+from heliotrope.posterior.mixture import AveragedMixture, Ensemble, Mixture, MixtureEngine
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import register
@@ -60,7 +59,7 @@ class ChangePoints(OneEpoch):
         return ChangePointsEngine(lambda: build(prior, domain, options), self.hazard, self.most)
 
 
-class ChangePointsEngine(MixedEngine):
+class ChangePointsEngine(MixtureEngine):
     """The mixture over the time of the latest jump; ``hazard`` is the jump rate per unit of time.
 
     Beyond ``most`` hypotheses the least likely is dropped, never the newest. A late result from
@@ -106,13 +105,13 @@ class ChangePointsEngine(MixedEngine):
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
 
-    def bounding(self, t: float) -> Posterior:
+    def for_acquisition(self, t: float) -> Posterior:
         """Return two cases for the acquisition: no jump since the latest evaluation, and one."""
         unless = self._unless_jumped()
         if not self._may_jump(t):
             return unless
         jumped = np.exp(self._with_jump(t)[-1])
-        return Cases(np.array([1.0 - jumped, jumped]), [unless, self._blank])
+        return AveragedMixture(np.array([1.0 - jumped, jumped]), [unless, self._blank])
 
     def state(self) -> State:
         """Return the engine's state as arrays."""

@@ -12,7 +12,7 @@ from heliotrope.errors import InputError
 from heliotrope.memory.detectors import ChangeMonitor, Detector, EventTrigger, Innovation
 from heliotrope.memory.protocol import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.protocol import Engine, Surface, Surfaced
+from heliotrope.posterior.protocol import Engine, HasSurface, Surface
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
@@ -94,7 +94,7 @@ class ResetOnChangeEngine:
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions over a Box."""
-        assert isinstance(self._engine, Surfaced)
+        assert isinstance(self._engine, HasSurface)
         return self._engine.surface(t)
 
     def state(self) -> State:

@@ -23,8 +23,7 @@ from heliotrope.acquisition import UCB, Beta, LogBeta, as_beta
 from heliotrope.domains import Choices, Domain, Places, choices_of
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine, Learn, build
-from heliotrope.posterior.ensemble import Ensemble
-from heliotrope.posterior.mixture import Mixture
+from heliotrope.posterior.mixture import Ensemble, Mixture
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register

@@ -33,7 +33,7 @@ from heliotrope.posterior import (
     Learn,
     Learned,
     ReferenceOptions,
-    Surfaced,
+    HasSurface,
     engine_options,
     sample,
 )
@@ -107,7 +107,7 @@ class GPAgent:
         self._first = _first_place(policy.first, domain)
         self._spreads = isinstance(policy.first, str) and policy.first == "apart"
         self._begun: list[Places] = []  # the first few places, if they are spread out
-        if isinstance(domain, Box) and not isinstance(self._engine, Surfaced):
+        if isinstance(domain, Box) and not isinstance(self._engine, HasSurface):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:

@@ -22,9 +22,8 @@ from scipy.special import log_softmax, logsumexp
 from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
-from heliotrope.posterior.ensemble import Ensemble
-from heliotrope.posterior.learned import Learned, estimate
-from heliotrope.posterior.mixture import MixedEngine, Mixture, bounding
+from heliotrope.posterior.learned import Learned, mean_rate
+from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import DRIFTS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import register
@@ -99,7 +98,7 @@ class Learn:
         return np.repeat(self.epsilons, len(self.noises) * len(self.scales))
 
 
-class BankEngine(MixedEngine):
+class BankEngine(MixtureEngine):
     """Engines over the same evaluations, one a hypothesis, acting as all or as the likeliest."""
 
     def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
@@ -137,15 +136,15 @@ class BankEngine(MixedEngine):
         """Condition every engine on a value."""
         self._ensemble.take(lambda engine: engine.tell(key, y))
         self._t.append(self._now)
-        self._path.append(estimate(self._epsilons, self._weights()))
+        self._path.append(mean_rate(self._epsilons, self._weights()))
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.cancel(key))
 
-    def bounding(self, t: float) -> Posterior:
+    def for_acquisition(self, t: float) -> Posterior:
         """Return the mixture of what each engine would choose by."""
-        return self._weighted([bounding(engine, t) for engine in self._ensemble.engines])
+        return self._weighted([for_acquisition(engine, t) for engine in self._ensemble.engines])
 
     def state(self) -> State:
         """Everything that is known, as arrays."""

@@ -21,8 +21,7 @@ import numpy as np
 
 from heliotrope.domains import Box, Places
 from heliotrope.linalg import least_missed, projection
-from heliotrope.posterior.clock import Clock
-from heliotrope.posterior.pending import Pending
+from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
 from heliotrope.posterior.protocol import (
     Expansion,
     Surface,
@@ -48,10 +47,10 @@ class BoxEngine:
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
         self._model = SpaceTime(prior, domain)
         self._budget = self._limit = budget
-        self._clock, self.log_likelihood = Clock(prior), 0.0
+        self._clock, self.log_likelihood = MarkovClock(prior), 0.0
         self._B = np.empty((0, domain.dimension))
         self._alpha, self._Q = np.empty(0), np.empty((0, 0))
-        self._pending = Pending()
+        self._pending = PendingEvaluations()
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation; its point joins the dictionary if it is new to it.

@@ -27,8 +27,7 @@ from heliotrope.linalg import (
     pivoted_rows,
     solve_lower,
 )
-from heliotrope.posterior.clock import Clock
-from heliotrope.posterior.pending import Pending
+from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
 from heliotrope.posterior.protocol import checked_variance
 from heliotrope.priors import Prior
 from heliotrope.serialization.state import State
@@ -53,11 +52,11 @@ class FiniteEngine:
         self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
         largest = float(self._k0.max()) or prior.noise
         self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
-        self._clock, self.log_likelihood = Clock(prior), 0.0
+        self._clock, self.log_likelihood = MarkovClock(prior), 0.0
         self._mean = np.zeros(len(domain))
         self._explained = np.zeros(len(domain))
         self._visited = np.zeros(len(domain), dtype=bool)
-        self._pending = Pending()
+        self._pending = PendingEvaluations()
         self._V, self._w = np.empty((0, len(domain))), np.empty(0)
         self._take_rows(self._V)
 
@@ -113,7 +112,7 @@ class FiniteEngine:
         V = self._clock.decay(t) * self._scaled_rows()[:, places]
         return prior - V.T @ V
 
-    def draw(self, t: float, rng: np.random.Generator) -> Array:
+    def sample_path(self, t: float, rng: np.random.Generator) -> Array:
         """Draw f_t jointly at all points from the posterior of what was told.
 
         With K = F^T F over pivots P, V_P = A^T L^T where L L^T = K_PP, so the covariance is

@@ -48,7 +48,7 @@ class Learned:
         Where 0 is a candidate, it is the mean of the positive ones times their share of the
         weight.
         """
-        return estimate(self.epsilons, self.weights)
+        return mean_rate(self.epsilons, self.weights)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -102,7 +102,7 @@ def _masses(epsilons: Array, weights: Array) -> tuple[Array, Array]:
     return candidates, np.asarray(np.bincount(which, weights), dtype=float)
 
 
-def estimate(epsilons: Array, weights: Array) -> float:
+def mean_rate(epsilons: Array, weights: Array) -> float:
     """Return the weight of positive rates times their geometric mean."""
     moving = epsilons > 0.0
     w = weights[moving]

@@ -8,15 +8,20 @@ h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
+from typing import TypeAlias
 
 import numpy as np
 
 from heliotrope.domains import Places
-from heliotrope.posterior.protocol import Posterior, Surface, Surfaced
+from heliotrope.posterior.protocol import Engine, HasSurface, Posterior, Surface
+from heliotrope.serialization.state import State, copied, part, under
 from heliotrope.validation import Array
 
+Step: TypeAlias = Callable[[Engine], None]
+
+_MOST_STEPS = 2_000  # between copies of an engine, whose cost is then negligible
 _NEGLIGIBLE = 1e-6  # weight below which an engine has no say
 _LEAST_VARIANCE = 1e-30  # below it the deviation has no slope
 
@@ -40,20 +45,20 @@ class Mixture:
         inside = [engine.covariance(t, places) for engine in self._engines]
         return mixed_covariance(self._w, means, inside)
 
-    def drawn(self, rng: np.random.Generator) -> Posterior:
+    def component(self, rng: np.random.Generator) -> Posterior:
         """Return one of the posteriors, drawn by the weights."""
         return self._engines[int(rng.choice(len(self._engines), p=self._w))]
 
     def surface(self, t: float) -> Surface:
         """Mean and variance of f_t as functions over a Box."""
         surfaces = self._surfaces(t)
-        return MixedSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
+        return MixtureSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
 
     def _surfaces(self, t: float) -> list[Surface]:
-        return [engine.surface(t) for engine in self._engines if isinstance(engine, Surfaced)]
+        return [engine.surface(t) for engine in self._engines if isinstance(engine, HasSurface)]
 
 
-class Cases(Mixture):
+class AveragedMixture(Mixture):
     """A mixture to choose by, whose deviation is the mean of its cases' deviations.
 
     So a confidence bound is the mean of the cases' bounds. A case of which nothing is known then
@@ -71,7 +76,7 @@ class Cases(Mixture):
         return AveragedSurface(self._w, self._surfaces(t))
 
 
-class MixedEngine(ABC):
+class MixtureEngine(ABC):
     """What an engine that is a mixture of others answers, whoever they are at the time."""
 
     @abstractmethod
@@ -85,11 +90,11 @@ class MixedEngine(ABC):
         """Joint posterior covariance of f_t at places, by those that have a say."""
         return self._mixture(t).covariance(t, places)
 
-    def drawn(self, t: float, rng: np.random.Generator) -> Posterior:
+    def component(self, t: float, rng: np.random.Generator) -> Posterior:
         """Return one engine, drawn by the weights at time t."""
-        return self._mixture(t).drawn(rng)
+        return self._mixture(t).component(rng)
 
-    def bounding(self, t: float) -> Posterior:
+    def for_acquisition(self, t: float) -> Posterior:
         """Return the posterior by whose bounds to choose at time t."""
         return self._mixture(t)
 
@@ -98,9 +103,79 @@ class MixedEngine(ABC):
         return self._mixture(t).surface(t)
 
 
-def bounding(posterior: Posterior, t: float) -> Posterior:
+class Ensemble:
+    """Several engines that see the same evaluations.
+
+    An engine cannot go back, so one that took a step which failed in another is made anew, from
+    the latest copy of its state and the steps since. That copy is the price, in memory.
+    """
+
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self._members = [_Member(engine) for engine in engines]
+
+    @property
+    def engines(self) -> list[Engine]:
+        """The engines, in the order in which they joined."""
+        return [member.engine for member in self._members]
+
+    def take(self, step: Step, first: int | None = None) -> None:
+        """Take a step in the ``first`` engines, or in all; if it fails in one, none took it."""
+        stepping = self._members[:first]
+        for i, member in enumerate(stepping):
+            try:
+                step(member.engine)
+            except BaseException:  # an interrupt too
+                for touched in stepping[: i + 1]:
+                    touched.undo()
+                raise
+        for member in stepping:
+            member.remember(step)
+
+    def join(self, engine: Engine) -> None:
+        """Let one more engine see what is to come."""
+        self._members.append(_Member(engine))
+
+    def leave(self, i: int) -> Engine:
+        """Let go of an engine, and return it."""
+        return self._members.pop(i).engine
+
+    def state(self) -> State:
+        """Everything the engines know, as arrays."""
+        whole: State = {}
+        for i, engine in enumerate(self.engines):
+            whole |= under(f"{i}/", engine.state())
+        return whole
+
+    def restore(self, state: State) -> None:
+        """Become the ensemble whose :meth:`state` this was."""
+        for i, engine in enumerate(self.engines):
+            engine.restore(part(state, f"{i}/"))
+        self._members = [_Member(engine) for engine in self.engines]
+
+
+class _Member:
+    """An engine, a copy of what it was, and the steps that it has taken since."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._steps = engine, list[Step]()
+        self._copy = copied(engine.state())
+
+    def remember(self, step: Step) -> None:
+        """Count a step as taken."""
+        self._steps.append(step)
+        if len(self._steps) == _MOST_STEPS:
+            self._copy, self._steps = copied(self.engine.state()), []
+
+    def undo(self) -> None:
+        """Go back to the latest step that was remembered."""
+        self.engine.restore(copied(self._copy))
+        for step in self._steps:
+            step(self.engine)
+
+
+def for_acquisition(posterior: Posterior, t: float) -> Posterior:
     """Return the posterior by whose bounds to choose at time t; most are it themselves."""
-    return posterior.bounding(t) if isinstance(posterior, MixedEngine) else posterior
+    return posterior.for_acquisition(t) if isinstance(posterior, MixtureEngine) else posterior
 
 
 def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -125,7 +200,7 @@ def mixed_covariance(w: Array, means: Sequence[Array], covariances: Sequence[Arr
     return inside + (w[:, None] * apart).T @ apart
 
 
-class MixedSurface:
+class MixtureSurface:
     """The mixture of several surfaces over a Box."""
 
     def __init__(self, w: Array, surfaces: Sequence[Surface]) -> None:
@@ -151,7 +226,7 @@ class MixedSurface:
         return self._surfaces[int(self._w.argmax())].promising_points(count)
 
 
-class AveragedSurface(MixedSurface):
+class AveragedSurface(MixtureSurface):
     """The same, where deviations are averaged in place of variances."""
 
     def value(self, X: Array) -> tuple[Array, Array]:

@@ -58,7 +58,7 @@ class Engine(Posterior, Protocol):
 
 
 @runtime_checkable
-class Surfaced(Protocol):
+class HasSurface(Protocol):
     """An engine whose posterior over a Box can be climbed along its gradient."""
 
     def surface(self, t: float) -> Surface:
@@ -66,22 +66,11 @@ class Surfaced(Protocol):
 
 
 @runtime_checkable
-class Drawable(Protocol):
+class Sampleable(Protocol):
     """An engine over a Finite domain that draws without forming its whole covariance."""
 
-    def draw(self, t: float, rng: np.random.Generator) -> Array:
+    def sample_path(self, t: float, rng: np.random.Generator) -> Array:
         """Draw f_t jointly at all points from the posterior of what was told, (M,)."""
-
-
-@runtime_checkable
-class Mixed(Protocol):
-    """An engine that is several, each with a weight."""
-
-    def drawn(self, t: float, rng: np.random.Generator) -> Posterior:
-        """Return one of them, drawn by the weights at time t."""
-
-    def bounding(self, t: float) -> Posterior:
-        """Return the posterior by whose bounds to choose at time t, of the same mean."""
 
 
 @runtime_checkable

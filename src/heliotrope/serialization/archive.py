@@ -35,11 +35,11 @@ def pack(header: Json, arrays: Arrays) -> bytes:
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
     """The header and the arrays of something of the given kind, of this version or an older one."""
     header, arrays = _open(data, kind, source)
-    check(header, kind, version, source)
+    check_header(header, kind, version, source)
     return header, arrays
 
 
-def check(header: Json, kind: str, version: int, source: str) -> None:
+def check_header(header: Json, kind: str, version: int, source: str) -> None:
     """Refuse the header of another kind, or of a newer version."""
     if not isinstance(header, dict) or header.get("format") != kind:
         raise FormatError(f"a {kind} file", f"something else in {source}")
@@ -76,7 +76,7 @@ def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json
             start += flat.nbytes + -flat.nbytes % _ALIGNED
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise FormatError(f"a whole {kind}", f"{source}, which cannot be read ({error})") from error
-    check(header, kind, version, source)
+    check_header(header, kind, version, source)
     return header, arrays
 
 
@@ -91,7 +91,7 @@ def fitting_parts(expected: str, source: str) -> Iterator[None]:
         raise FormatError(expected, f"{source}, whose parts do not fit ({error!r})") from error
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write the whole file or nothing: a crash leaves the older file as it was."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")

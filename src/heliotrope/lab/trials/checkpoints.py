@@ -52,7 +52,7 @@ class Checkpoints:
     def write(self, number: int, result: Result) -> None:
         """Save the arrays of a trial atomically."""
         arrays = {_PREFIX + name: array for name, array in result.items()}
-        archive.write(self._path(number), archive.pack(self._header(number), arrays))
+        archive.write_file(self._path(number), archive.pack(self._header(number), arrays))
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:06d}.npz"

@@ -1,9 +1,9 @@
-"""Open evaluations of an engine whose state moves on in time.
+"""MarkovClock and open evaluations of the engines whose time kernel is Markov.
 
 An evaluation of f_s(x), opened at time s, stays in the model as one more random variable g until
-its value comes. Its covariance with the moving state is carried along, so conditioning on it
-later gives what conditioning at time s would have given, at the cost of one vector an open
-evaluation a step and no replay.
+its value arrives. Its covariance with the current state is updated, so conditioning on it later
+gives the same result as conditioning at time s. This costs one vector per open evaluation and
+step, and no replay.
 
 Symbols
 -------
@@ -20,8 +20,9 @@ from math import log, pi, sqrt
 
 import numpy as np
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.priors import Markov, Prior, Wiener
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
@@ -29,7 +30,42 @@ _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 
-class Pending:
+class MarkovClock:
+    """The latest time seen, and what a later one leaves of what was known then.
+
+    At time t, f has the prior covariance scale(t) k: 1 k, but for a Wiener process, which has
+    grown since the first time seen.
+    """
+
+    def __init__(self, prior: Prior) -> None:
+        if not isinstance(prior.time, Markov):
+            raise InputError("a Static, Forgetting or Wiener time for this engine", str(prior.time))
+        self._rho = prior.time.rho
+        self._rate = prior.time.rate if isinstance(prior.time, Wiener) else 0.0
+        self.now = self.start = -np.inf
+
+    def decay(self, t: float) -> float:
+        """Return rho^(t - now), 1 before anything was seen."""
+        if t < self.now:
+            raise TimeError(
+                f"a time of at least {self.now:g}, the latest seen",
+                f"{t:g}",
+                "A belief about the past needs engine='dense'.",
+            )
+        return 1.0 if np.isinf(self.now) else float(self._rho ** (t - self.now))
+
+    def scale(self, t: float) -> float:
+        """Return the prior variance of f_t as a multiple of the space kernel's."""
+        return 1.0 if np.isinf(self.start) else 1.0 + self._rate * (t - self.start)
+
+    def move(self, t: float) -> None:
+        """Go on to time t."""
+        self.now = t
+        if np.isinf(self.start):
+            self.start = t
+
+
+class PendingEvaluations:
     """The open evaluations, oldest first, and how they co-vary with an engine's state."""
 
     def __init__(self) -> None:
