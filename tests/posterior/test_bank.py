@@ -26,7 +26,7 @@ from heliotrope.posterior import (
     Learned,
     build,
     engine_options,
-    ensemble,
+    mixture,
 )
 from heliotrope.serialization.state import State
 from scenario import play
@@ -416,7 +416,7 @@ def breaking_bank(domain: Domain, engine: str) -> tuple[BankEngine, Breaking]:
 def test_a_step_that_fails_in_one_engine_is_taken_by_none(
     name: str, domain: Domain, engine: str, most_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ensemble, "_MOST_STEPS", most_steps)
+    monkeypatch.setattr(mixture, "_MOST_STEPS", most_steps)
     bank, fragile = breaking_bank(domain, engine)
     place = np.array([3]) if domain is GRID else np.array([[0.2, 0.4]])
     step: dict[str, Callable[[], None]] = {

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +20,16 @@ from heliotrope.errors import FormatError, InputError
 
 Json = Any  # what the json module reads and writes
 Arrays = dict[str, NDArray[Any]]
-T = TypeVar("T", bound=type)
 
 _REGISTERED: dict[str, type] = {}
 
 
-@overload
-def register(cls: T) -> T: ...
-
-
-@overload
-def register(*, former: str) -> Callable[[T], T]: ...
-
-
-def register(cls: T | None = None, *, former: str = "") -> T | Callable[[T], T]:
+def register(cls: Any = None, *, former: str = "") -> Any:
     """Let a dataclass be written and read under its own name, and read under a former one."""
-
-    def add(cls: T) -> T:
-        _REGISTERED.update(dict.fromkeys(filter(None, (former, cls.__name__)), cls))
-        return cls
-
-    return add if cls is None else add(cls)
+    if cls is None:
+        return partial(register, former=former)
+    _REGISTERED.update(dict.fromkeys(filter(None, (former, cls.__name__)), cls))
+    return cls
 
 
 def encode(value: object, arrays: Arrays) -> Json:
