@@ -57,7 +57,7 @@ def _finite(name: str, kernel: Kernel) -> Iterator[Finding]:
 
 def _bare_product(optimizer: ht.Optimizer) -> float:
     """Seconds of one product with the engine's matrix, as it is at this step."""
-    engine = optimizer._agent._engine  # type: ignore[attr-defined]
+    engine = optimizer._run.agent._engine  # type: ignore[attr-defined]
     assert isinstance(engine, FiniteEngine)
     V = engine.rows()
     v = np.ones(len(V))

@@ -164,6 +164,13 @@ class Visible:
     end: int = 0
     since: float = -np.inf
 
+    @classmethod
+    def last(cls, history: History, count: int | None, since: float) -> Visible:
+        """The last ``count`` observations of a history, or all, from a time on."""
+        end = len(history)
+        shown = end if count is None else min(as_whole(count, "last", least=0), end)
+        return cls(end - shown, end, float(since))
+
     def of(self, history: History) -> list[Observation]:
         """Return the visible observations of a history, in its order."""
         early = history[self.first : self.end]
@@ -197,6 +204,10 @@ class Ledger:
         if self.is_past(t):
             raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
         return t
+
+    def query_time(self, t: float | None) -> float:
+        """Check the time of a query; by default it is the latest time."""
+        return self.latest if t is None else as_number(t, "t")
 
     def begin(self, suggestion: Suggestion) -> None:
         """Record an open suggestion."""

@@ -27,7 +27,7 @@ def epsilons_left(agent: EliminationAgent) -> list[float]:
 
 
 def agent_of(optimizer: ht.Optimizer) -> EliminationAgent:
-    agent = optimizer._agent
+    agent = optimizer._run.agent
     assert isinstance(agent, EliminationAgent)
     return agent
 

@@ -10,8 +10,8 @@ from heliotrope.domains.contextual import Contextual
 from heliotrope.domains.finite import Finite
 from heliotrope.domains.places import Choices, Domain, Places
 from heliotrope.errors import InputError
-from heliotrope.history import Suggestion
-from heliotrope.validation import as_points
+from heliotrope.history import Observation, Suggestion
+from heliotrope.validation import as_array, as_points
 
 
 class DomainAdapter:
@@ -49,6 +49,21 @@ class DomainAdapter:
         if isinstance(self.domain, Finite):
             return self.domain.indices
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
+
+    def observations(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> list[Observation]:
+        """Return observations at times t (n,), points x (n, d) or indices, sorted by time."""
+        times, values = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1)
+        places = self.domain.places(x)
+        if not len(times) == len(values) == len(places):
+            raise InputError(
+                "as many times as points and values",
+                f"{len(times)} times, {len(places)} points, {len(values)} values",
+            )
+        points = self.domain.at(places)
+        return [
+            Observation(float(times[i]), points[i], float(values[i]), self.index(places[i : i + 1]))
+            for i in np.argsort(times, kind="stable")
+        ]
 
     def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
         """Return a suggestion at a place, (1,) or (1, d)."""

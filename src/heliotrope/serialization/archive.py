@@ -8,10 +8,11 @@ import math
 import os
 import secrets
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +23,40 @@ if TYPE_CHECKING:  # for its types alone: it loads scikit-learn
 
 HEADER = "header"
 _ALIGNED = 16  # bytes
+
+
+class Archived(ABC):
+    """An object that is saved as a file of versioned JSON and plain arrays, without pickle."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+
+    @abstractmethod
+    def parts(self) -> tuple[Json, Arrays]:
+        """Return everything as a JSON tree and arrays, which must not be modified."""
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, header: Json, arrays: Arrays, source: str = "these parts") -> Self:
+        """Return the object of saved :meth:`parts`."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file."""
+        write_file(path, self.dumps())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file of :meth:`save`."""
+        return cls.loads(Path(path).read_bytes(), str(path))
+
+    def dumps(self) -> bytes:
+        """Return the bytes that :meth:`save` writes."""
+        return pack(*self.parts())
+
+    @classmethod
+    def loads(cls, data: bytes, source: str = "these bytes") -> Self:
+        """Return the object that :meth:`dumps` wrote."""
+        return cls.from_parts(*unpack(data, cls.FORMAT, cls.VERSION, source), source)
 
 
 def pack(header: Json, arrays: Arrays) -> bytes:

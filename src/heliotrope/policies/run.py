@@ -1,0 +1,107 @@
+"""A running policy: one agent over an optimizer's domain, and the queries that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from heliotrope.domains import Choices, DomainAdapter, Places
+from heliotrope.errors import InputError, NoBeliefError
+from heliotrope.estimation import Model
+from heliotrope.history import Observation, Suggestion
+from heliotrope.policies.adaptive.agent import AdaptiveAgent
+from heliotrope.policies.gp import GPAgent
+from heliotrope.policies.protocol import (
+    TOLD_AT_ONCE,
+    Belief,
+    Best,
+    Drawing,
+    Policy,
+    Selective,
+)
+from heliotrope.posterior import Learned
+from heliotrope.rng import RNGFactory
+
+
+class PolicyRun:
+    """A policy and its agent, which has seen some observations and open suggestions."""
+
+    def __init__(self, policy: Policy, adapter: DomainAdapter) -> None:
+        if isinstance(policy, type) or not isinstance(policy, Policy):
+            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+        self.policy, self._adapter = policy, adapter
+        self.agent = policy.start(adapter.domain)
+        if adapter.contextual is not None and not isinstance(self.agent, Selective):
+            raise InputError("a policy that takes a context", repr(policy), "Use tv_gp_ucb.")
+
+    def open(self, suggestion: Suggestion) -> None:
+        """Open the evaluation of a suggestion."""
+        self.agent.open(suggestion.id, suggestion.t, _place(suggestion))
+
+    def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
+        """Show the agent observations and open suggestions, sorted by time; return the run."""
+        for event in sorted(events, key=lambda event: event.t):
+            if isinstance(event, Suggestion):
+                self.open(event)
+            else:
+                self.agent.open(TOLD_AT_ONCE, event.t, _place(event))
+                self.agent.tell(TOLD_AT_ONCE, event.y)
+        return self
+
+    def followed_by(self, observations: Iterable[Observation]) -> PolicyRun:
+        """Return a copy of this run that has also seen later observations."""
+        run = PolicyRun(self.policy, self._adapter)
+        run.agent.restore(self.agent.state())
+        return run.show(observations)
+
+    def choose(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Places:
+        """Return the place to evaluate at time t, among choices if they are given."""
+        if choices is None:
+            return self.agent.choose(t, make_rng)
+        return self._selective().choose_among(choices, t, make_rng)
+
+    def best(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Best:
+        """Return the point of highest posterior mean, among choices if they are given."""
+        if choices is None:
+            place = self.agent.best(t, make_rng)
+        else:
+            place = self._selective().best_among(choices, t, make_rng)
+        mean, variance = self.agent.predict(t, place, count_open=False)
+        x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
+        return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
+
+    def belief(self, t: float, places: Places, count_open: bool) -> Belief:
+        """Posterior mean and standard deviation of f_t at places."""
+        mean, variance = self.agent.predict(t, places, count_open=count_open)
+        points = self._adapter.domain.at(places) if places.ndim == 1 else places
+        return Belief(t, points, mean, np.sqrt(variance))
+
+    @property
+    def joint(self) -> Drawing:
+        """The agent, if it has a joint posterior of f at several places."""
+        if not isinstance(self.agent, Drawing):
+            raise NoBeliefError("a policy with a joint posterior", type(self.policy).__name__)
+        return self.agent
+
+    def learned(self) -> Learned:
+        """What a policy with ``learn=...`` has learned about the drift."""
+        if not isinstance(self.agent, GPAgent):
+            advice = "Call model()." if isinstance(self.agent, AdaptiveAgent) else ""
+            raise NoBeliefError("a GP policy with learn=...", repr(self.policy)[:60], advice)
+        return self.agent.learned()
+
+    def model(self) -> Model:
+        """The current model of a policy that learns all its parameters."""
+        if not isinstance(self.agent, AdaptiveAgent):
+            got = repr(self.policy)[:60]
+            raise NoBeliefError("a policy that learns its model, such as auto", got)
+        return self.agent.model
+
+    def _selective(self) -> Selective:
+        assert isinstance(self.agent, Selective)
+        return self.agent
+
+
+def _place(event: Observation | Suggestion) -> Places:
+    return event.x[None] if event.index is None else np.array([event.index])
