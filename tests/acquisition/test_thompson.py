@@ -62,7 +62,7 @@ def test_a_finite_engine_draws_from_its_posterior(time: ht.Forgetting) -> None:
 
 
 def test_marginals_stay_exact_when_few_pivots_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finite, "_MOST_DRAWN", 6)
+    monkeypatch.setattr(finite, "_MOST_PIVOTS", 6)
     prior = ht.Prior(RBF(0.3), ht.Forgetting(0.05), 0.05)
     engine = FiniteEngine(prior, GRID)
     draws = np.array([engine.sample_path(1.0, rng) for rng in [np.random.default_rng(1)] * DRAWS])

@@ -218,7 +218,7 @@ def test_box_engine_does_not_drop_points_that_wait_for_their_results(
 
 
 def test_box_engine_survives_next_to_no_noise() -> None:
-    with pytest.raises(InputError, match="at least 1e-05, for rounding's sake"):
+    with pytest.raises(InputError, match="at least 1e-05, for numerical stability"):
         ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(ht.Prior(RBF(0.2), noise=1e-6)))
     prior = ht.Prior(RBF(0.2), noise=1e-5)
     optimizer = ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(prior, beta=0.5), seed=0)

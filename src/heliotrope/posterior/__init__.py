@@ -1,4 +1,4 @@
-"""Engines: the posterior of the time-varying GP, kept up at every told value."""
+"""Engines: the posterior of the time-varying GP, updated with every observation."""
 
 from heliotrope.posterior.bank import BankEngine, Learn
 from heliotrope.posterior.box import BoxEngine

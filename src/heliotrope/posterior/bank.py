@@ -1,8 +1,8 @@
-"""Learning while tracking: a bank of engines, one a hypothesis, scored by what they predicted.
+"""Online learning of the prior: a bank of engines, one per hypothesis.
 
-Every told value is scored by each engine's one-step predictive density. The sums are the log
-likelihoods of the hypotheses, so softmax gives their posterior weights (uniform before data), kept
-up for ever at a constant cost and without refits.
+Each engine gives the one-step predictive log density of every observation. The sums are the log
+likelihoods of the hypotheses, so softmax gives their posterior weights (uniform before data), at a
+constant cost per step and without refits.
 
 Symbols
 -------
@@ -34,20 +34,20 @@ from heliotrope.validation import Array, as_positive, as_vector
 @register
 @dataclass(frozen=True, eq=False)
 class Learn:
-    """What to learn from the bandit's own data, as candidates that are tracked side by side.
+    """What to learn from the optimizer's own data, as candidates that are tracked in parallel.
 
-    All evidence counts for ever: where the drift rate itself changes, the weights turn only
-    slowly, the more slowly the longer it was steady.
+    Evidence never expires. If the drift rate itself changes, the weights adapt slowly, and more
+    slowly the longer it was constant.
 
     Parameters
     ----------
     epsilons
-        Candidate drift rates per unit of time, log-spaced from 1e-4 to 0.3 by default. They stand
-        in for the prior's own, which must be Static or Forgetting.
+        Candidate drift rates per unit of time, log-spaced from 1e-4 to 0.3 by default. They
+        replace the prior's own time, which must be Static or Forgetting.
     noises, scales
         Factors to try on the prior's noise variance and on its kernel's length scales.
     choose
-        "mixture" acts on the mean and variance of all hypotheses, "best" on the likeliest alone.
+        "mixture" uses the mean and variance of all hypotheses, "best" only the most likely one.
     """
 
     epsilons: Sequence[float] = DRIFTS
@@ -70,18 +70,18 @@ class Learn:
             raise InputError("choose to be 'best' or 'mixture'", repr(self.choose))
 
     def check(self, prior: Prior) -> None:
-        """Refuse a prior whose drift has no rate, or whose kernel no scale, to be learned."""
+        """Raise an error for a prior without a drift rate or length scale to learn."""
         for scale in self.scales:
             _rescaled(prior.space, scale)
         if not isinstance(prior.time, (Static, Forgetting)):
             raise InputError(
                 "a prior whose time is Static or Forgetting, to learn its epsilon",
                 str(prior.time),
-                "Leave learn out, or give the prior time=Static().",
+                "Omit learn, or use a prior with time=Static().",
             )
 
     def hypotheses(self, prior: Prior) -> list[Prior]:
-        """The priors to track, one for each combination."""
+        """Return the priors to track, one per combination."""
         self.check(prior)
         return [
             replace(
@@ -99,19 +99,19 @@ class Learn:
 
 
 class BankEngine(MixtureEngine):
-    """Engines over the same evaluations, one a hypothesis, acting as all or as the likeliest."""
+    """One engine per hypothesis over the same evaluations; used as a mixture or by the best."""
 
     def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
         self._learn, self._prior, self._build = learn, prior, build
         self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
         self._ensemble = Ensemble([build(hypothesis) for hypothesis in self._priors])
-        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before data of its own
+        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before its own data
         self._now = -np.inf
         self._t: list[float] = []
         self._path: list[float] = []
 
     def successor(self) -> BankEngine:
-        """Return a bank without data, which goes on with what this one has learned."""
+        """Return a bank without data that keeps the learned weights."""
         bank = BankEngine(self._learn, self._prior, self._build)
         bank._log_prior = log_softmax(self._scores())
         bank._now, bank._t, bank._path = self._now, [*self._t], [*self._path]
@@ -119,7 +119,7 @@ class BankEngine(MixtureEngine):
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of what was told under the mixture of hypotheses."""
+        """Log marginal likelihood under the mixture of hypotheses."""
         return float(logsumexp(self._scores()))
 
     def learned(self) -> Learned:
@@ -128,7 +128,7 @@ class BankEngine(MixtureEngine):
         return Learned(self._priors, self._epsilons, self._weights(), t, path)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation in every engine."""
+        """Open an evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         self._now = max(self._now, t)
 
@@ -139,15 +139,15 @@ class BankEngine(MixtureEngine):
         self._path.append(mean_rate(self._epsilons, self._weights()))
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation in every engine."""
+        """Drop an open evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.cancel(key))
 
     def for_acquisition(self, t: float) -> Posterior:
-        """Return the mixture of what each engine would choose by."""
+        """Return the mixture of the posteriors that each engine's acquisition uses."""
         return self._weighted([for_acquisition(engine, t) for engine in self._ensemble.engines])
 
     def state(self) -> State:
-        """Everything that is known, as arrays."""
+        """Return the bank's state as arrays."""
         return {
             "bank_log_prior": self._log_prior,
             "bank_now": np.array(self._now),
@@ -155,7 +155,7 @@ class BankEngine(MixtureEngine):
         } | self._ensemble.state()
 
     def restore(self, state: State) -> None:
-        """Become the bank whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._log_prior, self._now = state["bank_log_prior"].copy(), float(state["bank_now"])
         self._t, self._path = (column.tolist() for column in state["bank_path"])
         self._ensemble.restore(state)
@@ -174,7 +174,7 @@ class BankEngine(MixtureEngine):
         return self._weighted(self._ensemble.engines)
 
     def _weighted(self, posteriors: Sequence[Posterior]) -> Mixture:
-        """Return the posteriors, one an engine, that have a say."""
+        """Return the mixture of the engines' posteriors, or the most likely one."""
         weights = self._weights()
         if self._learn.choose == "best":
             return Mixture(np.ones(1), [posteriors[int(weights.argmax())]])
@@ -182,11 +182,11 @@ class BankEngine(MixtureEngine):
 
 
 def _rescaled(kernel: Any, scale: float) -> Any:
-    """The kernel with every length scale multiplied."""
+    """Return the kernel with every length scale multiplied."""
     if scale == 1.0:
         return kernel
     if isinstance(kernel, Tabulated):
-        raise InputError("a kernel with length scales", "Tabulated", "Leave Learn(scales=...) out.")
+        raise InputError("a kernel with length scales", "Tabulated", "Omit Learn(scales=...).")
     params = kernel.get_params(deep=True)
     lengths = {
         name: np.multiply(value, scale)

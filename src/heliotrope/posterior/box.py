@@ -1,17 +1,17 @@
 """Tracking over a box: functions that are expansions over a dictionary of visited points.
 
-The kernel is separable, so f_t at the visited points is a Markov state: what any other point adds
-to it is independent of the past. Mean and explained covariance are then expansions over those
-points, and letting time pass scales their weights. This is the kernel recursive least-squares
-tracker of Van Vaerenbergh et al. (2012), kept in the weights, which noise bounds, and not in the
-function values, which would need the inverse of an ill-conditioned kernel matrix.
+The kernel is separable, so f_t at the visited points is a Markov state: any other point adds only
+a part that is independent of the past. Mean and explained covariance are expansions over those
+points, and time scales their weights. This is the kernel recursive least-squares tracker of
+Van Vaerenbergh et al. (2012). It stores weights, which the noise bounds, rather than function
+values, which would need the inverse of an ill-conditioned kernel matrix.
 
 Symbols
 -------
 n      dictionary points B (n, d)
 alpha  (n,) weights of the mean, m_t(x) = m0 + k(x, B) alpha
 Q      (n, n) weights of what is explained, Cov_t(x, x') = a_t k(x, x') - k(x, B) Q k(B, x'),
-       where a_t is 1 but for a Wiener process, which grows
+       where a_t is 1, except for a Wiener process, where it grows
 gamma  (n,) weights of an open evaluation's covariance with f_t(x), k(x, B) gamma
 """
 
@@ -32,16 +32,16 @@ from heliotrope.priors import Prior
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
-_NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that nobody will notice
-_CANCELS = 1e-2  # k Q k may cancel to this share of the variance where the noise is next to none
-_SLACK = 0.9  # share of the budget that a pruning leaves, so that prunings are rare
+_NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
+_CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise is very small
+_SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
 class BoxEngine:
-    """The dictionary tracker over a Box; for Static, Forgetting and Wiener times.
+    """The dictionary tracker over a Box, for Static, Forgetting and Wiener times.
 
-    Exact until more than ``budget`` different points have been visited; from then on the points
-    that the posterior misses least are projected onto the others.
+    It is exact until more than ``budget`` distinct points have been visited. Then the points with
+    the least effect on the posterior are projected onto the others.
     """
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
@@ -53,7 +53,7 @@ class BoxEngine:
         self._pending = PendingEvaluations()
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation; its point joins the dictionary if it is new to it.
+        """Open an evaluation, and add its point to the dictionary if it is new.
 
         Cov(f_t(x), f_t(b_j)) = a_t k(x, b_j) - k(x, B) Q k(B, b_j), so
         gamma = a_t e_j - Q k(B, b_j).
@@ -75,14 +75,14 @@ class BoxEngine:
             self._prune()
 
     def tell(self, key: int, y: float) -> None:
-        """One rank-one update of the weights."""
+        """Condition on a value by a rank-one update of the weights."""
         gain, z, density = self._pending.condition(key, y, self._model.prior.noise)
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._pending.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -100,13 +100,13 @@ class BoxEngine:
         return prior - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions of x, for climbing."""
+        """Mean and variance of f_t as functions of x."""
         decay, Q = self._clock.decay(t), self._explained(count_open=True)
         alpha, scale = decay * self._alpha, self._clock.scale(t)
         return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
 
     def state(self) -> State:
-        """Everything the engine knows, as arrays."""
+        """Return the engine's state as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
             "start": np.array(self._clock.start),
@@ -118,7 +118,7 @@ class BoxEngine:
         }
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._clock.now, self.log_likelihood = state["clock"].tolist()
         self._clock.start = float(state.get("start", -np.inf))
         self._limit = int(state["limit"])
@@ -144,7 +144,7 @@ class BoxEngine:
         return int(same[0]) if len(same) else None
 
     def _join(self, place: Places) -> int:
-        """Add a point of no weight."""
+        """Add a point with weight 0."""
         n = len(self._B)
         Q = np.zeros((n + 1, n + 1))
         Q[:n, :n] = self._Q
@@ -154,9 +154,9 @@ class BoxEngine:
         return n
 
     def _prune(self) -> None:
-        """Project the points that the posterior misses least onto the others.
+        """Project the points with the least effect on the posterior onto the others.
 
-        Points that wait for their results count as if they were told, or they would go first.
+        Open evaluations count as observed; otherwise their points would be removed first.
         """
         K = self._model.space.block(self._B, self._B)
         most = int(_SLACK * self._budget)

@@ -2,8 +2,8 @@
 
 Symbols
 -------
-n  told evaluations        L (n, n)  factor of K o D + sigma^2 I
-z  (n,) L^{-1} (y - m), the standardized surprises in the order told
+n  observations        L (n, n)  factor of K o D + sigma^2 I
+z  (n,) L^{-1} (y - m), the standardized innovations in the order told
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
-_FORGOTTEN = 1e-12  # correlation below which an observation no longer counts by itself
-_LINKS = 3  # but it counts through younger ones: so many such spans away it really is nothing
+_FORGOTTEN = 1e-12  # correlation below which an observation has no direct effect
+_LINKS = 3  # it still acts through newer ones; after this many such spans the effect is negligible
 _FEWEST = 64
 
 
 class DenseEngine:
-    """Exact for any time kernel and order of telling; the cost grows with what it must remember.
+    """Exact for any time kernel and any order of times; the cost grows with the observations kept.
 
-    Observations so old that the time kernel has decayed to nothing are dropped. Where it never
-    decays, ``window`` keeps that many of the newest, and up to as many again before it drops them.
+    Observations for which the time kernel has decayed to zero are dropped. For a kernel that never
+    decays, ``window`` limits the number kept to the newest ``window``, or up to twice as many
+    between prunings.
     """
 
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
@@ -40,7 +41,7 @@ class DenseEngine:
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
+        """Open an evaluation."""
         self._model.begin(t)
         self._records.open(key, t, place)
 
@@ -61,7 +62,7 @@ class DenseEngine:
         self._forget()
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._records.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -91,7 +92,7 @@ class DenseEngine:
         return Expansion(self._model, at, d * alpha, Q, self._model.scale(t))
 
     def state(self) -> State:
-        """Everything the engine knows, as arrays."""
+        """Return the engine's state as arrays."""
         return {
             "scalars": np.array([self.log_likelihood, self._forgotten]),
             "z": self._z,
@@ -100,7 +101,7 @@ class DenseEngine:
         } | self._records.state()
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         self._records.restore(state)
         self._factor = PackedCholesky(state["factor"])
         self._z = state["z"]
@@ -125,7 +126,7 @@ class DenseEngine:
         return solve_lower(root, self._model.block(times, at, t, places) - W_open.T @ W)
 
     def _forget(self) -> None:
-        """Drop what no longer counts, once that is half of what is kept."""
+        """Drop observations without effect once they are half of those kept."""
         data, (waiting, _) = self._records, self._records.open_ones()
         newest = min(float(data.t.max()), *waiting.tolist(), np.inf)
         kept = data.t >= newest - self._reach
@@ -148,7 +149,7 @@ class DenseEngine:
 
 
 def reach(time: TimeKernel) -> float:
-    """Return the age beyond which the time kernel is nothing; infinity if it never is."""
+    """Return the age beyond which the time kernel is negligible, or infinity."""
     if isinstance(time, Wiener):
         return np.inf
     ages = np.geomspace(1e-6, 1e12, 2000)

@@ -1,15 +1,15 @@
-"""Exact tracking over finitely many points, at a cost that does not grow.
+"""Exact tracking over finitely many points, at a constant cost per step.
 
-The posterior covariance of f_t over the domain is a_t K - V^T V, where the rows of V are what
-observations have explained, and a_t is 1 but for a Wiener process, which grows. Observing appends
-a row, time scales all of them, and from time to time V is replaced by its leading directions;
+The posterior covariance of f_t over the domain is a_t K - V^T V. The rows of V hold what the
+observations have explained. a_t is 1, except for a Wiener process, where it grows. An observation
+appends a row, and time scales all rows. V is occasionally replaced by its leading directions;
 nothing is ever re-factorized.
 
 Symbols
 -------
 M  points        n  rows of V (n, M), stored unscaled with one weight w each
-mean (M,)        posterior mean less the prior mean
-explained (M,)   diagonal of V^T V: prior variance less posterior variance
+mean (M,)        posterior mean minus prior mean
+explained (M,)   diagonal of V^T V: prior variance minus posterior variance
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from heliotrope.priors import Prior
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array, Indices
 
-_LEAST_ROOM = 448  # rows between compressions, where fewer would cost more than they save
-_DRAWN, _MOST_DRAWN = 1e-4, 512  # share of variance that a draw may leave out; pivots at most
-_DRAWN_JITTER = 1e-6  # what dividing by the root of that share makes of rounding errors
-_OFF_DOMAIN = 1e-10  # share of variance under which a visited point adds nothing
+_LEAST_ROOM = 448  # rows between compressions; fewer would cost more than they save
+_SAMPLED, _MOST_PIVOTS = 1e-4, 512  # share of variance that the pivots of a sample may leave out
+_SAMPLED_JITTER = 1e-6  # division by the root of that share amplifies rounding errors this far
+_OFF_DOMAIN = 1e-10  # share of variance below which a visited point adds nothing
 
 
 class FiniteEngine:
-    """The recursion over a Finite domain; for Static, Forgetting and Wiener times.
+    """The recursion over a Finite domain, for Static, Forgetting and Wiener times.
 
-    ``tolerance`` bounds how much one compression may raise a variance.
+    ``tolerance`` is the most by which one compression may raise a variance.
     """
 
     def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
@@ -61,7 +61,7 @@ class FiniteEngine:
         self._take_rows(self._V)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation: its covariance with every point is kept until it is told."""
+        """Open an evaluation: its covariance with every point is kept until its value is told."""
         decay, i = self._clock.decay(t), int(place[0])
         V, w = self.rows(), self._w[: self._n] * decay
         scale = self._clock.scale(t)
@@ -73,7 +73,7 @@ class FiniteEngine:
         self._visited[i] = True
 
     def tell(self, key: int, y: float) -> None:
-        """Add the evaluation's row to V and move the mean along it."""
+        """Append the evaluation's row to V and update the mean along it."""
         row, z, density = self._pending.condition(key, y, self._prior.noise)
         self._mean += row * z
         self._explained += row**2
@@ -84,11 +84,11 @@ class FiniteEngine:
             self._compress()
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._pending.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places of the domain, or at points off it."""
+        """Mean and variance of f_t at places of the domain, or at points outside it."""
         if not are_indices(places):
             return self._predict_off_domain(t, places, count_open)
         decay = self._clock.decay(t)
@@ -113,29 +113,31 @@ class FiniteEngine:
         return prior - V.T @ V
 
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
-        """Draw f_t jointly at all points from the posterior of what was told.
+        """Sample f_t jointly at all points from the posterior, without open evaluations.
 
         With K = F^T F over pivots P, V_P = A^T L^T where L L^T = K_PP, so the covariance is
-        F^T (a_t I - A A^T) F. What F leaves out of a variance, at most a share of the largest, is
-        drawn independently.
+        F^T (a_t I - A A^T) F. The remaining variance, at most a share of the largest, is sampled
+        independently.
         """
         P, F, left = self._basis
         V = self._clock.decay(t) * self._scaled_rows()[:, P]
         A, scale = solve_lower(F[:, P].T, V.T), self._clock.scale(t)
-        root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _DRAWN_JITTER)
+        root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _SAMPLED_JITTER)
         mean, variance = self.predict(t, self._all, count_open=False)
         apart = np.sqrt(np.minimum(scale * left, variance))
         z, rest = rng.standard_normal(len(P)), rng.standard_normal(len(mean))
-        draw: Array = mean + (root @ z) @ F + apart * rest
-        return draw
+        path: Array = mean + (root @ z) @ F + apart * rest
+        return path
 
     @cached_property
     def _basis(self) -> tuple[Indices, Array, Array]:
-        """Pivots P (r,), rows F (r, M) and what they leave of the prior variances (M,)."""
-        return pivoted_rows(self._space.row, self._k0, _DRAWN * float(self._k0.max()), _MOST_DRAWN)
+        """Pivots P (r,), rows F (r, M) and the remaining prior variances (M,)."""
+        return pivoted_rows(
+            self._space.row, self._k0, _SAMPLED * float(self._k0.max()), _MOST_PIVOTS
+        )
 
     def rows(self) -> Array:
-        """Return the stored matrix V (n, M): one product with it is what a step must cost."""
+        """Return the stored matrix V (n, M); one product with it dominates the cost of a step."""
         return self._V[: self._n]
 
     def _advance(self, t: float, decay: float) -> None:
@@ -150,7 +152,7 @@ class FiniteEngine:
         return self.rows() * self._w[: self._n, None]
 
     def _compress(self) -> None:
-        """Keep the leading directions; the variances are recomputed so that rounding cannot drift.
+        """Keep the leading directions, and recompute the variances to remove rounding errors.
 
         Dropped directions raise the variance by at most the tolerance and never lower it.
         """
@@ -160,11 +162,11 @@ class FiniteEngine:
         self._explained = np.einsum("nm,nm->m", rows, rows)
 
     def _take_rows(self, rows: Array) -> None:
-        """Hold these rows, with room for as many again before the next compression."""
+        """Store these rows, with room for as many more before the next compression."""
         self._n, M = rows.shape
         self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * M))
         if len(self._V) < self._capacity:
-            room = self._capacity * 5 // 4  # ranks fluctuate: do not allocate anew for each
+            room = self._capacity * 5 // 4  # ranks fluctuate: avoid an allocation for each
             self._V, self._w = np.empty((room, M)), np.empty(room)
         self._V[: self._n], self._w[: self._n] = rows, 1.0
 
@@ -180,8 +182,8 @@ class FiniteEngine:
     def _dictionary(self, t: float, points: Places, count_open: bool) -> tuple[Array, Array, Array]:
         """Whitened features (b, q) of points, and explained matrix and mean in their coordinates.
 
-        The kernel is separable, so f_t off the domain depends on the past only through f_t at the
-        visited points, of which enough are taken to span them all.
+        The kernel is separable, so f_t outside the domain depends on the past only through f_t at
+        the visited points. A subset that spans them all is used.
         """
         visited = np.flatnonzero(self._visited)
         if not len(visited):
@@ -200,7 +202,7 @@ class FiniteEngine:
         )
 
     def state(self) -> State:
-        """Everything the engine knows, as arrays."""
+        """Return the engine's state as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
             "start": np.array(self._clock.start),
@@ -214,7 +216,7 @@ class FiniteEngine:
         }
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         if state["rows"].shape[1:] != self._mean.shape:
             raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
         self._clock.now, self.log_likelihood = state["clock"].tolist()

@@ -1,4 +1,4 @@
-"""What learning while tracking has found out: the drift rate, how sure it is, how it was found.
+"""The result of learning the drift rate online: the estimate, its interval and its history.
 
 Symbols
 -------
@@ -16,7 +16,7 @@ import numpy as np
 from heliotrope.priors import Prior
 from heliotrope.validation import Array
 
-_MOST = 0.5  # of the weight, on one candidate
+_MOST = 0.5  # share of the weight on one candidate
 _ADVICE = {
     None: "",
     "low": "; most weight is on the lowest candidate: add lower epsilons, or count time in "
@@ -28,11 +28,11 @@ _ADVICE = {
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What is known of the drift: how likely each hypothesis is.
+    """The learned drift: a probability for each hypothesis.
 
     ``priors``, ``epsilons`` and ``weights`` (H,) are the hypotheses, their drift rates per unit of
-    time, and how likely each is. ``path`` is the estimate after each result, and ``t`` the latest
-    time asked for when that result came; so it never falls, though results may come late.
+    time and their probabilities. ``path`` is the estimate after each result. ``t`` is the latest
+    time asked for when that result arrived, so it never decreases.
     """
 
     priors: Sequence[Prior]
@@ -43,16 +43,15 @@ class Learned:
 
     @property
     def epsilon(self) -> float:
-        """The estimate: geometric mean over the weights.
+        """The estimate: the weighted geometric mean.
 
-        Where 0 is a candidate, it is the mean of the positive ones times their share of the
-        weight.
+        If 0 is a candidate, it is the mean of the positive rates times their share of the weight.
         """
         return mean_rate(self.epsilons, self.weights)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What holds 95 % of the weight; never narrower than the candidates lie apart."""
+        """The interval with 95 % of the weight; at least as wide as the candidates' spacing."""
         candidates, mass = _masses(self.epsilons, self.weights)
         lower, upper = candidates[:-1], candidates[1:]
         halfway = np.where(lower > 0.0, np.sqrt(lower * upper), upper / 2.0)
@@ -62,9 +61,9 @@ class Learned:
 
     @property
     def at_edge(self) -> Literal["low", "high"] | None:
-        """The end of the candidates that has most of the weight: the truth may lie beyond it.
+        """The end candidate that has most of the weight: the true rate may lie beyond it.
 
-        None at an end of 0 or 1, beyond which there is nothing.
+        None if that end is 0 or 1, the limits of a rate.
         """
         candidates, mass = _masses(self.epsilons, self.weights)
         if len(candidates) == 1:
@@ -84,7 +83,7 @@ class Learned:
         return f"{sure}, after {len(self.t)} results{_ADVICE[self.at_edge]}"
 
     def draw(self, axes: Any) -> None:
-        """Draw the estimate over time on matplotlib axes."""
+        """Plot the estimate over time on matplotlib axes."""
         axes.plot(self.t, self.path, color="#0072b2", label="estimate")
         axes.axhspan(*self.interval, color="#0072b2", alpha=0.15, label="95 % now")
         axes.set(xlabel="time $t$", ylabel=r"drift rate $\epsilon$")
@@ -97,13 +96,13 @@ class Learned:
 
 
 def _masses(epsilons: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the different drift rates, rising, and the weight of each."""
+    """Return the distinct drift rates in increasing order, and their weights."""
     candidates, which = np.unique(epsilons, return_inverse=True)
     return candidates, np.asarray(np.bincount(which, weights), dtype=float)
 
 
 def mean_rate(epsilons: Array, weights: Array) -> float:
-    """Return the weight of positive rates times their geometric mean."""
+    """Return the geometric mean of the positive rates times their weight."""
     moving = epsilons > 0.0
     w = weights[moving]
     share = float(w.sum())

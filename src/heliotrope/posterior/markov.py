@@ -31,10 +31,10 @@ _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no eval
 
 
 class MarkovClock:
-    """The latest time seen, and what a later one leaves of what was known then.
+    """The latest time, and the decay of past knowledge until a later one.
 
-    At time t, f has the prior covariance scale(t) k: 1 k, but for a Wiener process, which has
-    grown since the first time seen.
+    At time t, f has the prior covariance scale(t) k. The scale is 1, except for a Wiener process,
+    whose variance grows from the first time on.
     """
 
     def __init__(self, prior: Prior) -> None:
@@ -45,12 +45,12 @@ class MarkovClock:
         self.now = self.start = -np.inf
 
     def decay(self, t: float) -> float:
-        """Return rho^(t - now), 1 before anything was seen."""
+        """Return rho^(t - now), or 1 before the first time."""
         if t < self.now:
             raise TimeError(
                 f"a time of at least {self.now:g}, the latest seen",
                 f"{t:g}",
-                "A belief about the past needs engine='dense'.",
+                "Queries about the past need engine='dense'.",
             )
         return 1.0 if np.isinf(self.now) else float(self._rho ** (t - self.now))
 
@@ -59,14 +59,14 @@ class MarkovClock:
         return 1.0 if np.isinf(self.start) else 1.0 + self._rate * (t - self.start)
 
     def move(self, t: float) -> None:
-        """Go on to time t."""
+        """Advance to time t."""
         self.now = t
         if np.isinf(self.start):
             self.start = t
 
 
 class PendingEvaluations:
-    """The open evaluations, oldest first, and how they co-vary with an engine's state."""
+    """The open evaluations, oldest first, and their covariance with an engine's state."""
 
     def __init__(self) -> None:
         self._keys: list[int] = []
@@ -94,19 +94,19 @@ class PendingEvaluations:
         return self._C[:, i] if self._keys else self._m
 
     def scale(self, decay: float) -> None:
-        """Let time pass: the state's covariance with the past shrinks."""
+        """Advance time: the state's covariance with the past shrinks."""
         self._C *= decay
 
     def transform(self, change: Callable[[Array], Array]) -> None:
-        """Follow a linear change of the state's coordinates, which are the columns of C."""
+        """Apply a linear change of the state's coordinates, the columns of C."""
         if self._keys:
             self._C = change(self._C)
 
     def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
-        """Observe g + noise = y; return the state's gain row u, the surprise z, the log density.
+        """Observe g + noise = y; return the gain row u, the innovation z and the log density.
 
         s^2 = G_jj + sigma^2;  u = c_j / s;  z = (y - m_j) / s. The state's mean gains u z, its
-        covariance loses u u^T, and the other open evaluations are conditioned alike.
+        covariance loses u u^T, and the other open evaluations are conditioned likewise.
         """
         j = self._keys.index(key)
         s = sqrt(self._G[j, j] + noise)
@@ -124,7 +124,7 @@ class PendingEvaluations:
         self._delete(self._keys.index(key))
 
     def as_if_told(self, noise: float) -> Array:
-        """Rows H (o, N): H^T H is what all open evaluations would explain of the state."""
+        """Rows H (o, N): observing all open evaluations would explain the covariance H^T H."""
         root = jittered_cholesky(self._G + noise * np.eye(len(self)), jitter=0.0)
         return solve_lower(root, self._C)
 
@@ -137,7 +137,7 @@ class PendingEvaluations:
         """Take over the arrays of :meth:`state`."""
         keys, *arrays = (state[name] for name in _NAMES)
         if any(len(array) != len(keys) for array in arrays):
-            raise InputError(f"arrays of {len(keys)} open evaluations", "others")
+            raise InputError(f"arrays of {len(keys)} open evaluations", "another length")
         self._keys = keys.tolist()
         self._C, self._m, self._G = (array.copy() for array in arrays)
 

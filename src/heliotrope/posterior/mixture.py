@@ -1,4 +1,4 @@
-"""Mixtures: the mean and the covariance of several posteriors, each with its weight.
+"""Mixtures of posteriors, and ensembles of engines that are updated together.
 
 Symbols
 -------
@@ -22,12 +22,12 @@ from heliotrope.validation import Array
 Step: TypeAlias = Callable[[Engine], None]
 
 _MOST_STEPS = 2_000  # between copies of an engine, whose cost is then negligible
-_NEGLIGIBLE = 1e-6  # weight below which an engine has no say
-_LEAST_VARIANCE = 1e-30  # below it the deviation has no slope
+_NEGLIGIBLE = 1e-6  # weight below which an engine is ignored
+_LEAST_VARIANCE = 1e-30  # below it the deviation has no usable slope
 
 
 class Mixture:
-    """The mixture of several posteriors, of engines or of mixtures; the weights add up to 1."""
+    """A mixture of posteriors, of engines or of mixtures; the weights sum to 1."""
 
     def __init__(self, weights: Array, engines: Sequence[Posterior]) -> None:
         heard = weights > _NEGLIGIBLE
@@ -46,7 +46,7 @@ class Mixture:
         return mixed_covariance(self._w, means, inside)
 
     def component(self, rng: np.random.Generator) -> Posterior:
-        """Return one of the posteriors, drawn by the weights."""
+        """Return one posterior, sampled by the weights."""
         return self._engines[int(rng.choice(len(self._engines), p=self._w))]
 
     def surface(self, t: float) -> Surface:
@@ -59,11 +59,11 @@ class Mixture:
 
 
 class AveragedMixture(Mixture):
-    """A mixture to choose by, whose deviation is the mean of its cases' deviations.
+    """A mixture for acquisitions, whose deviation is the mean of its components' deviations.
 
-    So a confidence bound is the mean of the cases' bounds. A case of which nothing is known then
-    adds the same to the bounds of all places, where its variance, added to theirs, would hide the
-    difference between places that are known well and less well.
+    So its confidence bound is the mean of the components' bounds. A component without data then
+    adds the same amount at all places. Its variance would hide the difference between places that
+    are known well and less well.
     """
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -77,37 +77,37 @@ class AveragedMixture(Mixture):
 
 
 class MixtureEngine(ABC):
-    """What an engine that is a mixture of others answers, whoever they are at the time."""
+    """The queries of an engine that is a mixture of others."""
 
     @abstractmethod
     def _mixture(self, t: float) -> Mixture: ...
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places, by those that have a say."""
+        """Mean and variance of f_t at places."""
         return self._mixture(t).predict(t, places, count_open=count_open)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places, by those that have a say."""
+        """Joint posterior covariance of f_t at places."""
         return self._mixture(t).covariance(t, places)
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
-        """Return one engine, drawn by the weights at time t."""
+        """Return one engine, sampled by the weights at time t."""
         return self._mixture(t).component(rng)
 
     def for_acquisition(self, t: float) -> Posterior:
-        """Return the posterior by whose bounds to choose at time t."""
+        """Return the posterior whose bounds the acquisition uses at time t."""
         return self._mixture(t)
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box, by those that have a say."""
+        """Mean and variance of f_t as functions over a Box."""
         return self._mixture(t).surface(t)
 
 
 class Ensemble:
-    """Several engines that see the same evaluations.
+    """Several engines that see the same evaluations: all take a step, or none does.
 
-    An engine cannot go back, so one that took a step which failed in another is made anew, from
-    the latest copy of its state and the steps since. That copy is the price, in memory.
+    An engine cannot undo a step. If a step fails in one engine, the others are rebuilt from the
+    latest copy of their state and the steps since. The copies cost memory.
     """
 
     def __init__(self, engines: Iterable[Engine]) -> None:
@@ -115,11 +115,11 @@ class Ensemble:
 
     @property
     def engines(self) -> list[Engine]:
-        """The engines, in the order in which they joined."""
+        """The engines, oldest first."""
         return [member.engine for member in self._members]
 
     def take(self, step: Step, first: int | None = None) -> None:
-        """Take a step in the ``first`` engines, or in all; if it fails in one, none took it."""
+        """Take a step in the ``first`` engines, or in all; if one fails, undo all."""
         stepping = self._members[:first]
         for i, member in enumerate(stepping):
             try:
@@ -132,49 +132,49 @@ class Ensemble:
             member.remember(step)
 
     def join(self, engine: Engine) -> None:
-        """Let one more engine see what is to come."""
+        """Add an engine."""
         self._members.append(_Member(engine))
 
     def leave(self, i: int) -> Engine:
-        """Let go of an engine, and return it."""
+        """Remove an engine and return it."""
         return self._members.pop(i).engine
 
     def state(self) -> State:
-        """Everything the engines know, as arrays."""
+        """Return the state of all engines as arrays."""
         whole: State = {}
         for i, engine in enumerate(self.engines):
             whole |= under(f"{i}/", engine.state())
         return whole
 
     def restore(self, state: State) -> None:
-        """Become the ensemble whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
         for i, engine in enumerate(self.engines):
             engine.restore(part(state, f"{i}/"))
         self._members = [_Member(engine) for engine in self.engines]
 
 
 class _Member:
-    """An engine, a copy of what it was, and the steps that it has taken since."""
+    """An engine, a copy of its state, and the steps taken since."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._steps = engine, list[Step]()
         self._copy = copied(engine.state())
 
     def remember(self, step: Step) -> None:
-        """Count a step as taken."""
+        """Record a step."""
         self._steps.append(step)
         if len(self._steps) == _MOST_STEPS:
             self._copy, self._steps = copied(self.engine.state()), []
 
     def undo(self) -> None:
-        """Go back to the latest step that was remembered."""
+        """Return to the latest recorded step."""
         self.engine.restore(copied(self._copy))
         for step in self._steps:
             step(self.engine)
 
 
 def for_acquisition(posterior: Posterior, t: float) -> Posterior:
-    """Return the posterior by whose bounds to choose at time t; most are it themselves."""
+    """Return the posterior whose bounds the acquisition uses at time t, usually itself."""
     return posterior.for_acquisition(t) if isinstance(posterior, MixtureEngine) else posterior
 
 
@@ -213,7 +213,7 @@ class MixtureSurface:
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Derivatives of mean and of variance by x, each (q, d).
 
-        The variance's is sum_h w_h (v_h' + 2 (m_h - m) m_h'): that of m cancels.
+        That of the variance is sum_h w_h (v_h' + 2 (m_h - m) m_h'); the terms in m' cancel.
         """
         means, _ = _columns([surface.value(X) for surface in self._surfaces])
         d_means, d_variances = _columns([surface.gradient(X) for surface in self._surfaces])
@@ -222,12 +222,12 @@ class MixtureSurface:
         return _weighted(self._w, d_means), _weighted(self._w, slopes)
 
     def promising_points(self, count: int) -> Array:
-        """Some of the points behind the likeliest posterior."""
+        """Return the promising points of the most likely posterior."""
         return self._surfaces[int(self._w.argmax())].promising_points(count)
 
 
 class AveragedSurface(MixtureSurface):
-    """The same, where deviations are averaged in place of variances."""
+    """A mixture that averages deviations instead of variances."""
 
     def value(self, X: Array) -> tuple[Array, Array]:
         """Mean at X (q, d), and the square of the mean deviation."""
@@ -251,7 +251,7 @@ def _columns(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def _mean(w: Array, means: Array) -> tuple[Array, Array]:
-    """Return m, and how far from it each m_h lies."""
+    """Return m and m_h - m."""
     mean: Array = w @ means
     return mean, means - mean
 

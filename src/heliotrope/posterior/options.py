@@ -1,4 +1,4 @@
-"""Which engine, and how exact: chosen from prior and domain unless the user names one."""
+"""Engine options; by default the prior and the domain determine the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FiniteOptions:
             object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Make the engine."""
+        """Build the engine."""
         if not isinstance(domain, Finite):
             raise InputError("a Finite domain for the finite engine", "a Box")
         return FiniteEngine(prior, domain, self.tolerance)
@@ -45,7 +45,7 @@ class BoxOptions:
         object.__setattr__(self, "budget", as_whole(self.budget, "budget", least=2))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Make the engine."""
+        """Build the engine."""
         if not isinstance(domain, Box):
             raise InputError("a Box for the box engine", "a Finite domain")
         return BoxEngine(prior, domain, self.budget)
@@ -63,7 +63,7 @@ class DenseOptions:
             object.__setattr__(self, "window", as_whole(self.window, "window", least=1))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Make the engine."""
+        """Build the engine."""
         return DenseEngine(prior, domain, self.window)
 
 
@@ -73,14 +73,14 @@ class ReferenceOptions:
     """The paper's formulas as they stand; see :class:`~heliotrope.posterior.ReferenceEngine`."""
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Make the engine."""
+        """Build the engine."""
         return ReferenceEngine(prior, domain)
 
 
 EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
 
 _LEAST_NOISE = 1e-10  # share of the variance of f
-_LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must not feel it
+_LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
 
 _BY_NAME: dict[str, EngineOptions] = {
     "finite": FiniteOptions(),
@@ -91,7 +91,7 @@ _BY_NAME: dict[str, EngineOptions] = {
 
 
 def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
-    """Return the options that a user named, by object or by name."""
+    """Return engine options, given as an object or by name."""
     if engine is None or isinstance(engine, EngineOptions):
         return engine
     if not isinstance(engine, str) or engine not in _BY_NAME:
@@ -100,7 +100,7 @@ def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
 
 
 def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
-    """Make the named engine, or the one that fits: exact, and at the least cost."""
+    """Build the given engine, or the cheapest exact one for the prior and domain."""
     if options is None:
         if not isinstance(prior.time, Markov):
             options = DenseOptions()
@@ -112,12 +112,12 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
 
 
 def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> None:
-    """Refuse a noise variance below a share of the variance of f."""
+    """Raise an error if the noise variance is below a share of the variance of f."""
     anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
     least = share * float(prior.over(domain).diagonal(anywhere).max())
     if prior.noise < least:
         raise InputError(
-            f"a noise variance of at least {least:g}, for rounding's sake",
+            f"a noise variance of at least {least:g}, for numerical stability",
             f"{prior.noise:g}",
             "For exact measurements use a ten-thousandth of the function's variance.",
         )

@@ -1,8 +1,8 @@
-"""What every engine can do: hold the posterior of f under a prior, exactly or within a tolerance.
+"""The protocol of engines, which hold the posterior of f exactly or within a tolerance.
 
-An evaluation is first opened at its time and place and later told its value (or cancelled), so
-that results may come late and in any order. While open it shrinks the variance and leaves the
-mean alone, as in batch GP-UCB.
+An evaluation is opened at its time and place, and told its value (or cancelled) later, so results
+may arrive late and in any order. An open evaluation shrinks the variance and keeps the mean, as in
+batch GP-UCB.
 """
 
 from __future__ import annotations
@@ -18,59 +18,59 @@ from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array
 
-_ROOT = 1e-9  # share of the largest variance that a draw may leave out
-_ROUNDING = 1e-6  # a variance this share below zero is no rounding error
+_ROOT = 1e-9  # share of the largest variance that a sample may omit
+_ROUNDING = 1e-6  # a variance further below zero than this share is no rounding error
 
 
 @runtime_checkable
 class Posterior(Protocol):
-    """What is believed of f_t."""
+    """The posterior of f_t."""
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places, without noise; open evaluations counted or not."""
+        """Mean and variance of f_t at places, without noise, with or without open evaluations."""
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places, by what was told alone."""
+        """Joint posterior covariance of f_t at places, without open evaluations."""
 
 
 @runtime_checkable
 class Engine(Posterior, Protocol):
-    """The posterior of a time-varying GP, given what has been told."""
+    """The posterior of a time-varying GP, updated with each observation."""
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of what was told: the sum of the one-step predictive ones."""
+        """Log marginal likelihood: the sum of one-step predictive log densities."""
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation at one place, (1,) indices or (1, d) points."""
+        """Open an evaluation at one place, an index (1,) or a point (1, d)."""
 
     def tell(self, key: int, y: float) -> None:
         """Condition on the value of an open evaluation."""
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
 
     def state(self) -> State:
-        """Everything the engine knows, as arrays."""
+        """Return the engine's state as arrays."""
 
     def restore(self, state: State) -> None:
-        """Become the engine whose :meth:`state` this was."""
+        """Take over a saved :meth:`state`."""
 
 
 @runtime_checkable
 class HasSurface(Protocol):
-    """An engine whose posterior over a Box can be climbed along its gradient."""
+    """An engine whose posterior over a Box has a gradient."""
 
     def surface(self, t: float) -> Surface:
-        """Return mean and variance of f_t as functions of x, open evaluations counted."""
+        """Return mean and variance of f_t as functions of x, with open evaluations."""
 
 
 @runtime_checkable
 class Sampleable(Protocol):
-    """An engine over a Finite domain that draws without forming its whole covariance."""
+    """An engine over a Finite domain that samples without forming its whole covariance."""
 
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
-        """Draw f_t jointly at all points from the posterior of what was told, (M,)."""
+        """Sample f_t jointly at all points, without open evaluations, (M,)."""
 
 
 @runtime_checkable
@@ -84,14 +84,14 @@ class Surface(Protocol):
         """Derivatives of mean and of variance by x, each (q, d)."""
 
     def promising_points(self, count: int) -> Array:
-        """Some of the points behind the posterior: the best by its mean, and the newest."""
+        """Return visited points: those of highest mean, and the newest."""
 
 
 class Expansion:
     """A surface that is an expansion over points B.
 
-    mean(x) = m0 + k(x, B) alpha;  var(x) = scale k(x, x) - k(x, B) Q k(B, x), where the scale is
-    c(0) unless it is given.
+    mean(x) = m0 + k(x, B) alpha;  var(x) = scale k(x, x) - k(x, B) Q k(B, x); the scale is c(0)
+    unless given.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Expansion:
         return self._prior.mean_at(X) + k @ self._alpha, variance
 
     def promising_points(self, count: int) -> Array:
-        """Some of the points behind the posterior: the best by its mean, and the newest."""
+        """Return visited points: those of highest mean, and the newest."""
         mean = self._space.block(self._B, self._B) @ self._alpha
         best = np.argsort(-mean, kind="stable")[: count // 2]
         return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
@@ -128,7 +128,7 @@ class Expansion:
 def sample(
     engine: Engine, t: float, places: Places, rng: np.random.Generator, size: int = 1
 ) -> Array:
-    """Draw f_t jointly at places from the posterior, (size, len(places))."""
+    """Sample f_t jointly at places from the posterior, (size, len(places))."""
     mean, _ = engine.predict(t, places, count_open=False)
     covariance = engine.covariance(t, places)
     root = low_rank_root(covariance, _ROOT * float(covariance.diagonal().max(initial=0.0)))
@@ -137,7 +137,7 @@ def sample(
 
 
 def checked_variance(variance: float, prior_variance: float, rounding: float = _ROUNDING) -> float:
-    """Clip what rounding took below zero; a truly negative variance is the kernel's fault."""
+    """Clip a variance that rounding made negative; a truly negative one is a kernel error."""
     if variance < -rounding * max(prior_variance, 1e-300):
         raise KernelError(
             "a positive definite kernel",

@@ -1,4 +1,4 @@
-"""What the order-free engines keep: all evaluations, told and open, as they are."""
+"""Records of the engines that accept any order of times: all observations and open evaluations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heliotrope.validation import Array
 
 
 class Records:
-    """Told evaluations (t, place, y) in the order told, and the open ones."""
+    """Observations (t, place, y) in the order told, and open evaluations."""
 
     def __init__(self, no_places: Places) -> None:
         self.t = np.empty(0)
@@ -19,15 +19,15 @@ class Records:
         self._open: dict[int, tuple[float, Places]] = {}
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
+        """Open an evaluation."""
         self._open[key] = (t, place)
 
     def close(self, key: int) -> tuple[float, Places]:
-        """End an open evaluation and return its time and place."""
+        """Remove an open evaluation and return its time and place."""
         return self._open.pop(key)
 
     def get(self, key: int) -> tuple[float, Places]:
-        """Return time and place of an open evaluation."""
+        """Return the time and place of an open evaluation."""
         return self._open[key]
 
     @property
@@ -36,13 +36,13 @@ class Records:
         return list(self._open)
 
     def append(self, t: float, place: Places, y: float) -> None:
-        """Add a told evaluation."""
+        """Add an observation."""
         self.t = np.append(self.t, t)
         self.places = np.concatenate([self.places, place])
         self.y = np.append(self.y, y)
 
     def keep(self, chosen: Places) -> None:
-        """Forget the told evaluations that are not chosen."""
+        """Drop the observations that are not chosen."""
         self.t, self.places, self.y = self.t[chosen], self.places[chosen], self.y[chosen]
 
     def open_ones(self) -> tuple[Array, Places]:
@@ -53,7 +53,7 @@ class Records:
         )
 
     def evaluations(self, count_open: bool) -> tuple[Array, Places]:
-        """Times and places of the told evaluations, and of the open ones after them."""
+        """Times and places of the observations, followed by those of open evaluations."""
         if not count_open:
             return self.t, self.places
         times, places = self.open_ones()

@@ -1,8 +1,8 @@
-"""The paper's formulas, dense and never optimized: the oracle of every other engine.
+"""The paper's formulas, dense and never optimized: the oracle for every other engine.
 
 Symbols
 -------
-n  told evaluations at times t_i, places x_i with values y_i
+n  observations at times t_i and places x_i with values y_i
 K~ (n, n)   K o D, covariance of f_{t_i}(x_i) with f_{t_j}(x_j)
 k~ (n, q)   covariance of f_{t_i}(x_i) with f_t at q places
 """
@@ -21,23 +21,23 @@ from heliotrope.validation import Array
 
 
 class ReferenceEngine:
-    """eq:mu_update and eq:sigma_update for any time kernel, times and order of telling."""
+    """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self._model = SpaceTime(prior, domain)
         self._records = Records(self._model.no_places)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
+        """Open an evaluation."""
         self._model.begin(t)
         self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
-        """Add the evaluation to the data."""
+        """Add the observation to the data."""
         self._records.append(*self._records.close(key), y)
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
+        """Drop an open evaluation."""
         self._records.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -58,7 +58,7 @@ class ReferenceEngine:
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of the told values (appendix sec:OPT_EPS)."""
+        """Log marginal likelihood (appendix sec:OPT_EPS)."""
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
         _, log_determinant = np.linalg.slogdet(self._model.noisy(data.t, data.places))
@@ -83,7 +83,7 @@ class ReferenceEngine:
         self._model.start = float(state.get("start", np.inf))
 
     def _weights(self) -> Array:
-        """(K~ + sigma^2 I)^{-1} (y - m), the told values' weights in the mean."""
+        """(K~ + sigma^2 I)^{-1} (y - m), the coefficients of the mean."""
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
         return np.asarray(np.linalg.solve(self._model.noisy(data.t, data.places), residual))

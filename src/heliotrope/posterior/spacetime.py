@@ -1,4 +1,4 @@
-"""Covariance of f between pairs (time, place), as the order-free engines need it."""
+"""Covariance of f between pairs (time, place)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heliotrope.validation import Array
 class SpaceTime:
     """A prior over a domain: Cov[f_s(x), f_t(x')] = c(s, t) k(x, x').
 
-    ``start`` is where a Wiener process begins: the engine sets it to the first time that it sees.
+    ``start`` is the time at which a Wiener process begins: the first time the engine sees.
     """
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
@@ -27,7 +27,7 @@ class SpaceTime:
         )
 
     def begin(self, t: float) -> None:
-        """Take note of a time at which something is evaluated."""
+        """Register the time of an evaluation."""
         self.start = min(self.start, t)
 
     def in_time(self, s: Array, t: Array) -> Array:
@@ -48,7 +48,7 @@ class SpaceTime:
         return self.space.block(places, places) * D + self.prior.noise * np.eye(len(times))
 
     def same_time(self, places: Places, t: float | None = None) -> Array:
-        """Covariance (q, q) of f_t between places; the time matters to a Wiener process alone."""
+        """Covariance (q, q) of f_t between places; only a Wiener process depends on the time."""
         return self.space.block(places, places) * self.scale(t)
 
     def variance(self, places: Places, t: float | None = None) -> Array:
@@ -56,7 +56,7 @@ class SpaceTime:
         return self.space.diagonal(places) * self.scale(t)
 
     def scale(self, t: float | None = None) -> float:
-        """c(t, t): 1 unless the time kernel carries an amplitude of its own, or grows."""
+        """c(t, t): 1 unless the time kernel has an amplitude or grows."""
         if t is None and isinstance(self.prior.time, Wiener):
             raise InputError("a stationary time kernel for this engine", str(self.prior.time))
         return float(self.decay(np.array([t or 0.0]), t or 0.0)[0])

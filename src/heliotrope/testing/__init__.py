@@ -1,4 +1,4 @@
-"""For people who write a policy of their own: the laws that every policy here keeps."""
+"""Checks for custom policies: the laws that every policy of this package keeps."""
 
 from heliotrope.testing.check import BrokenLaw, check_policy
 from heliotrope.testing.laws import LAWS

@@ -1,4 +1,4 @@
-"""Holding a policy against the laws, one after another."""
+"""Check a policy against the laws, one after another."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from heliotrope.testing.subject import Subject
 _EVERYWHERE: list[Domain] = [grid(4, 4), Box([0.0, 0.0], [1.0, 1.0])]
 
 
-class BrokenLaw(AssertionError):  # noqa: N818 - it is what it says, and an AssertionError
-    """A policy does what no policy may: ``law`` is its name, ``how`` what was seen."""
+class BrokenLaw(AssertionError):  # noqa: N818 - named for what it reports
+    """A policy breaks a law: ``law`` is the law's name, ``how`` describes the failure."""
 
     def __init__(self, law: str, how: str) -> None:
         self.law, self.how = law, how
@@ -27,14 +27,14 @@ class BrokenLaw(AssertionError):  # noqa: N818 - it is what it says, and an Asse
 def check_policy(
     policy: Policy, domain: Domain | None = None, *, laws: Iterable[str] = tuple(LAWS)
 ) -> None:
-    """Raise :class:`BrokenLaw` if a policy breaks one of the laws; shows it thousands of results.
+    """Raise :class:`BrokenLaw` if a policy breaks a law; this uses thousands of results.
 
     Parameters
     ----------
     policy
-        What to check. One whose state grows with every result says so: ``grows = True``.
+        The policy to check. If its state grows with every result, it sets ``grows = True``.
     domain
-        Where; by default a small grid and a square, or the one of them that the policy takes.
+        The domain to use; by default a small grid and a square, as far as the policy takes them.
     laws
         Names of the laws to check; by default all of ``LAWS``.
 
@@ -56,7 +56,7 @@ def _known(laws: Iterable[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in LAWS]
     if unknown or not names:
         got = ", ".join(map(str, unknown)) or "none"
-        raise InputError(f"laws among {', '.join(LAWS)}", got, "Leave laws out to check all.")
+        raise InputError(f"laws among {', '.join(LAWS)}", got, "Omit laws to check all.")
     return names
 
 
@@ -71,7 +71,7 @@ def _check(name: str, subject: Subject) -> None:
 
 
 def _suitable(policy: Policy, domains: Sequence[Domain]) -> list[Domain]:
-    """Which of the domains the policy takes; its refusal, if none."""
+    """Return the domains that the policy takes; raise its error if it takes none."""
     suitable: list[Domain] = []
     refusals: list[HeliotropeError] = []
     for domain in domains:
@@ -81,7 +81,7 @@ def _suitable(policy: Policy, domains: Sequence[Domain]) -> list[Domain]:
             policy.start(domain)
         except HeliotropeError as refusal:
             refusals.append(refusal)
-        except Exception:  # no refusal, but a failure, which the laws report
+        except Exception:  # a failure rather than a refusal: the laws report it
             suitable.append(domain)
         else:
             suitable.append(domain)

@@ -1,4 +1,4 @@
-"""The laws of policies, each a function that raises an AssertionError where it is broken."""
+"""The laws of policies, each a function that raises an AssertionError if it is broken."""
 
 from __future__ import annotations
 
@@ -17,99 +17,99 @@ from heliotrope.policies import Selective
 from heliotrope.rng import RNGStream
 from heliotrope.serialization import codec
 from heliotrope.serialization.state import copied
-from heliotrope.testing.minds import (
-    assert_apart,
-    assert_cancelled_for_ever,
+from heliotrope.testing.comparisons import (
+    assert_cancelled_forever,
+    assert_independent,
     assert_restored,
-    assert_same_mind,
-    renamed,
+    assert_same_behaviour,
+    with_other_keys,
 )
 from heliotrope.testing.subject import (
-    Span,
+    SizeSpan,
     Subject,
     agent_state,
-    asked,
-    belief,
+    believed,
     difference,
     feed,
-    feed_under,
-    infinite,
-    size,
-    sizes,
-    value,
+    feed_with_keys,
+    measured,
+    non_finite,
+    size_spans,
+    state_size,
+    suggested,
 )
 from heliotrope.validation import LARGEST
 
 _STEPS = 12
-_MANY = 4 * _STEPS  # results: some policies try every place first
-_CALLS = 50  # of choose in a row, at one state
-_RESULTS = (300, 600, 1200, 2400, 4800)  # between three of which the state must not grow
-_DOUBT, _CHANCE = 1 / 16, 1 / 4  # of the swing of sizes: so far may their mean rise by chance
+_MANY = 4 * _STEPS  # results, as some policies try every place first
+_CALLS = 50  # consecutive calls of choose
+_RESULTS = (300, 600, 1200, 2400, 4800)  # the state must not grow between some three of them
+_DOUBT, _CHANCE = 1 / 16, 1 / 4  # shares of the sizes' range by which their mean may rise by chance
 _EXTREMES = (1e40, -1e60, LARGEST, -LARGEST, 1e-300, -5e-324, 1.0)
-_FAR = 3_000_001  # odd: less an even key it is an odd one
+_FAR = 3_000_001  # odd, so that an even key maps to an odd one
 
 
 def written(subject: Subject) -> None:
-    """The policy survives a file: it is a registered dataclass of what a file can hold."""
+    """The policy can be saved: it is a registered dataclass of values that a file can hold."""
     arrays: codec.Arrays = {}
     tree = json.loads(json.dumps(codec.encode(subject.policy, arrays)))
     read = codec.decode(tree, arrays)
     again = json.loads(json.dumps(codec.encode(read, {})))
-    assert again == tree, "it was read with other values than it was written with"
+    assert again == tree, "the values read differ from the values written"
 
 
 def in_domain(subject: Subject) -> None:
-    """What is chosen is one place of the domain."""
+    """Every choice is one place of the domain."""
     agent, stream, rng = subject.agent(), RNGStream(3), np.random.default_rng(3)
     shape = (1,) if isinstance(subject.domain, Finite) else (1, subject.domain.dimension)
     for key in range(_STEPS):
         t = key + 1.0
         place = agent.choose(t, stream.at(key))
         found = getattr(place, "shape", type(place).__name__)
-        assert found == shape, f"choose returned {found} where places have the shape {shape}"
+        assert found == shape, f"choose returned {found}, but places have the shape {shape}"
         agent.open(key, t, place)
-        agent.tell(key, value(subject.domain.at(place)[0], t, rng))
+        agent.tell(key, measured(subject.domain.at(place)[0], t, rng))
     subject.game(subject.optimizer(), _STEPS)
 
 
 def selects(subject: Subject) -> None:
-    """An agent that chooses among a part of its domain stays there."""
-    agent, part, stream = subject.agent(), subject.some(), RNGStream(3)
+    """An agent that chooses among a part of its domain stays in that part."""
+    agent, part, stream = subject.agent(), subject.part(), RNGStream(3)
     if not isinstance(agent, Selective):
         return
     t = 1.0
     for steps in (0, 1, _STEPS):
         t = feed(agent, subject, steps, start=t) + 1.0
         place = agent.choose_among(part, t, stream.at(steps))
-        assert among(part, place), f"{place.tolist()} was chosen, which was not to be"
+        assert among(part, place), f"{place.tolist()} was chosen, which is not one of the choices"
         with suppress(NoBeliefError):
             best = agent.best_among(part, t, stream.at(steps))
-            assert among(part, best), f"{best.tolist()} was best, which was not to be"
+            assert among(part, best), f"{best.tolist()} was best, which is not one of the choices"
 
 
 def pure(subject: Subject) -> None:
-    """Asking is a question: the same answer each time, and nothing changes."""
+    """Queries give the same answer each time and change nothing."""
     optimizer = subject.game(subject.optimizer(), _STEPS)
     before, t = agent_state(optimizer), optimizer.latest + 1.0
-    first = asked(optimizer.propose(t))
-    seen = belief(optimizer)
+    first = suggested(optimizer.propose(t))
+    seen = believed(optimizer)
     optimizer.propose(t + 7.5)
     for _ in range(_CALLS):
-        assert asked(optimizer.propose(t)) == first, "asked again, it suggested another point"
-    again = belief(optimizer)
-    assert seen is None or np.array_equal(seen, np.asarray(again)), "belief changed by being read"
+        assert suggested(optimizer.propose(t)) == first, "a repeated query suggested another point"
+    again = believed(optimizer)
+    assert seen is None or np.array_equal(seen, np.asarray(again)), "reading the belief changed it"
     changed = difference(before, agent_state(optimizer))
     assert not changed, f"choose, predict or best changed the state: {changed}"
 
 
 def seeded(subject: Subject) -> None:
-    """Everything follows from the seed and from what was asked and told."""
+    """Everything depends only on the seed and on what was asked and told."""
     one, other = (subject.game(subject.optimizer(), _STEPS) for _ in range(2))
     _assert_alike(one, other, "two optimizers of one seed")
 
 
 def saved(subject: Subject) -> None:
-    """What was saved and loaded goes on as what was not."""
+    """A loaded optimizer continues as the saved one."""
     for steps in (0, 1, _STEPS):
         kept = subject.game(subject.optimizer(), steps)
         loaded = Optimizer.loads(kept.dumps())
@@ -121,7 +121,7 @@ def saved(subject: Subject) -> None:
 
 
 def apart(subject: Subject) -> None:
-    """Agents share nothing, be one made from another's state or both by the policy."""
+    """Agents share no state, even if one was restored from the other's."""
     agent, twin = subject.agent(), subject.agent()
     t = feed(agent, subject, _STEPS)
     agent.open(_STEPS, t, subject.place(np.random.default_rng(1)))
@@ -131,11 +131,11 @@ def apart(subject: Subject) -> None:
     feed(twin, subject, _STEPS, seed=1, start=t + 1.0)
     changed = difference(before, agent.state())
     assert not changed, f"the restored agent's results changed the first one's {changed}"
-    assert_apart(subject, _MANY)
+    assert_independent(subject, _MANY)
 
 
 def replayed(subject: Subject) -> None:
-    """A log of what was asked, told and cancelled gives the optimizer that wrote it."""
+    """Replaying a log of asks, results and cancellations reproduces the optimizer."""
     played, replay = subject.game(subject.optimizer(), 2 * _STEPS), subject.optimizer()
     for event in subject.log:
         event(replay)
@@ -143,47 +143,50 @@ def replayed(subject: Subject) -> None:
 
 
 def late(subject: Subject) -> None:
-    """Results come late and in any order."""
+    """Results may arrive late and in any order."""
     optimizer, rng = subject.optimizer(), np.random.default_rng(4)
     waiting = [subject.ask(optimizer) for _ in range(8)]
     for i in rng.permutation(8):
-        subject.tell(optimizer, waiting[i].id, value(waiting[i].x, waiting[i].t, rng))
+        subject.tell(optimizer, waiting[i].id, measured(waiting[i].x, waiting[i].t, rng))
         subject.ask(optimizer)
     _assert_finite(optimizer)
 
 
 def named(subject: Subject) -> None:
-    """Keys are only names: the same results under other keys lead to the same."""
+    """Keys are only names: results under other keys have the same effect."""
     one, other = subject.agent(), subject.agent()
     names = {_FAR - key: key for key in range(_STEPS)}
-    feed_under(list(names.values()), one, subject)
-    feed_under(list(names), other, subject)
-    differs = difference(one.state(), renamed(other.state(), names))
-    assert not differs, f"under other keys its state is another: {differs}"
-    assert_same_mind(one, other, subject, _STEPS + 1.0, "under other keys")
+    feed_with_keys(list(names.values()), one, subject)
+    feed_with_keys(list(names), other, subject)
+    differs = difference(one.state(), with_other_keys(other.state(), names))
+    assert not differs, f"under other keys its state differs: {differs}"
+    assert_same_behaviour(one, other, subject, _STEPS + 1.0, "under other keys")
 
 
 def duplicate(subject: Subject) -> None:
-    """A second result for one suggestion is refused; equal ones measured elsewhere are taken."""
+    """A second result for a suggestion raises an error; repeated added results are allowed."""
     optimizer = subject.game(subject.optimizer(), _STEPS)
     suggestion = subject.ask(optimizer)
     optimizer.tell(suggestion, 0.5)
     before = agent_state(optimizer)
     try:
         optimizer.tell(suggestion, 0.7)
-        raise AssertionError("a second result was taken")
+        raise AssertionError("a second result was accepted")
     except ClosedSuggestionError:
         pass
     changed = difference(before, agent_state(optimizer))
     assert not changed, f"a refused result changed the state: {changed}"
-    for t in (optimizer.latest, 0.5):  # at the end, and where all that followed is gone through
+    for t in (
+        optimizer.latest,
+        0.5,
+    ):  # at the end, and at the start, by a replay
         optimizer.tell_many([t] * 4, [suggestion.x] * 4, [0.5] * 4)
         subject.ask(optimizer)
     _assert_finite(optimizer)
 
 
 def cancelled(subject: Subject) -> None:
-    """A cancelled evaluation leaves nothing behind, not even for results that come later."""
+    """A cancelled evaluation has no effect, not even on later results."""
     agent, twin, place = subject.agent(), subject.agent(), subject.place(np.random.default_rng(2))
     for one in (agent, twin):
         t = feed(one, subject, _STEPS)
@@ -191,14 +194,14 @@ def cancelled(subject: Subject) -> None:
     for key in range(2 * _STEPS):
         agent.open(key, t, place)
         agent.cancel(key)
-        taken.append(size(agent))
-    assert taken[-1] <= taken[_STEPS], "every cancelled evaluation makes the state larger"
-    assert_same_mind(agent, twin, subject, t + 1.0, "after cancelled asks")
-    assert_cancelled_for_ever(subject, _STEPS)
+        taken.append(state_size(agent))
+    assert taken[-1] <= taken[_STEPS], "each cancelled evaluation makes the state larger"
+    assert_same_behaviour(agent, twin, subject, t + 1.0, "after cancelled asks")
+    assert_cancelled_forever(subject, _STEPS)
 
 
 def constant(subject: Subject) -> None:
-    """Values that are all equal are values."""
+    """All values may be equal."""
     for y in (0.0, -3.0):
         optimizer = subject.optimizer()
         for _ in range(_STEPS):
@@ -207,20 +210,20 @@ def constant(subject: Subject) -> None:
 
 
 def repeated(subject: Subject) -> None:
-    """One point may be measured again and again, at one time or at far ones."""
+    """A point may be measured repeatedly, at one time or at distant times."""
     optimizer, rng = subject.optimizer(), np.random.default_rng(7)
     place = subject.place(rng)
     x = subject.domain.at(place)[0]
     for t in np.repeat([1.0, 1.0 + 1e-9, 2.5, 1e6], 6).tolist():
-        optimizer.tell(optimizer.begin(x, t), value(x, 0.0, rng))
+        optimizer.tell(optimizer.begin(x, t), measured(x, 0.0, rng))
     subject.ask(optimizer)
     _assert_finite(optimizer)
 
 
 def extreme(subject: Subject) -> None:
-    """Huge and tiny values are taken, or refused with an error of this package, unchanged.
+    """Huge and tiny values are accepted, or raise an error of this package and change nothing.
 
-    Those taken leave NaN or infinity in no array of the state where usual values leave none.
+    Accepted ones do not put NaN or infinity into arrays that usual values leave finite.
     """
     optimizer, usual = (subject.game(subject.optimizer(), 3) for _ in range(2))
     for y in _EXTREMES:
@@ -229,23 +232,23 @@ def extreme(subject: Subject) -> None:
         if _takes(optimizer, suggestion, y):
             usual.tell(other, 1.0)
         _assert_finite(optimizer)
-        spoilt = ", ".join(sorted(infinite(optimizer) - infinite(usual)))
+        spoilt = ", ".join(sorted(non_finite(optimizer) - non_finite(usual)))
         assert not spoilt, f"the value {y:g} left NaN or infinity in the state: {spoilt}"
 
 
 def bounded(subject: Subject) -> None:
-    """The state stops growing, unless the policy says that it grows."""
+    """The state stops growing, unless the policy declares that it grows."""
     if getattr(subject.policy, "grows", False):
         return
-    spans = list[Span]()
-    for span in sizes(subject, _RESULTS):
+    spans = list[SizeSpan]()
+    for span in size_spans(subject, _RESULTS):
         spans.append(span)
         if len(spans) > 2 and not any(_grew(*pair, _DOUBT) for pair in pairwise(spans[-3:])):
             return
     counts, means = ", ".join(map(str, _RESULTS)), [round(span.mean) for span in spans]
     assert not _grew(spans[-2], spans[-1], _CHANCE), (
-        f"between 0, {counts} results the state took {means} bytes in the mean (a policy whose "
-        "state is meant to grow says so: grows = True)"
+        f"between 0, {counts} results the state took {means} bytes on average (set grows = True "
+        "on a policy whose state is meant to grow)"
     )
 
 
@@ -270,16 +273,16 @@ LAWS: dict[str, Callable[[Subject], None]] = {
 """Every law by its name."""
 
 
-def _grew(before: Span, span: Span, slack: float) -> bool:
-    """Whether the mean size grew, by half a byte for each new result and by a share of the swing.
+def _grew(before: SizeSpan, span: SizeSpan, slack: float) -> bool:
+    """Whether the mean size grew by half a byte per result and by a share of its range.
 
-    Means, for the largest of sizes that vary by chance is larger among more of them.
+    The maximum would not do: it grows with the number of sizes that vary by chance.
     """
     return span.mean - before.mean >= max(span.results / 2, slack * before.swing)
 
 
 def _takes(optimizer: Optimizer, suggestion: Suggestion, y: float) -> bool:
-    """Whether a value is taken; a refusal must change nothing."""
+    """Whether a value is accepted; a refusal must change nothing."""
     before = agent_state(optimizer)
     try:
         optimizer.tell(suggestion, y)
@@ -291,11 +294,11 @@ def _takes(optimizer: Optimizer, suggestion: Suggestion, y: float) -> bool:
 
 
 def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:
-    assert asked(one.propose()) == asked(other.propose()), f"{who} suggested another point"
+    assert suggested(one.propose()) == suggested(other.propose()), f"{who} suggested another point"
     differs = difference(agent_state(one), agent_state(other))
     assert not differs, f"{who} differed in the state: {differs}"
 
 
 def _assert_finite(optimizer: Optimizer) -> None:
-    seen = belief(optimizer)
+    seen = believed(optimizer)
     assert seen is None or np.all(np.isfinite(seen)), "the belief is not finite"

@@ -1,4 +1,4 @@
-"""A policy under test over a domain: optimizers of it, games to play with them, comparisons."""
+"""The policy under test: its optimizers and agents, and simulated runs of them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from heliotrope.policies.random import random_place
 from heliotrope.serialization.state import State, copied
 from heliotrope.validation import Array
 
-_FEW = 5  # results between looks at the state
+_FEW = 5  # results between measurements of the state's size
 
 Event = Callable[[Optimizer], None]
-"""One thing that happened to an optimizer, to be repeated on another."""
+"""One operation on an optimizer, to be repeated on another."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A policy over a domain; every suggestion that it makes in a game must lie there."""
+    """A policy under test and its domain; every suggestion must lie in the domain."""
 
     policy: Policy
     domain: Domain
@@ -34,24 +34,24 @@ class Subject:
 
     @property
     def where(self) -> str:
-        """The domain, in the words of a report."""
+        """The domain, described for a report."""
         size = f"{len(self.domain)} points" if isinstance(self.domain, Finite) else "a Box"
         return f"(over {size})"
 
     def optimizer(self) -> Optimizer:
-        """Return a fresh optimizer."""
+        """Return a new optimizer."""
         return Optimizer(self.domain, self.policy, seed=11)
 
     def agent(self) -> Agent:
-        """Return a fresh agent."""
+        """Return a new agent."""
         return self.policy.start(self.domain)
 
     def place(self, rng: np.random.Generator) -> Places:
-        """Draw a place of the domain."""
+        """Return a random place of the domain."""
         return random_place(self.domain, rng)
 
-    def some(self) -> Choices:
-        """A part of the domain: every other point, or a Box at the middle of a coordinate."""
+    def part(self) -> Choices:
+        """Return a part of the domain: every other point, or a Box with one coordinate fixed."""
         if isinstance(self.domain, Finite):
             return self.domain.indices[::2]
         lower, upper = self.domain.lower, self.domain.upper
@@ -60,7 +60,7 @@ class Subject:
         return Box(lower, upper, [*others, middle])
 
     def ask(self, optimizer: Optimizer, t: float | None = None) -> Suggestion:
-        """Ask, and see that what comes lies in the domain."""
+        """Ask, and check that the suggestion lies in the domain."""
         suggestion = optimizer.ask(t)
         where, when = suggestion.x, suggestion.t
         if isinstance(self.domain, Finite):
@@ -84,7 +84,7 @@ class Subject:
         self.log.append(lambda other: other.cancel(id))
 
     def game(self, optimizer: Optimizer, steps: int, seed: int = 0) -> Optimizer:
-        """Ask ``steps`` times; results come late, in any order, and some never."""
+        """Ask ``steps`` times; results arrive late, in any order, and some never."""
         rng = np.random.default_rng(seed)
         for _ in range(steps):
             self.ask(optimizer)
@@ -94,38 +94,38 @@ class Subject:
                 if rng.random() < 0.15:
                     self.cancel(optimizer, done.id)
                 else:
-                    self.tell(optimizer, done.id, value(done.x, done.t, rng))
+                    self.tell(optimizer, done.id, measured(done.x, done.t, rng))
         return optimizer
 
 
 @dataclass(frozen=True)
-class Span:
-    """Some results, and the state's mean size among them and how far sizes lie apart, in bytes."""
+class SizeSpan:
+    """A number of results, and the mean and range of the state's size during them, in bytes."""
 
     results: int
     mean: float
     swing: int
 
 
-def value(x: Array, t: float, rng: np.random.Generator) -> float:
-    """Return a noisy measurement of something that drifts."""
+def measured(x: Array, t: float, rng: np.random.Generator) -> float:
+    """Return a noisy measurement of a drifting function."""
     return float(np.sin(3.0 * x + 0.05 * t).sum() + 0.1 * rng.normal())
 
 
 def feed(agent: Agent, subject: Subject, steps: int, seed: int = 0, start: float = 1.0) -> float:
-    """Let an agent see ``steps`` results at random places; return the latest time."""
+    """Show an agent ``steps`` results at random places; return the latest time."""
     rng = np.random.default_rng(seed)
     t = start
     for key in range(steps):
         place = subject.place(rng)
         agent.open(key, t, place)
-        agent.tell(key, value(subject.domain.at(place)[0], t, rng))
+        agent.tell(key, measured(subject.domain.at(place)[0], t, rng))
         t += 1.0
     return t - 1.0
 
 
-def feed_under(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
-    """Let an agent see results under these keys; of every two, the second comes first."""
+def feed_with_keys(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
+    """Show an agent results under these keys; in each pair, the second arrives first."""
     rng = np.random.default_rng(6)
     for first, second in zip(keys[::2], keys[1::2], strict=True):
         t = keys.index(second) + 0.0
@@ -135,31 +135,31 @@ def feed_under(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
         agent.tell(first, float(rng.normal()))
 
 
-def size(agent: Agent) -> int:
-    """Bytes of an agent's state."""
+def state_size(agent: Agent) -> int:
+    """Size of an agent's state in bytes."""
     return sum(np.asarray(array).nbytes for array in agent.state().values())
 
 
 def agent_state(optimizer: Optimizer) -> State:
-    """A copy of the state of an optimizer's agent."""
+    """Return a copy of the state of an optimizer's agent."""
     _, arrays = optimizer.parts()
     return copied({name: array for name, array in arrays.items() if name.startswith("agent/")})
 
 
-def infinite(optimizer: Optimizer) -> set[str]:
-    """Names of the state's arrays that hold NaN or infinity."""
+def non_finite(optimizer: Optimizer) -> set[str]:
+    """Names of the state's arrays that contain NaN or infinity."""
     numbers = {name: a for name, a in agent_state(optimizer).items() if a.dtype.kind == "f"}
     return {name for name, array in numbers.items() if not np.all(np.isfinite(array))}
 
 
 def difference(one: State, other: State) -> str:
-    """Name the arrays in which two states differ, be it in a bit; empty if in none."""
+    """Names of the arrays in which two states differ in any bit; empty if there are none."""
     names = sorted(one.keys() | other.keys())
     return ", ".join(name for name in names if _bits(one.get(name)) != _bits(other.get(name)))
 
 
-def belief(optimizer: Optimizer, t: float | None = None) -> Array | None:
-    """Mean and deviation at some points; None where the policy has no belief."""
+def believed(optimizer: Optimizer, t: float | None = None) -> Array | None:
+    """Mean and deviation at some points; None if the policy has no posterior."""
     domain = optimizer.domain
     rng = np.random.default_rng(5)
     X = domain.scaled(rng.random((8, domain.dimension))) if isinstance(domain, Box) else None
@@ -171,20 +171,20 @@ def belief(optimizer: Optimizer, t: float | None = None) -> Array | None:
     return np.array([found.mean, found.std])
 
 
-def asked(suggestion: Suggestion) -> tuple[Any, ...]:
-    """What makes a suggestion, to be compared with ==."""
+def suggested(suggestion: Suggestion) -> tuple[Any, ...]:
+    """The fields of a suggestion, for comparison with ==."""
     return suggestion.id, suggestion.t, suggestion.index, *suggestion.x.tolist()
 
 
-def sizes(subject: Subject, counts: Sequence[int]) -> Iterator[Span]:
-    """Yield how large the state is between each two of these numbers of results."""
+def size_spans(subject: Subject, counts: Sequence[int]) -> Iterator[SizeSpan]:
+    """Yield the state's size between each two of these numbers of results."""
     agent, t, before = subject.agent(), 0.0, 0
     for count in counts:
         seen = list[int]()
         for told in range(before, count, _FEW):
             t = feed(agent, subject, _FEW, seed=told, start=t + 1.0)
-            seen.append(size(agent))
-        yield Span(count - before, sum(seen) / len(seen), max(seen) - min(seen))
+            seen.append(state_size(agent))
+        yield SizeSpan(count - before, sum(seen) / len(seen), max(seen) - min(seen))
         before = count
 
 

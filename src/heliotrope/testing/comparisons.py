@@ -1,4 +1,4 @@
-"""What agents believe and would choose, compared with what others do."""
+"""Comparisons of agents: their predictions, choices and states."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from heliotrope.serialization.state import State, copied
 from heliotrope.testing.subject import Subject, difference
 from heliotrope.validation import Array
 
-_FIRST = 10_000  # of the keys of further results, far from those of open evaluations
-_GROWTH = 1.05  # of the noise in a step
+_FIRST = 10_000  # first key of further results, far from the keys of open evaluations
+_GROWTH = 1.05  # of the noise per step
 _DRAWS = 4
 _CANCELLED = 3  # in a row
 _ROUNDING = 1e-6
 
 
-def shown(
+def shown_results(
     subject: Subject, agents: tuple[Agent, ...], steps: int, start: float = 0.0
 ) -> Iterator[tuple[float, Places]]:
-    """Show agents the same results after a time; yield the time after each, and its place.
+    """Show agents the same results after a start time; yield the next time and each place.
 
-    The results are noise alone, and of growing size: who is best changes from one to the next, and
-    depends on how much each place was measured before.
+    The results are pure noise of growing size. So the best place keeps changing, and depends on
+    how often each place was measured before.
     """
     rng = np.random.default_rng(int(start))
     for step in range(1, steps + 1):
@@ -42,7 +42,7 @@ def shown(
 
 
 def predicted(agent: Agent, subject: Subject, t: float) -> Array | None:
-    """Mean and variance at some places; None where the agent predicts nothing."""
+    """Mean and variance at some places; None if the agent has no posterior."""
     rng = np.random.default_rng(8)
     places = np.concatenate([subject.place(rng) for _ in range(8)])
     try:
@@ -51,55 +51,55 @@ def predicted(agent: Agent, subject: Subject, t: float) -> Array | None:
         return None
 
 
-def mind(agent: Agent, subject: Subject, t: float) -> Array:
-    """What an agent predicts; where it predicts nothing, what it chooses."""
+def behaviour(agent: Agent, subject: Subject, t: float) -> Array:
+    """Return an agent's predictions or, if it has none, its choices."""
     belief = predicted(agent, subject, t)
     return _chosen(agent, t) if belief is None else belief
 
 
-def alike(one: Array, other: Array) -> bool:
-    """Whether two minds are the same but for rounding."""
+def close(one: Array, other: Array) -> bool:
+    """Whether two behaviours are equal up to rounding."""
     if one.shape != other.shape:
         return False
     scale = 1.0 + np.abs(other).max()
     return np.allclose(one, other, rtol=0.0, atol=_ROUNDING * scale)
 
 
-def assert_same_mind(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
-    """Two agents predict alike; where they predict nothing, they choose alike."""
-    same = alike(mind(one, subject, t), mind(other, subject, t))
-    assert same, f"{who} it believes or chooses otherwise"
+def assert_same_behaviour(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
+    """Two agents have the same predictions or, if they have none, the same choices."""
+    same = close(behaviour(one, subject, t), behaviour(other, subject, t))
+    assert same, f"{who} its predictions or choices differ"
 
 
-def assert_apart(subject: Subject, steps: int) -> None:
-    """What one agent is told changes neither those that there are nor those to come."""
+def assert_independent(subject: Subject, steps: int) -> None:
+    """Results told to one agent affect neither existing nor later agents."""
     agent, other = subject.agent(), subject.agent()
-    life, state = _life(agent, subject, steps), copied(agent.state())
-    _life(other, subject, steps, start=2.0 * steps)
+    life, state = _behaviours(agent, subject, steps), copied(agent.state())
+    _behaviours(other, subject, steps, start=2.0 * steps)
     changed = difference(state, agent.state())
     assert not changed, f"results told to another agent changed its state: {changed}"
-    same = alike(mind(agent, subject, steps + 1.0), life[-1])
-    assert same, "results told to another agent changed what it believes or chooses"
-    same = all(map(alike, _life(subject.agent(), subject, steps), life))
-    assert same, "after results told to another agent a fresh one believes or chooses otherwise"
+    same = close(behaviour(agent, subject, steps + 1.0), life[-1])
+    assert same, "results told to another agent changed its predictions or choices"
+    same = all(map(close, _behaviours(subject.agent(), subject, steps), life))
+    assert same, "results told to another agent changed the predictions or choices of a new one"
 
 
 def assert_same_state(first: Agent, second: Agent, who: str) -> None:
-    """Two agents have the same state but for rounding."""
+    """Two agents have the same state up to rounding."""
     one, other = first.state(), second.state()
     names = sorted(one.keys() | other.keys())
     differs = ", ".join(name for name in names if not _close(one.get(name), other.get(name)))
-    assert not differs, f"{who} its state is another: {differs}"
+    assert not differs, f"{who} its state differs: {differs}"
 
 
-def assert_cancelled_for_ever(subject: Subject, steps: int) -> None:
-    """Results are worth the same whether others were cancelled before, where one has measured.
+def assert_cancelled_forever(subject: Subject, steps: int) -> None:
+    """Earlier cancelled evaluations at the same place do not change the effect of results.
 
-    States are compared right after a result: until then, what fades with time may do so early.
+    States are compared right after a result, because an agent may discount old results early.
     """
     agent, twin, who = subject.agent(), subject.agent(), "some results after cancelled asks"
-    for t, place in shown(subject, (agent, twin), steps):
-        assert_same_mind(agent, twin, subject, t, who)
+    for t, place in shown_results(subject, (agent, twin), steps):
+        assert_same_behaviour(agent, twin, subject, t, who)
         if predicted(agent, subject, t) is None:
             assert_same_state(agent, twin, who)
         for key in range(_CANCELLED):
@@ -109,20 +109,20 @@ def assert_cancelled_for_ever(subject: Subject, steps: int) -> None:
 
 
 def assert_restored(subject: Subject, steps: int) -> None:
-    """An agent that is made anew from its state after every result goes on as one that is not."""
+    """An agent that is restored from its state after every result continues unchanged."""
     before = 6 * steps
     agent, restored, who = subject.agent(), subject.agent(), f"restored after {before} results"
-    *_, (latest, _) = shown(subject, (agent,), before)
+    *_, (latest, _) = shown_results(subject, (agent,), before)
     restored.restore(copied(agent.state()))
-    for t, _ in shown(subject, (agent, restored), steps, latest):
-        assert_same_mind(agent, restored, subject, t, who)
+    for t, _ in shown_results(subject, (agent, restored), steps, latest):
+        assert_same_behaviour(agent, restored, subject, t, who)
         restored.restore(copied(restored.state()))
     same = np.array_equal(_chosen(agent, t), _chosen(restored, t))
-    assert same, f"{who} it chooses otherwise"
+    assert same, f"{who} its choices differ"
 
 
-def renamed(state: State, names: Mapping[int, int]) -> State:
-    """A copy of a state with other keys in place of those in it."""
+def with_other_keys(state: State, names: Mapping[int, int]) -> State:
+    """Return a copy of a state in which keys are replaced."""
     copies = copied(state)
     for array in copies.values():
         for key, name in names.items():
@@ -138,9 +138,9 @@ def _close(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
     return np.array_equal(one, other)
 
 
-def _life(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> list[Array]:
-    """The agent's mind after each of some results."""
-    return [mind(agent, subject, t) for t, _ in shown(subject, (agent,), steps, start)]
+def _behaviours(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> list[Array]:
+    """Return the agent's behaviour after each of some results."""
+    return [behaviour(agent, subject, t) for t, _ in shown_results(subject, (agent,), steps, start)]
 
 
 def _chosen(agent: Agent, t: float) -> Array:
