@@ -1,13 +1,13 @@
-"""The package's own exceptions: each says what was expected, what came, and what to do."""
+"""The package's exceptions: each states what was expected, what it got, and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class HeliotropeError(Exception):
-    """Root of every error that this package raises on purpose.
+    """Base class of all errors that this package raises on purpose.
 
-    ``field`` says where in a larger input the fault lies, as in ``space.fan.low``; it may be empty.
+    ``field`` locates the error in a larger input, as in ``space.fan.low``; it may be empty.
     """
 
     def __init__(self, expected: str, got: str, advice: str = "", field: str = "") -> None:
@@ -24,39 +24,39 @@ class HeliotropeError(Exception):
 
 
 class InputError(HeliotropeError, ValueError):
-    """A value of the wrong kind, shape or range."""
+    """A value has the wrong type, shape or range."""
 
 
 class KernelError(InputError):
-    """A kernel that is not positive definite, or not usable where it was put."""
+    """A kernel is not positive definite, or cannot be used here."""
 
 
 class TimeError(InputError):
-    """Time that runs backwards, or far ahead of the clock."""
+    """A time precedes the latest one, or is far ahead of the clock."""
 
 
 class UnknownSuggestionError(HeliotropeError, LookupError):
-    """A suggestion that this optimizer never made."""
+    """The optimizer never made this suggestion."""
 
 
 class ClosedSuggestionError(HeliotropeError):
-    """A suggestion that has its result already, or was cancelled."""
+    """The suggestion already has a result, or was cancelled."""
 
 
 class NoBeliefError(HeliotropeError):
-    """A belief asked of a policy that holds none."""
+    """The policy has no posterior to query."""
 
 
 class FormatError(HeliotropeError):
-    """A file that is truncated, foreign, or of a newer version."""
+    """A file is truncated, of another format, or of a newer version."""
 
 
 class StoreError(HeliotropeError):
-    """A store that cannot be reached, read or written."""
+    """A store cannot be reached, read or written."""
 
 
 class DamagedError(StoreError):
-    """A log that is not what was written: its first ``sound`` events can still be read."""
+    """A log was changed after it was written; its first ``sound`` events are intact."""
 
     def __init__(
         self, expected: str, got: str, advice: str = "", field: str = "", sound: int = 0
@@ -66,19 +66,19 @@ class DamagedError(StoreError):
 
 
 class StudyExistsError(HeliotropeError):
-    """A new study under a name that is taken."""
+    """A study with this name already exists."""
 
 
 class UnknownStudyError(HeliotropeError, LookupError):
-    """A study that the store does not hold, or no longer."""
+    """The store has no such study."""
 
 
 class ConflictError(HeliotropeError):
-    """Events meant to follow one that is not the last any more: somebody else wrote."""
+    """Another writer has appended events since the study was read."""
 
 
 class ServiceError(HeliotropeError):
-    """A service that cannot be reached, fails, wants a token, or answers what makes no sense."""
+    """A service cannot be reached, fails, requires a token, or sends an invalid answer."""
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def requires_extra(name: str) -> Iterator[None]:
 
 @contextmanager
 def located(field: str) -> Iterator[None]:
-    """Say of an error that the block raises in which field it lies, from the outside inwards."""
+    """Prepend a field to the location of errors that the block raises."""
     try:
         yield
     except HeliotropeError as error:
@@ -103,7 +103,7 @@ def located(field: str) -> Iterator[None]:
 
 @contextmanager
 def relocated(old: str, new: str) -> Iterator[None]:
-    """Say of an error that the block raises in one field that it lies in another."""
+    """Move the location of errors that the block raises from one field to another."""
     try:
         yield
     except HeliotropeError as error:

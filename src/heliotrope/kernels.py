@@ -1,4 +1,4 @@
-"""Space kernels: scikit-learn's, or a matrix over a Finite domain, seen from a domain.
+"""Space kernels over a domain: scikit-learn kernels, or a matrix over a Finite domain.
 
 Symbols
 -------
@@ -32,13 +32,13 @@ from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array
 
 _ROW_CACHE = 2**22  # bytes
-_PROBES = 64  # points at which a kernel is tried out before it is trusted
+_PROBES = 64  # points at which a kernel is checked
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """A space kernel given as its matrix over a Finite domain, an empirical covariance say.
+    """A space kernel given as its matrix over a Finite domain, such as an empirical covariance.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Tabulated:
         if matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
             raise KernelError("a square matrix K", f"shape {matrix.shape}")
         if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * np.abs(matrix).max()):
-            raise KernelError("a symmetric matrix K", "one that is not", "Try (K + K.T) / 2.")
+            raise KernelError("a symmetric matrix K", "an asymmetric one", "Try (K + K.T) / 2.")
         jittered_cholesky(matrix)
         object.__setattr__(self, "K", matrix)
 
@@ -89,16 +89,16 @@ class Space:
         return block
 
     def row(self, i: int) -> Array:
-        """Covariance of point i with every point of a Finite domain, (M,); not to be changed.
+        """Covariance of point i with every point of a Finite domain, (M,); do not modify it.
 
-        A bandit returns to few points, so the latest rows are kept.
+        Policies return to few points, so the latest rows are cached.
         """
         row = self._rows.pop(i, None)
         if row is None:
             row = self._row(i)
             if len(self._rows) * row.nbytes >= _ROW_CACHE:
                 del self._rows[next(iter(self._rows))]
-        self._rows[i] = row  # at the end: the least recently used stands first
+        self._rows[i] = row  # at the end: the least recently used comes first
         return row
 
     def diagonal(self, a: Places) -> Array:
@@ -109,12 +109,12 @@ class Space:
         return diagonal
 
     def gradient(self, X: Array, B: Array) -> Array:
-        """Derivative of k(x, b) by x at every pair, (q, n, d); a Box only."""
+        """Derivative of k(x, b) by x at every pair, (q, n, d); for a Box only."""
         assert isinstance(self.kernel, Kernel)
         return kernel_gradient(self.kernel, X, B)
 
     def diagonal_gradient(self, X: Array) -> Array:
-        """Derivative of k(x, x) by x, (q, d); a Box only."""
+        """Derivative of k(x, x) by x, (q, d); for a Box only."""
         assert isinstance(self.kernel, Kernel)
         if self.kernel.is_stationary():
             return np.zeros_like(X)
@@ -140,7 +140,7 @@ class Space:
 def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
     """Derivative of k(x, b) by x, (q, n, d): analytic for SE, Matern and their sums and products.
 
-    Other kernels are differenced.
+    Other kernels use finite differences.
     """
     if isinstance(kernel, Sum):
         return kernel_gradient(kernel.k1, X, B) + kernel_gradient(kernel.k2, X, B)
@@ -164,7 +164,7 @@ def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
     """For k = h(r), r = |(x - b) / l|, return s = -h'(r) / r, so that grad = -s (x - b) / l^2."""
     if type(kernel) is RBF or (type(kernel) is Matern and kernel.nu == np.inf):
         return lambda r: np.exp(-0.5 * r**2)
-    if type(kernel) is Matern and kernel.nu == 0.5:  # a cusp at r = 0, where no slope is best
+    if type(kernel) is Matern and kernel.nu == 0.5:  # a cusp at r = 0, where the slope is set to 0
         return lambda r: np.exp(-r) / np.maximum(r, 1e-12)
     if type(kernel) is Matern and kernel.nu == 1.5:
         return lambda r: 3.0 * np.exp(-np.sqrt(3.0) * r)
@@ -176,7 +176,7 @@ def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
 def _differences(function: Callable[[Array], Array], X: Array, B: Array) -> Array:
     """Central differences of a function of points (q, d) -> (q, ...), as (q, ..., d).
 
-    The step is a share of the width of all points involved, large enough to be seen at all.
+    The step is a share of the width of all points, and large enough for floating point.
     """
     everything = np.concatenate([X, B])
     width, size = np.ptp(everything, axis=0), np.abs(everything).max(axis=0)
@@ -190,14 +190,14 @@ def _differences(function: Callable[[Array], Array], X: Array, B: Array) -> Arra
 
 
 def _nugget(kernel: SpaceKernel, domain: Domain) -> Array | None:
-    """Variance that scikit-learn's WhiteKernel gives to each place and shares with no other."""
+    """Variance that scikit-learn's WhiteKernel adds at each place, independent of all others."""
     if isinstance(kernel, Tabulated) or not has_white_noise(kernel):
         return None
     if isinstance(domain, Box):
         raise KernelError(
             "a space kernel that is a function of two points",
             "one with a WhiteKernel",
-            "In a Box, say it as Prior(noise=...).",
+            "In a Box, use Prior(noise=...) instead.",
         )
     pairs = [kernel(point[None], point[None])[0, 0] for point in domain.points]
     nugget: Array = kernel.diag(domain.points) - np.array(pairs)
@@ -218,13 +218,13 @@ def _check_table(kernel: Tabulated, domain: Domain) -> None:
         raise KernelError("a Finite domain under a Tabulated kernel", "a Box")
     if len(kernel.K) != len(domain):
         raise KernelError(
-            f"one row of the table for each of the domain's {len(domain)} points",
+            f"one row for each of the domain's {len(domain)} points",
             f"{len(kernel.K)} rows",
         )
 
 
 def _probes(domain: Domain) -> Array:
-    """Some points of the domain at which to try a kernel out."""
+    """Some points of the domain at which to check a kernel."""
     rng = np.random.default_rng(0)
     if isinstance(domain, Box):
         return domain.scaled(rng.random((_PROBES, domain.dimension)))
@@ -232,23 +232,25 @@ def _probes(domain: Domain) -> Array:
 
 
 def try_out(kernel: Kernel, points: Array) -> None:
-    """Refuse a kernel that fails at some points, or is not positive definite there."""
+    """Raise an error if a kernel fails at some points or is not positive definite there."""
     name = type(kernel).__name__
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             matrix, parameters = np.asarray(kernel(points)), np.asarray(kernel.theta)
-            pairs = np.asarray(kernel(points, points))  # Matern of a large nu fails here alone
+            pairs = np.asarray(kernel(points, points))  # Matern with a large nu fails only here
     except Exception as error:  # a kernel is the user's code and may fail in any way
         raise KernelError(
             f"a kernel over points of {points.shape[1]} coordinate(s)",
             f"a {name} that fails there ({error})",
-            "An anisotropic kernel needs one length scale a coordinate.",
+            "An anisotropic kernel needs one length scale per coordinate.",
         ) from error
     if matrix.shape != (len(points), len(points)):
-        raise KernelError("one kernel value a pair of points", f"shape {matrix.shape} from {name}")
+        raise KernelError(
+            "one kernel value per pair of points", f"shape {matrix.shape} from {name}"
+        )
     if not all(np.all(np.isfinite(numbers)) for numbers in (matrix, pairs, parameters)):
         raise KernelError("finite kernel values and positive parameters", f"others from {name}")
     if not np.allclose(matrix, matrix.T):
-        raise KernelError("a symmetric kernel", f"a {name} that is not")
+        raise KernelError("a symmetric kernel", f"an asymmetric {name}")
     jittered_cholesky(matrix)

@@ -1,4 +1,4 @@
-"""Structured linear algebra that the engines share: small, pure where it can be.
+"""Structured linear algebra that the engines share, mostly pure functions.
 
 Symbols
 -------
@@ -17,11 +17,11 @@ from scipy.linalg import blas, cho_solve, lapack
 from heliotrope.errors import KernelError
 from heliotrope.validation import Array
 
-JITTER = 1e-10  # the one jitter: share of the mean variance added before factorizing a kernel
+JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
 
 
 def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
-    """Lower Cholesky factor of a positive semi-definite matrix, jitter on its diagonal.
+    """Lower Cholesky factor of a positive semi-definite matrix with jitter on its diagonal.
 
     Raises KernelError when the matrix has a negative eigenvalue larger than the jitter.
     """
@@ -35,12 +35,12 @@ def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
         raise KernelError(
             "a positive semi-definite kernel matrix",
             f"one with the eigenvalue {least:.3g}",
-            "Check the kernel, or lift the matrix's small eigenvalues to zero.",
+            "Check the kernel, or raise the matrix's negative eigenvalues to zero.",
         ) from None
 
 
 def _cholesky(A: Array) -> Array:
-    """Lower factor of a positive definite matrix: scipy's own takes ten times as long if small."""
+    """Lower factor of a positive definite matrix; scipy's is ten times slower on small ones."""
     if not len(A):
         return A
     lower: Array
@@ -51,7 +51,7 @@ def _cholesky(A: Array) -> Array:
 
 
 def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:
-    """Choose points until no other has more than ``tolerance`` of variance left.
+    """Choose points until no other has more than ``tolerance`` of remaining variance.
 
     Returns the chosen indices (r,) and the lower factor L (r, r) of K[chosen][:, chosen].
     """
@@ -60,7 +60,7 @@ def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:
 
 
 def low_rank_root(K: Array, tolerance: float) -> Array:
-    """F (n, r) with F F^T = K up to ``tolerance`` on the diagonal, for drawing from N(0, K)."""
+    """F (n, r) with F F^T = K up to ``tolerance`` on the diagonal, to sample from N(0, K)."""
     factor, pivots, rank, _ = lapack.dpstrf(K, tol=tolerance, lower=1)
     root = np.empty((len(K), rank))
     root[pivots - 1] = np.tril(factor)[:, :rank]
@@ -70,10 +70,10 @@ def low_rank_root(K: Array, tolerance: float) -> Array:
 def pivoted_rows(
     row: Callable[[int], Array], diagonal: Array, tolerance: float, most: int
 ) -> tuple[NDArray[np.intp], Array, Array]:
-    """Factor a covariance K (n, n) of which rows are made one by one, as few as are needed.
+    """Factor a covariance K (n, n) from as few of its rows as needed.
 
-    Returns the chosen points (r,), rows R (r, n) and what is left of the diagonal (n,), at most
-    ``tolerance`` unless ``most`` points came first: K = R^T R + a rest with that diagonal.
+    Returns the chosen points (r,), rows R (r, n) and the remaining diagonal (n,): K is R^T R plus
+    a remainder with that diagonal. It is at most ``tolerance``, unless ``most`` points are reached.
     """
     left, R = np.maximum(diagonal, 0.0), np.empty((min(most, len(diagonal)), len(diagonal)))
     chosen: list[int] = []
@@ -89,16 +89,16 @@ def pivoted_rows(
 
 
 def leading_rows(R: Array, tolerance: float) -> Array:
-    """Few rows S such that R^T R - S^T S is positive, and nowhere on its diagonal above tolerance.
+    """Few rows S with R^T R - S^T S positive and its diagonal at most the tolerance.
 
-    R^T R = sum_k l_k v_k v_k^T over orthonormal v_k, and the rows of S are sqrt(l_k) v_k; they
-    come from the eigenvectors of the small (n, n) matrix R R^T. Without the directions of
-    l_k <= l the diagonal loses sum_k l_k v_k^2 <= l, which is the first cut; the second adds up
-    what is lost exactly, up to l_k / N beyond which a row alone loses more than the tolerance.
+    R^T R = sum_k l_k v_k v_k^T with orthonormal v_k, and the rows of S are sqrt(l_k) v_k. They
+    come from the eigenvectors of the small (n, n) matrix R R^T. Dropping the directions with
+    l_k <= l lowers the diagonal by sum_k l_k v_k^2 <= l: this gives the first cut. The second cut
+    sums the exact losses, up to l_k / N, beyond which a single row loses more than the tolerance.
     """
     if len(R) > R.shape[1]:
-        R = np.asarray(np.linalg.qr(R, mode="r"))  # the same R^T R in fewer rows
-    values, vectors = np.linalg.eigh(R @ R.T)  # rising
+        R = np.asarray(np.linalg.qr(R, mode="r"))  # the same R^T R with fewer rows
+    values, vectors = np.linalg.eigh(R @ R.T)  # in increasing order
     first = int(np.searchsorted(values, 0.5 * tolerance))
     S: Array = vectors[:, first:].T @ R
     doubtful = S[: int(np.searchsorted(values, tolerance * R.shape[1])) - first]
@@ -112,10 +112,10 @@ def leading_rows(R: Array, tolerance: float) -> Array:
 def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
     """Solve L X = B, or L^T X = B."""
     if len(L) != len(B):
-        raise ValueError(f"a right-hand side of {len(L)} rows is needed, not of {len(B)}")
+        raise ValueError(f"the right-hand side needs {len(L)} rows, not {len(B)}")
     if not B.size:
         return np.empty_like(B)
-    factor, lower = (L, 1) if L.flags.f_contiguous else (L.T, 0)  # as it lies, without a copy
+    factor, lower = (L, 1) if L.flags.f_contiguous else (L.T, 0)  # avoids a copy
     solution: Array
     solution, info = lapack.dtrtrs(factor, B, lower=lower, trans=int(transposed) ^ (1 - lower))
     if info:
@@ -124,10 +124,10 @@ def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
 
 
 class PackedCholesky:
-    """The factor of a symmetric matrix that gains rows: A = L L^T, stored row after row.
+    """The factor of a symmetric matrix that gains rows: A = L L^T, stored row by row.
 
-    A triangular solve on a view of a growing square buffer would copy it each time; rows packed
-    one after another are what BLAS calls the packed upper triangle of L^T, solved as it lies.
+    A triangular solve on a view of a growing square buffer would copy it each time. Packed rows of
+    L are BLAS's packed upper triangle of L^T, which it solves in place.
     """
 
     def __init__(self, packed: Array | None = None) -> None:
@@ -148,7 +148,7 @@ class PackedCholesky:
         return self._buffer[: self._used]
 
     def append(self, row: Array, pivot: float) -> None:
-        """Add the last row of the factor: L row = the new column, pivot^2 = what is left."""
+        """Append a row of the factor: L row = the new column, pivot^2 = remaining variance."""
         stop = self._used + len(row) + 1
         if stop > len(self._buffer):
             self._buffer = np.concatenate([self._buffer, np.empty(stop)])
@@ -178,13 +178,13 @@ class PackedCholesky:
 
 
 def least_missed(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> NDArray[np.intp]:
-    """Choose at most ``most`` of n points, so that functions over them change least without others.
+    """Choose at most ``most`` of n points such that removing the others changes functions least.
 
-    The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Without point j, k(b_j, .) is replaced
-    by its projection e on the others, whose distance to it is r_j, 1 / r_j = (K^{-1})_jj. So the
-    point of least (alpha_j^2 + Q_jj) r_j goes, and alpha, Q and K^{-1} follow: e is minus the
-    column j of K^{-1} over its diagonal, and I + e e_j^T projects all three. Points whose loss is
-    below ``tolerance`` go in any case.
+    The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Removing point j replaces k(b_j, .) by
+    its projection e on the others, at squared distance r_j with 1 / r_j = (K^{-1})_jj. The point
+    with the least (alpha_j^2 + Q_jj) r_j is removed, and alpha, Q and K^{-1} are updated: e is
+    minus column j of K^{-1} over its diagonal, and I + e e_j^T projects all three. Points whose
+    loss is below ``tolerance`` are always removed.
     """
     P = inverse(K)
     alpha, Q = alpha.copy(), Q.copy()
@@ -199,20 +199,20 @@ def least_missed(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) 
         Q += np.outer(e, Q_j + 0.5 * Q_j[j] * e)
         Q += np.outer(Q_j + 0.5 * Q_j[j] * e, e)
         P += np.outer(e, P[j])
-        P[j, j] = 1.0  # the point is gone; keep the division above harmless
+        P[j, j] = 1.0  # the point is removed; this keeps the division above harmless
         kept[j] = False
     return np.flatnonzero(kept)
 
 
 def inverse(K: Array) -> Array:
-    """Inverse of a kernel matrix, jitter on its diagonal."""
+    """Inverse of a kernel matrix with jitter on its diagonal."""
     lower = np.tril(lapack.dpotri(jittered_cholesky(K), lower=1)[0])
     symmetric: Array = lower + np.tril(lower, -1).T
     return symmetric
 
 
 def projection(K: Array, kept: NDArray[np.intp]) -> Array:
-    """T (r, n) that turns weights of n points into those of the kept ones, nearest in the RKHS."""
+    """T (r, n) that maps weights of n points to the nearest ones, in the RKHS, of those kept."""
     T: Array = cho_solve((jittered_cholesky(K[np.ix_(kept, kept)]), True), K[kept])
     T[:, kept] = np.eye(len(kept))
     return T

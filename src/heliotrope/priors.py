@@ -1,7 +1,7 @@
-"""What is believed before measuring: space kernel x time kernel, noise and mean.
+"""Priors: a space kernel times a time kernel, with noise and mean.
 
 Cov[f_s(x), f_t(x')] = c(|s - t|) k(x, x'). The paper's model (eq:tv_model0, eq:tv_model) is
-c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1. Wiener's alone is not
+c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1. Only Wiener is not
 stationary: c(s, t) = 1 + rate (min(s, t) - t0).
 """
 
@@ -20,13 +20,13 @@ from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array, as_number, as_positive
 
 DRIFTS = tuple(np.geomspace(1e-4, 0.3, 7))
-"""Candidates for an epsilon that is not known."""
+"""Candidates for an unknown epsilon."""
 
 
 @register
 @dataclass(frozen=True)
 class Static:
-    """Nothing changes: c(dt) = 1."""
+    """The function does not change: c(dt) = 1."""
 
     @property
     def rho(self) -> float:
@@ -37,7 +37,7 @@ class Static:
 @register
 @dataclass(frozen=True)
 class Forgetting:
-    """The paper's drift: a share ``epsilon`` of the function is new after each unit of time.
+    """The paper's drift: in each unit of time a share ``epsilon`` of the function is replaced.
 
     Examples
     --------
@@ -64,10 +64,9 @@ class Forgetting:
 class Wiener:
     """A random walk (Brunzema et al. 2022): f_{t + dt} = f_t + N(0, rate dt k).
 
-    What was learned is never taken back to the prior mean, as Forgetting does: the mean stays,
-    and the variance grows by ``rate`` times k in a unit of time. t0, where f has the space
-    kernel's covariance, is the first time that an evaluation is asked for; before it f stands
-    still.
+    The posterior mean does not revert to the prior mean, unlike under Forgetting. The variance
+    grows by ``rate`` times k per unit of time. At t0, the time of the first evaluation, f has the
+    space kernel's covariance; before t0 it is constant.
 
     Examples
     --------
@@ -82,11 +81,11 @@ class Wiener:
 
     @property
     def rho(self) -> float:
-        """Share of what was known that is left after one unit of time: all."""
+        """Factor on the deviation from the prior mean after one unit of time."""
         return 1.0
 
 
-Markov = Static | Forgetting | Wiener  # by these f_t alone says what the past says of the future
+Markov = Static | Forgetting | Wiener  # given f_t, the future is independent of the past
 TimeKernel: TypeAlias = "Markov | Kernel"
 
 
@@ -105,7 +104,7 @@ class Prior:
     noise
         Variance of the measurement noise, sigma^2.
     mean
-        A number, or one for each point of a Finite domain.
+        A number, or one number per point of a Finite domain.
 
     Examples
     --------
@@ -137,32 +136,32 @@ class Prior:
         object.__setattr__(self, "mean", mean)
 
     def over(self, domain: Domain) -> Space:
-        """Return the space kernel seen from a domain, having checked that the two fit."""
+        """Return the space kernel over a domain, after a check that both fit."""
         if isinstance(self.mean, np.ndarray) and not (
             isinstance(domain, Finite) and len(domain) == len(self.mean)
         ):
             raise InputError(
-                "a mean vector over a Finite domain, one value a point",
+                "a mean vector over a Finite domain, one value per point",
                 f"{len(self.mean)} values for {_size(domain)}",
             )
         return Space(self.space, domain)
 
     def mean_at(self, places: Places) -> Array:
-        """Prior mean at places of a domain that fits."""
+        """Prior mean at places."""
         if not isinstance(self.mean, np.ndarray):
             return np.full(len(places), self.mean)
         if not are_indices(places):
             raise InputError(
-                "points of the domain, where the prior mean is a vector over it",
+                "points of the domain, because the prior mean is a vector over it",
                 "other points",
-                "Give the prior a number as its mean.",
+                "Use a prior whose mean is a number.",
             )
         mean: Array = self.mean[places]
         return mean
 
 
 def correlation(time: TimeKernel, dt: Array) -> Array:
-    """c(dt) of a time kernel; c(0) is a factor of the variance where it is not 1."""
+    """c(dt) of a stationary time kernel; c(0) scales the variance."""
     if isinstance(time, Wiener):
         raise InputError("a stationary time kernel here", str(time), "Use Static or Forgetting.")
     if isinstance(time, (Static, Forgetting)):
@@ -189,7 +188,7 @@ def _check_time(time: TimeKernel) -> None:
     if not time.is_stationary():
         raise KernelError("a stationary kernel over time", str(time))
     if has_white_noise(time):
-        raise KernelError("a time kernel without a WhiteKernel", str(time), "Say it as noise.")
+        raise KernelError("a time kernel without a WhiteKernel", str(time), "Use Prior(noise=...).")
     try_out(time, np.geomspace(0.01, 1000.0, 40)[:, None])
 
 

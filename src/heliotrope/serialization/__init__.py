@@ -1,1 +1,1 @@
-"""Values to JSON and arrays, and both to files, without pickle."""
+"""Serialization of values to JSON and arrays, and of both to files, without pickle."""

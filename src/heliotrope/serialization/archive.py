@@ -1,4 +1,4 @@
-"""A JSON header and arrays in one piece, no pickle: as a file, a zip of plain ``.npy`` entries."""
+"""Archives: a JSON header and arrays as a zip of plain ``.npy`` entries, without pickle."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Archived(ABC):
 
 
 def pack(header: Json, arrays: Arrays) -> bytes:
-    """The header and the arrays as one zip."""
+    """Return the header and the arrays as one zip."""
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     whole = io.BytesIO()
     np.savez(whole, allow_pickle=False, **{HEADER: text}, **arrays)
@@ -68,18 +68,18 @@ def pack(header: Json, arrays: Arrays) -> bytes:
 
 
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
-    """The header and the arrays of something of the given kind, of this version or an older one."""
+    """Return the header and the arrays of a zip of this kind, of this version or an older one."""
     header, arrays = _open(data, kind, source)
     check_header(header, kind, version, source)
     return header, arrays
 
 
 def check_header(header: Json, kind: str, version: int, source: str) -> None:
-    """Refuse the header of another kind, or of a newer version."""
+    """Raise an error for a header of another kind or of a newer version."""
     if not isinstance(header, dict) or header.get("format") != kind:
-        raise FormatError(f"a {kind} file", f"something else in {source}")
+        raise FormatError(f"a {kind} file", f"another format in {source}")
     if not isinstance(header.get("version"), int):
-        raise FormatError("a whole number as version", repr(header.get("version")))
+        raise FormatError("an integer as version", repr(header.get("version")))
     if header["version"] > version:
         raise FormatError(
             f"a {kind} file of version {version} or older",
@@ -89,7 +89,7 @@ def check_header(header: Json, kind: str, version: int, source: str) -> None:
 
 
 def pack_flat(header: Json, arrays: Arrays) -> bytes:
-    """The header and the arrays one after another: many times faster, for what others check."""
+    """Return header and arrays as consecutive bytes: faster than a zip, without checksums."""
     index = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
     text = json.dumps([header, index], allow_nan=False).encode()
     text += b" " * (-len(text) % _ALIGNED)
@@ -100,7 +100,7 @@ def pack_flat(header: Json, arrays: Arrays) -> bytes:
 
 
 def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
-    """The header and the arrays, not to be changed, of what :func:`pack_flat` made."""
+    """Return the header and the read-only arrays of :func:`pack_flat`."""
     arrays: dict[str, Any] = {}
     try:
         start = _ALIGNED + int.from_bytes(data[:_ALIGNED], "little")
@@ -110,14 +110,16 @@ def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json
             arrays[name] = flat.reshape(shape)
             start += flat.nbytes + -flat.nbytes % _ALIGNED
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise FormatError(f"a whole {kind}", f"{source}, which cannot be read ({error})") from error
+        raise FormatError(
+            f"a complete {kind}", f"{source}, which is unreadable ({error})"
+        ) from error
     check_header(header, kind, version, source)
     return header, arrays
 
 
 @contextmanager
 def fitting_parts(expected: str, source: str) -> Iterator[None]:
-    """Say of parts from which nothing can be made that they do not fit: it can fail in any way."""
+    """Report any failure to build an object from saved parts as a FormatError."""
     try:
         yield
     except FormatError:
@@ -127,7 +129,7 @@ def fitting_parts(expected: str, source: str) -> Iterator[None]:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write the whole file or nothing: a crash leaves the older file as it was."""
+    """Write a file atomically: a crash leaves the previous file unchanged."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
@@ -150,8 +152,10 @@ def _open(data: bytes, kind: str, source: str) -> tuple[Json, Arrays]:
         with np.load(io.BytesIO(data), allow_pickle=False) as entries:
             arrays: dict[str, Any] = {name: entries[name] for name in entries.files}
         header = json.loads(arrays.pop(HEADER).tobytes())
-    except Exception as error:  # numpy and zipfile raise many kinds on foreign bytes
+    except Exception as error:  # numpy and zipfile raise many kinds of errors
         raise FormatError(
-            f"a whole {kind} file", f"{source}, which cannot be read ({error})", "Is it truncated?"
+            f"a complete {kind} file",
+            f"{source}, which is unreadable ({error})",
+            "Is it truncated?",
         ) from error
     return header, arrays

@@ -1,8 +1,7 @@
 """Values to JSON and back, without pickle.
 
-Registered dataclasses, scikit-learn kernels, arrays and plain values make up everything that
-describes an optimizer. Arrays are put aside under a name, so that a file can hold them as they
-are; the JSON tree then refers to them.
+An optimizer consists of registered dataclasses, scikit-learn kernels, arrays and plain values.
+Arrays are stored separately under a name, and the JSON tree refers to them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def register(cls: Any = None, *, former: str = "") -> Any:
 
 
 def encode(value: object, arrays: Arrays) -> Json:
-    """Turn a value into a JSON tree, putting its arrays into ``arrays``.
+    """Convert a value to a JSON tree, and put its arrays into ``arrays``.
 
     Examples
     --------
@@ -59,14 +58,14 @@ def encode(value: object, arrays: Arrays) -> Json:
     if _sklearn_kernel(type(value).__name__) is type(value):
         return {"$kernel": type(value).__name__, **_encode_params(value, arrays)}
     raise InputError(
-        "a policy made of this package's parts and scikit-learn's kernels",
+        "a policy that consists of this package's classes and scikit-learn kernels",
         f"a {type(value).__name__}",
-        "A class of your own cannot be written to a file and found again.",
+        "A custom class cannot be written to a file unless it is registered.",
     )
 
 
 def decode(tree: Json, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Turn a JSON tree of :func:`encode` back into the value."""
+    """Convert a JSON tree of :func:`encode` back to the value."""
     if isinstance(tree, list):
         return tuple(decode(item, arrays) for item in tree)
     if not isinstance(tree, dict):
@@ -105,5 +104,5 @@ def _sklearn_kernel(name: str) -> type | None:
 
 def _named(cls: type | None, name: object) -> type:
     if cls is None:
-        raise FormatError("a part that this version knows", repr(name), "Update heliotrope.")
+        raise FormatError("a class that this version knows", repr(name), "Update heliotrope.")
     return cls

@@ -1,4 +1,4 @@
-"""What an object knows, as arrays by name; the states of its parts under a prefix."""
+"""States of objects as arrays by name; the states of parts have a prefix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ State = dict[str, NDArray[Any]]
 
 
 def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
-    """The entries of a part's state, as they are named in the whole's.
+    """Return a part's state with a prefix before each name.
 
     Examples
     --------
@@ -23,10 +23,10 @@ def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
 
 
 def part(state: State, prefix: str) -> State:
-    """The entries of a state whose names begin with a prefix, without it."""
+    """Return the entries whose names begin with a prefix, and remove it."""
     return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
 
 
 def copied(state: State) -> State:
-    """The same in arrays of its own, which nobody holds on to."""
+    """Return a deep copy of a state."""
     return {name: np.array(array) for name, array in state.items()}

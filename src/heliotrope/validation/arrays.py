@@ -13,15 +13,15 @@ from heliotrope.validation.scalars import LARGEST
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TRUTHS = (bool, np.bool_)
+_BOOLEANS = (bool, np.bool_)
 
 
 def real_number(value: object, name: str, advice: str = "") -> float:
     """Return a finite real number of any type, or raise an InputError."""
     number = _reals(value)
     if number is None:
-        truth = "Write 1 or 0 for it." if isinstance(value, _TRUTHS) else ""
-        raise InputError(f"{name} to be a real number", _short(value), truth)
+        hint = "Use 1 or 0 instead." if isinstance(value, _BOOLEANS) else ""
+        raise InputError(f"{name} to be a real number", _short(value), hint)
     if number.ndim:
         raise InputError(
             f"{name} to be one number",
@@ -31,40 +31,42 @@ def real_number(value: object, name: str, advice: str = "") -> float:
     if not np.isfinite(number):
         raise InputError(f"{name} to be finite", str(number), advice)
     if abs(number) > LARGEST:
-        raise InputError(f"{name} to be of a size below {LARGEST:g}", str(number))
+        raise InputError(f"{name} to be below {LARGEST:g} in size", str(number))
     return float(number)
 
 
 def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
-    """Return a finite float array of ``ndim`` dimensions that the caller cannot change later."""
+    """Return a read-only copy: a finite float array of ``ndim`` dimensions."""
     array = _floats(values, name)
     if array.ndim != ndim:
         raise InputError(f"{name} to have {ndim} dimension(s)", f"shape {array.shape}")
     if not np.all(np.isfinite(array)):
         raise InputError(f"{name} to be finite", "NaN or infinity among the values")
     if np.abs(array).max(initial=0.0) > LARGEST:
-        raise InputError(f"{name} to be of a size below {LARGEST:g}", f"{np.abs(array).max():g}")
+        raise InputError(f"{name} to be below {LARGEST:g} in size", f"{np.abs(array).max():g}")
     array.flags.writeable = False
     return array
 
 
 def as_table(values: ArrayLike, name: str) -> Array:
-    """Return a new (n, m) array of real numbers with NaN where one is missing or masked."""
+    """Return a new (n, m) array of real numbers, with NaN for missing or masked ones."""
     try:
         given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
-        real = _are_numbers(given) and not _holds_truth(values)
+        real = _are_numbers(given) and not _has_booleans(values)
         table = np.array(np.ma.filled(given.astype(float), np.nan)) if real else None
     except (TypeError, ValueError):
         table = None
     if table is None:
-        raise InputError(f"{name} to be a table of real numbers, NaN in gaps", _short(values))
+        raise InputError(
+            f"{name} to be a table of real numbers, with NaN for missing ones", _short(values)
+        )
     if table.ndim != 2:
         raise InputError(f"{name} to have 2 dimension(s)", f"shape {table.shape}")
     return table
 
 
 def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:
-    """Return a finite (length,) array; one number stands for a vector of equal ones."""
+    """Return a finite (length,) array; one number is repeated."""
     array = np.atleast_1d(_floats(values, name))
     if length is not None and array.shape not in ((1,), (length,)):
         raise InputError(f"{name} to be a number or {length} numbers", f"shape {array.shape}")
@@ -72,7 +74,7 @@ def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:
 
 
 def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Array:
-    """Return an (n, d) array of points; a flat list of numbers is n points on a line."""
+    """Return an (n, d) array of points; a flat list of numbers is n points of one coordinate."""
     array = _floats(values, name)
     if array.ndim == 1 and dimension in (None, 1):
         array = array[:, None]
@@ -83,7 +85,7 @@ def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Arr
 
 
 def as_indices(values: ArrayLike) -> Indices | None:
-    """Return whole numbers (n,) as they are; None for anything else."""
+    """Return integers (n,) unchanged; None for anything else."""
     try:
         given = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -100,14 +102,13 @@ def _floats(values: ArrayLike, name: str) -> Array:
 
 
 def _reals(values: object) -> Array | None:
-    """Return a new float array, or None where something is no real number.
+    """Return a new float array, or None if any item is not a real number.
 
-    numpy alone would take texts, truth values, dates, None, masked values and half of a complex
-    number.
+    numpy alone would accept strings, booleans, dates, None, masked values and complex numbers.
     """
     try:
         given = np.asarray(values)
-        real = _are_numbers(given) and not _holds_truth(values)
+        real = _are_numbers(given) and not _has_booleans(values)
         missing = np.ma.is_masked(values) or (given.dtype == object and None in given.flat)
         return np.array(given, dtype=float) if real and not missing else None
     except (TypeError, ValueError, OverflowError):
@@ -115,17 +116,17 @@ def _reals(values: object) -> Array | None:
 
 
 def _are_numbers(given: NDArray[Any]) -> bool:
-    """Whether an array's items are real numbers, or objects that may be."""
+    """Whether an array's items are real numbers, or objects that may be real numbers."""
     if given.dtype == object:
-        return not any(isinstance(item, (str, bytes, *_TRUTHS)) for item in given.flat)
+        return not any(isinstance(item, (str, bytes, *_BOOLEANS)) for item in given.flat)
     return given.dtype.kind in "iuf"
 
 
-def _holds_truth(values: object) -> bool:
-    """Whether True or False is among the values, where numpy would make a 1 or a 0 of it."""
+def _has_booleans(values: object) -> bool:
+    """Whether True or False is among the values, which numpy would turn into 1 or 0."""
     if isinstance(values, (list, tuple)):
-        return any(map(_holds_truth, values))
-    return isinstance(values, _TRUTHS)
+        return any(map(_has_booleans, values))
+    return isinstance(values, _BOOLEANS)
 
 
 def _short(value: object) -> str:
