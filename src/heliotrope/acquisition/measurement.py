@@ -17,7 +17,7 @@ from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_positive
 
 
-@register(former="MeasurementUCB")
+@register(former="MeasuredUCB")
 @dataclass(frozen=True)
 class MeasurementUCB(Scored):
     """Upper confidence bound of the next posterior mean: mean + sqrt(beta_t) g.

@@ -30,10 +30,10 @@ from heliotrope.posterior import (
     DenseOptions,
     Engine,
     EngineOptions,
+    HasSurface,
     Learn,
     Learned,
     ReferenceOptions,
-    HasSurface,
     engine_options,
     sample,
 )

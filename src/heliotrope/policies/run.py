@@ -10,14 +10,14 @@ from heliotrope.domains import Choices, DomainAdapter, Places
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.history import Observation, Suggestion
-from heliotrope.policies.adaptive.agent import AdaptiveAgent
+from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import (
     TOLD_AT_ONCE,
     Belief,
     Best,
-    Drawing,
     Policy,
+    Sampling,
     Selective,
 )
 from heliotrope.posterior import Learned
@@ -78,9 +78,9 @@ class PolicyRun:
         return Belief(t, points, mean, np.sqrt(variance))
 
     @property
-    def joint(self) -> Drawing:
+    def joint(self) -> Sampling:
         """The agent, if it has a joint posterior of f at several places."""
-        if not isinstance(self.agent, Drawing):
+        if not isinstance(self.agent, Sampling):
             raise NoBeliefError("a policy with a joint posterior", type(self.policy).__name__)
         return self.agent
 
