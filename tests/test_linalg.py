@@ -49,7 +49,7 @@ def test_lower_systems_are_solved_however_they_lie(
 
 
 def test_systems_without_a_solution_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 rows is needed, not of 2"):
+    with pytest.raises(ValueError, match="needs 3 rows, not 2"):
         solve_lower(np.eye(3), np.ones(2))
     with pytest.raises(np.linalg.LinAlgError):
         solve_lower(np.zeros((2, 2)), np.ones(2))
