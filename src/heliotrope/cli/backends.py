@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import InputError
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
     from heliotrope.storage import Store, StudyInfo
-    from heliotrope.study import Study, StudyConfig
+    from heliotrope.study import Study
 
 DEFAULT = "sqlite:///heliotrope.db"
 _PAGE = 1_000  # studies in one read
@@ -24,12 +24,6 @@ class StoreBackend:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-
-    def create_from(self, name: str, config: StudyConfig) -> Study:
-        """Create a study."""
-        from heliotrope.study import Study
-
-        return Study.create_from(name, config, self._store)
 
     def open(self, name: str) -> Study:
         """Open an existing study."""
@@ -51,24 +45,45 @@ def is_service(url: str) -> bool:
 
 
 @contextmanager
-def open_backend(
-    url: str, token_file: Path | None, *, make: bool = False
-) -> Iterator[StoreBackend | Service]:
-    """Open a store or a service. ``make`` allows to create a missing SQLite file."""
+def open_backend(url: str, token_file: Path | None) -> Iterator[StoreBackend | Service]:
+    """Open an existing store, or a service."""
     if is_service(url):
-        from heliotrope.client import connect
-
-        with connect(url, _token(token_file)) as service:
+        with _connect(url, token_file) as service:
             yield service
+    else:
+        with closing(_open_store(url, make=False)) as store:
+            yield StoreBackend(store)
+
+
+def create_study(
+    url: str, token_file: Path | None, name: str, description: Mapping[str, Any]
+) -> None:
+    """Create a study from its description as JSON, and its SQLite file if it is missing."""
+    if is_service(url):
+        with _connect(url, token_file) as service:
+            service.create_from(name, description)
         return
+    from heliotrope.study import Study, StudyConfig
+
+    config = StudyConfig.from_json(description)  # an error here creates no file
+    with closing(_open_store(url, make=True)) as store:
+        Study.create_from(name, config, store)
+
+
+def _connect(url: str, token_file: Path | None) -> Service:
+    from heliotrope.client import connect
+
+    return connect(url, _token(token_file))
+
+
+def _open_store(url: str, *, make: bool) -> Store:
     from heliotrope.storage import open_store  # SQLAlchemy is slow to load
 
     if url == "memory:":
         raise InputError(
             "a store that outlives the command", url, "Use sqlite:///file.db, or a service."
         )
-    with closing(open_store(url, make=make)) as store:
-        yield StoreBackend(store)
+    return open_store(url, make=make)
 
 
 def _token(file: Path | None) -> str | None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heliotrope.cli.backends import DEFAULT, open_backend
+from heliotrope.cli.backends import DEFAULT, create_study, open_backend
 from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
@@ -81,8 +81,6 @@ def create_command(
     """Create a study with parameters (--space) or named options (--options)."""
     form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
     with errors_as_messages():
-        from heliotrope.study import StudyConfig  # slow to load
-
         if space is not None:
             form["space"] = _read(space, "--space")
         if options is not None:
@@ -93,9 +91,7 @@ def create_command(
             form["policy"] = _read(policy, "--policy")
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        config = StudyConfig.from_json(form)
-        with open_backend(at, token_file, make=True) as studies:
-            studies.create_from(name, config)
+        create_study(at, token_file, name, form)
     print_out({"created": name})
 
 

@@ -15,7 +15,6 @@ from heliotrope.storage.protocol import StudyInfo, as_name
 
 if TYPE_CHECKING:
     from heliotrope.spaces import Options, Parameter, SearchSpace
-    from heliotrope.study import StudyConfig
     from heliotrope.study.clocks import Clock
     from heliotrope.study.config import Direction
 
@@ -52,19 +51,18 @@ class Service:
             seed=seed,
             store="memory:",
         )
-        return self.create_from(name, local.config)
+        return self.create_from(name, local.config.to_json())
 
-    def create_from(self, name: str, config: StudyConfig) -> RemoteStudy:
-        """Create a study from its description.
+    def create_from(self, name: str, description: Mapping[str, Any]) -> RemoteStudy:
+        """Create a study from its description as JSON.
 
         If the answer to an earlier attempt was lost, and the study now exists with exactly this
         description, it counts as created by the earlier attempt.
         """
-        wanted = config.to_json()
-        reply = self._transport.send("POST", "studies", {"name": as_name(name), **wanted})
+        reply = self._transport.send("POST", "studies", {"name": as_name(name), **description})
         if reply.status == httpx.codes.CONFLICT and reply.doubtful:
             found = self.open(name)
-            if found.config.to_json() == wanted:
+            if found.is_described_by(description):
                 return found
         return RemoteStudy(self._transport, reply.data())
 

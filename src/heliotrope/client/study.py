@@ -16,12 +16,12 @@ from heliotrope.client.transport import Transport
 from heliotrope.errors import ServiceError
 from heliotrope.storage.protocol import Event
 from heliotrope.study.commands import Add, Ask, Command, Evaluation, Tell
-from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.verbs import StudyVerbs
 from heliotrope.validation import as_number, as_whole
 
 if TYPE_CHECKING:
     from heliotrope.study import StudyConfig
+    from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
 _Keyed = TypeVar("_Keyed", Ask, Add)
@@ -59,6 +59,12 @@ class RemoteStudy(StudyVerbs):
 
         with valid_answer():
             return StudyConfig.from_json(self._setup)
+
+    def is_described_by(self, description: Mapping[str, Any]) -> bool:
+        """Whether the study was created with a description, up to its defaults."""
+        from heliotrope.study import StudyConfig  # slow to load
+
+        return StudyConfig.from_json(description).to_json() == self.config.to_json()
 
     # ---- changing it
 
@@ -126,6 +132,8 @@ class RemoteStudy(StudyVerbs):
 
     @cached_property
     def _spaces(self) -> SpaceAdapter:
+        from heliotrope.study.space_adapter import SpaceAdapter  # numpy is slow to load
+
         with valid_answer():
             return SpaceAdapter.from_json(self._setup)
 
