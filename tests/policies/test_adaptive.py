@@ -7,22 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import RBF, Matern
+from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.acquisition import MeasurementUCB
 from heliotrope.domains import Domain, Lattice, first_points
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
-    Given,
     Model,
-    Results,
-    estimate_model,
-    estimate_robustly,
     is_estimate_due,
-    level_shift_length,
-    outlier_bounds,
 )
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import GPPolicy, Policy, uniform
@@ -60,34 +53,6 @@ def agent_of(optimizer: ht.Optimizer) -> AdaptiveAgent:
 # What is learned
 
 
-def drifting(n: int, epsilon: float) -> Results:
-    """Results at five points that share nothing, each drifting by the paper's model."""
-    rng = np.random.default_rng(0)
-    f, points, y = rng.standard_normal(5), rng.integers(5, size=n), np.empty(n)
-    for i, point in enumerate(points):
-        y[i] = f[point] + 0.1 * rng.standard_normal()
-        f = np.sqrt(1.0 - epsilon) * f + np.sqrt(epsilon) * rng.standard_normal(5)
-    return Results(np.arange(1.0, n + 1.0), points[:, None] / 4.0, y)
-
-
-@pytest.mark.parametrize("n", [40, 250, 251, 600, 1_500])
-def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) -> None:
-    results = drifting(n, 0.25)
-    model = estimate_robustly(results, outlier_bounds(results.y), Given())
-    assert model.pace == 1.0
-    if n >= 250:
-        assert 0.125 < model.rate < 0.5
-
-
-@pytest.mark.parametrize("dimension", [1, 2, 6])
-def test_noise_alone_does_not_rule_out_that_there_is_something(dimension: int) -> None:
-    rng, t = np.random.default_rng(0), np.arange(1.0, 121.0)
-    for _ in range(3):
-        x = rng.random((len(t), dimension))
-        model = estimate_model(Results(t, x, rng.standard_normal(len(t))), Given())
-        assert model.length_scale < 0.21 * np.sqrt(dimension)
-
-
 def test_a_peak_is_found_among_noise() -> None:
     box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(112)
     optimizer = ht.Optimizer(box, ht.auto(box), seed=12)
@@ -98,66 +63,6 @@ def test_a_peak_is_found_among_noise() -> None:
         optimizer.tell(s, values[-1] + 0.5 * rng.standard_normal())
     assert max(values[:27]) < 1.0  # all of the first looks miss it
     assert np.mean(values[-20:]) > 5.0  # random choice has 0.4
-
-
-def test_fast_drift_is_seen_after_many_results() -> None:
-    results, domain = drifting(450, 0.3), ht.Finite(np.linspace(0.0, 1.0, 5)[:, None])
-    optimizer = ht.Optimizer(domain, ht.auto(domain))
-    optimizer.tell_many(60.0 * results.t, results.x, results.y)
-    model = optimizer.model()
-    assert model.pace == 60.0
-    assert 0.15 < model.rate < 0.6
-
-
-def drawn(n: int, space: Any, epsilon: float, noise: float, seed: int) -> Results:
-    """Results at random points, of the paper's model with mean 50 and variance 9."""
-    rng = np.random.default_rng(seed)
-    t, x = np.arange(1.0, n + 1.0), rng.random((n, 2))
-    decay = (1.0 - epsilon) ** (0.5 * np.abs(t[:, None] - t[None, :]))
-    root = np.linalg.cholesky(space(x) * decay + noise * np.eye(n))
-    return Results(t, x, 50.0 + 3.0 * root @ rng.standard_normal(n))
-
-
-@pytest.mark.parametrize("kernel", ["se", "matern"])
-@pytest.mark.parametrize("epsilon", [0.003, 0.03])
-def test_the_model_is_found(kernel: str, epsilon: float) -> None:
-    """Medians of five: each logarithm has a deviation of about 0.3 to 0.5.
-
-    No point was measured twice, so noise can hardly be told from fast drift.
-    """
-    space = RBF(0.2) if kernel == "se" else Matern(0.2, nu=2.5)
-    found = [estimate_model(drawn(150, space, epsilon, 0.02, seed), Given()) for seed in range(5)]
-    assert sum(one.kernel == kernel for one in found) >= 3
-    assert np.median([one.epsilon for one in found]) == pytest.approx(epsilon, rel=0.4)
-    assert np.median([one.length_scale for one in found]) == pytest.approx(0.2, rel=0.25)
-    assert 0.25 < np.median([one.noise for one in found]) / (9.0 * 0.02) < 4.0
-    assert np.median([one.mean for one in found]) == pytest.approx(50.0, abs=1.5)
-
-
-def test_the_variance_is_hardly_exceeded() -> None:
-    """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
-    found = [estimate_model(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
-    assert sum(one.variance < 9.0 for one in found) < 9
-    assert np.median([one.variance for one in found]) < 3 * 9.0
-
-
-def test_what_is_given_stays() -> None:
-    results = drawn(30, RBF(0.2), 0.01, 0.02, 0)
-    given = Given(mean=40.0, variance=2.0, noise=0.3, kernel="se", length_scale=0.7)
-    assert estimate_model(results, given, (0.02,)) == given.override(Model(rate=0.02))
-    partly = estimate_model(results, Given(noise=0.3))
-    assert partly.noise == 0.3
-
-
-def test_results_apart_are_kept() -> None:
-    """Of 100 results at one point and 4 elsewhere, long ago, the latter are all kept."""
-    x = np.full((110, 1), 0.5)
-    x[[3, 20, 40, 60], 0] = [0.0, 1.0, 0.2, 0.8]
-    chosen = Results(np.arange(110.0), x, np.zeros(110)).select(latest=10, apart=12)
-    assert len(chosen) == 22
-    assert chosen[12:].tolist() == list(range(100, 110))
-    assert {3, 20, 40, 60} <= set(chosen.tolist())
-    assert np.all(np.diff(chosen) > 0)
 
 
 # The acquisition
@@ -383,11 +288,6 @@ def test_the_default_policy_needs_no_parameters() -> None:
     assert regrets[:, 1].mean() < 0.6 * regrets[:, 2].mean()
 
 
-def test_a_model_knows_its_drift_in_a_unit_of_time() -> None:
-    assert Model(pace=1.0, rate=0.02).epsilon == pytest.approx(0.02)
-    assert Model(pace=0.5, rate=0.02).epsilon == pytest.approx(1.0 - 0.98**2)
-
-
 def test_the_default_policy_takes_a_context() -> None:
     """What is best is where the context is."""
     domain = ht.Contextual(ht.Finite(np.linspace(0.0, 1.0, 9)), ht.Box(0.0, 1.0))
@@ -515,37 +415,6 @@ def test_results_in_bursts_are_remembered(burst: int) -> None:
     assert np.median(later) < 2.0 * np.median(now) + 0.05
 
 
-def test_one_outlier_does_not_make_every_record_one() -> None:
-    rng = np.random.default_rng(0)
-    values = np.append(0.2 * np.arange(40) + 0.1 * rng.standard_normal(40), 1e6)
-    found = outlier_bounds(values)
-    assert found.suit(values)
-    assert found.suit(np.append(values, 8.5))
-    assert not found.suit(np.append(values, -1e6))
-    assert not found.suit(np.append(values, np.linspace(8.0, 14.0, 9)))
-    assert not outlier_bounds(values[:-1]).suit(values)
-
-
-def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
-    rng = np.random.default_rng(0)
-    x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
-
-    def last(*values: ArrayLike, apart: float = 0.01) -> int:
-        points = np.vstack([x, x + apart])
-        return level_shift_length(np.concatenate(values), lambda: points, length_scale=0.2)
-
-    assert last(y, new) == last(y, new, apart=0.0) == 4
-    assert last(y, new, apart=5.0) == 0
-    assert last(y, new[:3]) == last(y[:15], new) == 0
-    assert last(y, [9.0, 9.0, 9.0, -7.0]) == last(y, [1.2, 1.5, 1.1, 1.2]) == 0
-    assert last(y, new * 8) == 32
-    assert last(np.zeros(25), [-5.0, -4.0, -6.0, -5.5]) == 4
-    assert last(np.zeros(25), [-5.0, 4.0, -6.0, -5.5]) == 0
-    many = np.tile(y, 5)
-    assert last(many, [99.0] * 4) == 0  # of 154 values, four may be outliers
-    assert last(many, [99.0] * 5) == 5
-
-
 def test_an_outage_is_got_over() -> None:
     """For a while all values are low, wherever the policy looks; then they are as before."""
     box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(0)
@@ -558,11 +427,3 @@ def test_an_outage_is_got_over() -> None:
         optimizer.tell(s, -5.0 if is_out else 0.05 * rng.standard_normal() - regret)
         late += [regret] if step >= 100 else []
     assert np.mean(late) < 0.1  # random choice has 0.22
-
-
-@pytest.mark.parametrize("outlier", [50.0, 500.0, -5e3])
-def test_an_old_outlier_does_not_hide_a_jump(outlier: float) -> None:
-    rng = np.random.default_rng(0)
-    y = np.append(rng.uniform(-1.0, 1.0, 60), rng.uniform(-61.0, -59.0, 4))
-    y[20] = outlier
-    assert level_shift_length(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4

@@ -9,7 +9,6 @@ import json
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -36,10 +35,8 @@ from heliotrope.errors import (
 from heliotrope.estimation import (
     Given,
     Model,
-    OutlierBounds,
     Results,
     estimate_model,
-    outlier_bounds,
 )
 from heliotrope.lab.environments import GPDrift
 from heliotrope.serialization import archive
@@ -1042,23 +1039,6 @@ def test_one_wrong_value_does_not_end_the_tracking() -> None:
     assert np.mean(gain) > 2.0 * standard_error(gain)
 
 
-def test_outliers_are_few_and_far_off() -> None:
-    usual = np.sin(np.arange(40.0))
-    assert outlier_bounds(usual) == OutlierBounds()
-    assert outlier_bounds(np.append(usual, 5.0)) == OutlierBounds()
-    assert outlier_bounds(np.append(usual, [1e3, -1e9])) == OutlierBounds(usual.min(), usual.max())
-    assert outlier_bounds(np.append(usual, [1e3, 2e3])) == OutlierBounds()  # a peak met twice
-    assert outlier_bounds(np.append(np.zeros(20), 1.0)) == OutlierBounds()  # the first non-zero
-    assert outlier_bounds(np.append(usual[:6], 1e3)) == OutlierBounds()  # too few to tell
-
-
-def test_a_model_of_the_first_version_is_read() -> None:
-    data = Model().to_json()
-    del data["low"], data["high"]
-    assert Model.from_json(data) == Model()
-    assert Model(low=-1.0, high=3.0).outlier_bounds(-1.0) == OutlierBounds(-3.0, 1.0)
-
-
 @pytest.mark.parametrize(("name", "length"), [("box", 0.3), ("mixed", 0.5)])
 def test_by_default_a_drifting_function_of_any_unit_is_tracked(name: str, length: float) -> None:
     space, horizon = SPACES[name], 80
@@ -1125,32 +1105,6 @@ def test_what_was_learned_is_what_was_true() -> None:
     assert abs(found.mean - 50.0) < 3.0
 
 
-def test_learning_does_not_feel_the_unit_of_the_values() -> None:
-    rng = np.random.default_rng(2)
-    t, x, y = np.arange(40.0), rng.random((40, 3)), rng.normal(size=40)
-    one = estimate_model(Results(t, x, y), Given())
-    other = estimate_model(Results(60.0 * t, x, 7e-5 * y + 2.0), Given())
-    assert other.kernel == one.kernel
-    assert other.length_scale == one.length_scale
-    assert other.noise == pytest.approx(7e-5**2 * one.noise, rel=1e-6)
-    assert other.mean == pytest.approx(2.0 + 7e-5 * one.mean, rel=1e-9)
-    assert other.rate == pytest.approx(one.rate, rel=1e-6)
-    assert (one.pace, other.pace) == (1.0, 60.0)
-
-
-def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() -> None:
-    rng = np.random.default_rng(3)
-    x = np.vstack([rng.random((20, 1)), np.full((400, 1), 0.5), rng.random((150, 1))])
-    results = Results(np.arange(570.0), x, np.zeros(570))
-    chosen = results.informative()
-    assert len(chosen.y) == 250
-    assert chosen.t[100:].tolist() == list(range(420, 570))
-    assert np.all(np.diff(chosen.t) > 0.0)
-    assert np.sum(chosen.t < 20.0) >= 15  # nearly all of those, of the 400 equal ones a fifth
-    few = Results(np.arange(7.0), x[:7], np.zeros(7))
-    assert few.informative().t.tolist() == few.t.tolist()
-
-
 def test_a_policy_that_knows_of_a_jump_leaves_the_old_best_sooner() -> None:
     given = {"epsilon": 1e-4, "mean": 0.0, "variance": 1.0, "noise": 0.01}
     late = {}
@@ -1210,19 +1164,6 @@ def test_the_model_is_learned_at_certain_counts_alone() -> None:
     for _ in range(100):
         study.tell(study.ask().id, float(rng.normal()))
     assert 9 <= kinds(study).count("learned") <= 11  # after 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93
-
-
-def test_models_that_differ_by_little_are_alike() -> None:
-    model = Model(mean=3.0, variance=4.0)
-    assert model.is_close_to(replace(model, mean=3.1, variance=4.5, rate=0.015))
-    for other in (
-        {"mean": 3.5},
-        {"variance": 6.0},
-        {"kernel": "se"},
-        {"rate": 0.03},
-        {"pace": 2.0},
-    ):
-        assert not model.is_close_to(replace(model, **other))
 
 
 def test_the_default_tries_every_category_before_it_is_sure() -> None:
