@@ -64,7 +64,7 @@ def play(values: Array, times: Array | None = None, **options: Any) -> Replay:
 @pytest.fixture(scope="module")
 def done() -> Replay:
     """All policies on a drawn table."""
-    return play(drawn(400), policies=tuple(replays.POLICIES), seeds=4)
+    return play(drawn(400), policies=tuple(replays.CANDIDATES), seeds=4)
 
 
 # What is learned
@@ -125,15 +125,15 @@ def test_what_is_learned_of_neighbours() -> None:
     world = GPDrift(ht.Finite(x), ht.Prior(RBF(0.2), ht.Forgetting(EPSILON)))
     own = np.random.default_rng(0).normal(scale=0.3, size=(300, 6))
     values = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 10.0]) * (world.episode(300, 1).values + own)
-    lesson = replays.learn(np.arange(1.0, 301.0), values, x[:, None], ())
-    assert lesson.neighbours is not None
-    assert lesson.neighbours.share > 0.5
-    K = lesson.prior.over(ht.Finite(np.arange(6.0))).kernel.K
+    setup = replays.trained_setup(np.arange(1.0, 301.0), values, x[:, None], ())
+    assert setup.neighbours is not None
+    assert setup.neighbours.share > 0.5
+    K = setup.prior.over(ht.Finite(np.arange(6.0))).kernel.K
     correlation = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
     assert 0.7 < correlation[0, 1] < 1.0
     assert correlation[0, 1] > correlation[0, 2] > 0.5 > correlation[0, 3]
     assert K[5, 5] > 20.0 * K[4, 4]
-    low, high = lesson.drift.interval
+    low, high = setup.drift.interval
     assert low < EPSILON < high
 
 
@@ -141,10 +141,10 @@ def test_what_is_learned_of_neighbours() -> None:
 
 
 def test_it_beats_chance(done: Replay) -> None:
-    assert done.lesson.drift.interval[0] < EPSILON < done.lesson.drift.interval[1]
+    assert done.setup.drift.interval[0] < EPSILON < done.setup.drift.interval[1]
     stretches = {policy: np.array_split(done.regrets(policy), 10) for policy in done.choices}
     means = {policy: np.array([s.mean() for s in parts]) for policy, parts in stretches.items()}
-    for policy in ("tv_gp_ucb", "learning", "r_gp_ucb"):
+    for policy in ("tv_gp_ucb", "learning", "r_gp_ucb", "auto"):
         assert compare(means["random"], means[policy]).errors > 3.0
     assert "random" not in done.rivals
     scores = {score.policy: score for score in done.scores}
@@ -166,9 +166,10 @@ def test_one_world_for_all(done: Replay) -> None:
         seeds.setdefault(row.policy, set()).add(row.seed)
     once, several = {0}, {0, 1, 2, 3}
     assert seeds == {
-        policy: several if policy in ("random", "rexp3") else once for policy in replays.POLICIES
+        policy: several if policy in ("random", "rexp3", "auto") else once
+        for policy in replays.CANDIDATES
     }
-    assert len(list(done.rows())) == (5 + 2 * 4) * 160
+    assert len(list(done.rows())) == (5 + 3 * 4) * 160
     chosen = done.choices["random"]
     assert len({tuple(places.tolist()) for places in chosen}) == 4
 
@@ -202,7 +203,7 @@ def test_the_share_of_rewards() -> None:
 def test_where_nothing_drifts_one_stays() -> None:
     means = np.array([1.0, 3.0, 2.0, 0.0])
     values = np.random.default_rng(0).normal(means, 0.5, size=(200, 4))
-    done = play(values, policies=tuple(replays.POLICIES))
+    done = play(values, policies=tuple(replays.CANDIDATES))
     assert done.best == "fixed"
     assert report.recommendation(done).startswith("Stay at 's1':")
 
@@ -238,9 +239,9 @@ def test_the_future_is_not_seen() -> None:
     other = values.copy()
     other[80:] = np.random.default_rng(5).normal(size=(20, 9))
     done, changed = play(values), play(other)
-    assert done.lesson.drift == changed.lesson.drift
-    assert done.lesson.tuned == changed.lesson.tuned
-    np.testing.assert_array_equal(done.lesson.prior.mean, changed.lesson.prior.mean)
+    assert done.setup.drift == changed.setup.drift
+    assert done.setup.tuned == changed.setup.tuned
+    np.testing.assert_array_equal(done.setup.prior.mean, changed.setup.prior.mean)
     for policy in ("tv_gp_ucb", "fixed", "random"):
         np.testing.assert_array_equal(done.choices[policy][:, :15], changed.choices[policy][:, :15])
 
@@ -276,7 +277,7 @@ def test_odd_tables(name: str, located: bool) -> None:
     done = replays.replay(log_of(frame(table), where), policies=FEW, seeds=2, jobs=1)
     assert all(np.isfinite([score.regret, score.stderr]).all() for score in done.scores)
     assert {row.policy for row in done.rows()} == set(FEW)
-    assert 0.0 < done.lesson.drift.interval[0] <= done.lesson.drift.interval[1] < 1.0
+    assert 0.0 < done.setup.drift.interval[0] <= done.setup.drift.interval[1] < 1.0
     assert all(text.endswith(".") for text in report.sentences(done))
 
 
@@ -293,7 +294,7 @@ def test_other_shares_to_learn_from(train: float) -> None:
 def assert_same(one: Replay, other: Replay) -> None:
     assert list(one.rows()) == list(other.rows())
     assert one.scores == other.scores
-    assert one.lesson.drift == other.lesson.drift
+    assert one.setup.drift == other.setup.drift
 
 
 def test_wide_and_long_tables(tmp_path: Path) -> None:
@@ -380,9 +381,9 @@ def test_what_depends_on_anything_else_is_played_anew(
 )
 def test_the_drift_in_words(done: Replay, epsilon: float, step: str, said: str) -> None:
     drift = Drift(epsilon, (0.9 * epsilon, 1.1 * epsilon))
-    told = replace(done, lesson=replace(done.lesson, drift=drift), log=replace(done.log, step=step))
+    told = replace(done, setup=replace(done.setup, drift=drift), log=replace(done.log, step=step))
     assert report.drift_in_words(told).startswith(said)
-    unsure = replace(told, lesson=replace(done.lesson, drift=Drift(epsilon, (1e-6, 0.9))))
+    unsure = replace(told, setup=replace(done.setup, drift=Drift(epsilon, (1e-6, 0.9))))
     assert "does not show how soon" in report.drift_in_words(unsure)
 
 
@@ -395,12 +396,12 @@ def test_what_is_recommended(done: Replay) -> None:
     best, worst = done.rewards.argmax(axis=1), done.rewards.argmin(axis=1)
     lucky = np.where(np.arange(160) < 16, worst, best)
     said = report.recommendation(chosen(done, r_gp_ucb=best, gp_ucb=lucky, random=worst))
-    every, c1 = done.lesson.tuned["r_gp_ucb"].every, done.lesson.tuned["r_gp_ucb"].c1
+    every, c1 = done.setup.tuned["r_gp_ucb"].every, done.setup.tuned["r_gp_ucb"].c1
     assert said == (
         f"Use R-GP-UCB (a restart every {every} steps, beta = {c1:g} log(0.4 t)). "
         "The log does not show for certain that it beats GP-UCB."
     )
-    name = done.log.names[done.lesson.fixed]
+    name = done.log.names[done.setup.fixed]
     tied = report.recommendation(chosen(done, learning=best, tv_gp_ucb=best, fixed=lucky))
     assert tied.startswith("Use TV-GP-UCB that learns the drift (beta")
     assert tied.endswith(
@@ -411,6 +412,29 @@ def test_what_is_recommended(done: Replay) -> None:
     random = report.recommendation(chosen(done, tv_gp_ucb=lucky, random=best))
     assert random.startswith("No policy did better than a random choice")
     assert "nothing to compare" in report.recommendation(chosen(done, rexp3=best))
+
+
+def test_auto_is_recommended_where_it_is_best(done: Replay) -> None:
+    best, worst = done.rewards.argmax(axis=1), done.rewards.argmin(axis=1)
+    said = report.recommendation(chosen(done, auto=best, tv_gp_ucb=worst, random=worst))
+    assert said == "Use auto."
+    lucky = np.where(np.arange(160) < 16, worst, best)
+    rival = report.recommendation(chosen(done, tv_gp_ucb=best, auto=lucky, random=worst))
+    assert rival.endswith("The log does not show for certain that it beats auto.")
+
+
+def test_auto_knows_the_locations_and_nothing_of_the_first_part() -> None:
+    values, x = drawn(60), np.arange(9.0)
+    one, other, shuffled = (
+        replays.replay(log_of(frame(table), where), policies=("auto",), seeds=2, jobs=1)
+        for table, where in (
+            (values, None),
+            (np.where(np.arange(60)[:, None] < 36, -values, values), None),
+            (values, places(np.random.default_rng(1).permutation(x))),
+        )
+    )
+    np.testing.assert_array_equal(one.choices["auto"], other.choices["auto"])
+    assert np.any(one.choices["auto"] != shuffled.choices["auto"])
 
 
 def test_the_picture_counts_steps(done: Replay) -> None:
@@ -427,7 +451,7 @@ def test_the_picture_counts_steps(done: Replay) -> None:
     assert [axes.get_xlabel() for axes in plain.axes] == ["steps", "steps"]
     (legend,) = drawing.legends
     shown = {text.get_text() for text in legend.get_texts()}
-    assert shown == {*replays.POLICIES.values(), "best possible", "mean of all places"}
+    assert shown == {*replays.CANDIDATES.values(), "best possible", "mean of all places"}
     regret = np.asarray(drawing.axes[0].lines[0].get_ydata())
     assert regret[-1] == pytest.approx(done.scores[0].regret)
 
@@ -495,7 +519,7 @@ LOG = "\n".join(["time,a,b", *ROWS]) + "\n"
         ("\n".join(["time,a,b", *ROWS[:18]]), (), "got 11 and 7 of the log's 18."),
         ("time,a\n" + "".join(f"{t},{t % 3}\n" for t in range(40)), (), "at least 2 places"),
         (LOG, ("--train", "1.5"), "train to be a share between 0 and 1; got 1.5."),
-        (LOG, ("--policies", "tv_gp_ucb,best"), "policies among tv_gp_ucb, learning"),
+        (LOG, ("--policies", "tv_gp_ucb,best"), "policies among auto, tv_gp_ucb"),
         (LOG, ("--policies", ""), "got ''."),
         (LOG, ("--jobs", "0"), "jobs to be a number of processes"),
         (LOG, ("--locations", "nowhere.csv"), "a file to read; got nowhere.csv"),
@@ -577,8 +601,8 @@ def test_measured_tables(name: str, located: bool) -> None:
     random, tracking = (np.array([part.mean() for part in stretches]) for stretches in parts)
     assert compare(random, tracking).errors > 2.0
     assert all(score.share is not None and 0.5 < score.share <= 1.0 for score in done.scores)
-    assert (done.lesson.neighbours is None) == (not located)
+    assert (done.setup.neighbours is None) == (not located)
     assert done.filled == 0.0
-    low, high = done.lesson.drift.interval
-    assert 1e-3 < low < done.lesson.drift.epsilon < high < 0.3
+    low, high = done.setup.drift.interval
+    assert 1e-3 < low < done.setup.drift.epsilon < high < 0.3
     assert done.log.step in report.drift_in_words(done)

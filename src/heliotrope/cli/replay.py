@@ -48,9 +48,9 @@ def replay_command(
     with lab_errors_as_messages():
         from heliotrope.lab import replay as replays  # slow to load
         from heliotrope.lab.logs import read_log
-        from heliotrope.lab.replay import POLICIES, report
+        from heliotrope.lab.replay import CANDIDATES, report
 
-        names = list(POLICIES) if policies is None else [n.strip() for n in policies.split(",")]
+        names = list(CANDIDATES) if policies is None else [n.strip() for n in policies.split(",")]
         log = read_log(file, locations)
         with _progress_bar() as tick:
             done = replays.replay(
@@ -86,7 +86,7 @@ def _progress_bar() -> Iterator[Callable[[int, int], None]]:
 
 
 def _scores(done: Replay) -> Table:
-    from heliotrope.lab.replay import POLICIES
+    from heliotrope.lab.replay import CANDIDATES
 
     rows, places = len(done.rewards), len(done.log.names)
     table = Table(title=f"{rows} steps, {places} places, trained on the {done.trained} rows before")
@@ -95,7 +95,7 @@ def _scores(done: Replay) -> Table:
         table.add_column(heading, justify="right")
     for score in done.scores:
         cells = f"{score.regret:.4g}", f"{score.stderr:.2g}", _percent(score.share)
-        table.add_row(POLICIES[score.policy], *cells, _percent(score.gain))
+        table.add_row(CANDIDATES[score.policy], *cells, _percent(score.gain))
     return table
 
 

@@ -20,6 +20,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "R-GP-UCB": {"color": "#d55e00", "linestyle": "--"},
     "GP-UCB": {"color": "#009e73", "linestyle": "-."},
     "RExp3": {"color": "#cc79a7", "linestyle": (0, (4, 1, 1, 1, 1, 1))},
+    "auto": {"color": "#882255", "linestyle": (0, (3, 1))},
     "random": {"color": "#666666", "linestyle": ":"},
     "TV-GP-UCB, learning": {"color": "#56b4e9", "linestyle": "-"},
     "best of the past": {"color": "#e69f00", "linestyle": (0, (6, 2))},

@@ -1,21 +1,21 @@
 """Replaying logged data: which policy would have tracked it best."""
 
+from heliotrope.lab.replay.candidates import CANDIDATES
 from heliotrope.lab.replay.drift import Drift, drift_rate
-from heliotrope.lab.replay.lessons import Lesson, Neighbours, Tuning, learn
-from heliotrope.lab.replay.players import POLICIES
 from heliotrope.lab.replay.result import Replay, ReplayRow, Score
 from heliotrope.lab.replay.run import replay
+from heliotrope.lab.replay.training import Neighbours, TrainedSetup, Tuning, trained_setup
 
 __all__ = [
-    "POLICIES",
+    "CANDIDATES",
     "Drift",
-    "Lesson",
     "Neighbours",
     "Replay",
     "ReplayRow",
     "Score",
+    "TrainedSetup",
     "Tuning",
     "drift_rate",
-    "learn",
     "replay",
+    "trained_setup",
 ]

@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from heliotrope.lab import pictures
 from heliotrope.lab.environments import average_regret
-from heliotrope.lab.replay.players import POLICIES
+from heliotrope.lab.replay.candidates import CANDIDATES
 from heliotrope.lab.replay.result import Replay
 from heliotrope.validation import Array
 
@@ -46,7 +46,7 @@ def draw(replay: Replay) -> Picture:
 def _draw_regrets(replay: Replay, axes: Axes) -> None:
     counts = np.arange(1, len(replay.rewards) + 1)
     curves = {
-        POLICIES[score.policy]: average_regret(replay.regrets(score.policy))
+        CANDIDATES[score.policy]: average_regret(replay.regrets(score.policy))
         for score in replay.scores
     }
     for rank, (name, curve) in enumerate(curves.items()):
@@ -68,7 +68,7 @@ def _scale(axes: Axes, curves: Array) -> None:
 
 
 def _draw_values(replay: Replay, axes: Axes) -> None:
-    best, name = replay.best_possible, POLICIES[replay.best]
+    best, name = replay.best_possible, CANDIDATES[replay.best]
     curves: dict[str, tuple[Array, dict[str, Any]]] = {
         "best possible": (best, {"color": "black", "linewidth": 0.9}),
         f"_{name}": (best - replay.regrets(replay.best), pictures.LOOK[name]),

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from heliotrope import __version__
 from heliotrope.lab import pictures
+from heliotrope.lab.replay.candidates import CANDIDATES, FIXED, LEARNING, RANDOM
 from heliotrope.lab.replay.drift import half_life
 from heliotrope.lab.replay.picture import draw
-from heliotrope.lab.replay.players import POLICIES
 from heliotrope.lab.replay.result import Replay, ReplayRow
+from heliotrope.policies.registry import DEFAULT
 
 _ALONE = 0.05  # share that places have in common with their neighbours, and below it none
-_SAID = {**POLICIES, "learning": "TV-GP-UCB that learns the drift"}
+_SAID = {**CANDIDATES, LEARNING: f"{DEFAULT.label} that learns the drift"}
 
 
 def sentences(replay: Replay) -> list[str]:
@@ -28,7 +29,7 @@ def sentences(replay: Replay) -> list[str]:
             f"{replay.filled:.1%} of the values to test on were gaps; they are filled between "
             "their neighbours in time."
         )
-    neighbours = replay.lesson.neighbours
+    neighbours = replay.setup.neighbours
     if neighbours is not None and neighbours.share < _ALONE:
         said.append("Neighbouring places do not move together here: try without the locations.")
     return [*said, recommendation(replay)]
@@ -36,7 +37,7 @@ def sentences(replay: Replay) -> list[str]:
 
 def drift_in_words(replay: Replay) -> str:
     """Say what the fitted epsilon means."""
-    drift, longest = replay.lesson.drift, float(replay.log.times[-1])
+    drift, longest = replay.setup.drift, float(replay.log.times[-1])
     low, high = drift.interval
     fitted = f"epsilon {drift.epsilon:.3g} a step (95 %: {low:.2g} to {high:.2g})"
     if half_life(low) > longest and half_life(high) < 1.0:
@@ -56,32 +57,25 @@ def _of(step: str) -> str:
 
 def recommendation(replay: Replay) -> str:
     """Say what to use, and how sure that is."""
-    place = repr(replay.log.names[replay.lesson.fixed])
+    place = repr(replay.log.names[replay.setup.fixed])
     if len(replay.choices) == 1:
         return f"There is nothing to compare {_SAID[replay.best]} with: replay others too."
-    if replay.best == "fixed":
+    if replay.best == FIXED:
         return f"Stay at {place}: no policy did better than the best place of the past."
-    if replay.best == "random":
+    if replay.best == RANDOM:
         return "No policy did better than a random choice: this log does not show what would."
     said = f"Use {_SAID[replay.best]}{_parameters(replay)}."
-    rivals = [_SAID[policy] for policy in replay.rivals if policy != "fixed"]
+    rivals = [_SAID[policy] for policy in replay.rivals if policy != FIXED]
     if rivals:
         said += f" The log does not show for certain that it beats {_listed(rivals)}."
-    if "fixed" in replay.rivals:
+    if FIXED in replay.rivals:
         said += f" Staying at {place}, the best of the past, may do as well."
     return said
 
 
 def _parameters(replay: Replay) -> str:
-    lesson, name = replay.lesson, replay.best
-    if name not in lesson.tuned:
-        return ""
-    tuning = lesson.tuned[name]
-    given = {
-        "tv_gp_ucb": f"epsilon = {lesson.drift.epsilon:.3g}, ",
-        "r_gp_ucb": f"a restart every {tuning.every} steps, ",
-    }
-    return f" ({given.get(name, '')}beta = {tuning.c1:g} log(0.4 t))"
+    setup, name = replay.setup, replay.best
+    return f" ({setup.tuned[name].in_words(setup.drift.epsilon)})" if name in setup.tuned else ""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -106,8 +100,8 @@ def write(replay: Replay, out: str | os.PathLike[str]) -> list[Path]:
 
 
 def _record(replay: Replay) -> dict[str, object]:
-    lesson = replay.lesson
-    neighbours = lesson.neighbours
+    setup = replay.setup
+    neighbours = setup.neighbours
     return {
         "heliotrope": __version__,
         "rows": {"trained": replay.trained, "tested": len(replay.rewards)},
@@ -115,12 +109,12 @@ def _record(replay: Replay) -> dict[str, object]:
         "step": replay.log.step,
         "direction": "minimize" if replay.minimize else "maximize",
         "gaps_filled": replay.filled,
-        "epsilon": lesson.drift.epsilon,
-        "epsilon_interval": lesson.drift.interval,
-        "half_life_steps": lesson.drift.half_life,
-        "noise": lesson.prior.noise,
+        "epsilon": setup.drift.epsilon,
+        "epsilon_interval": setup.drift.interval,
+        "half_life_steps": setup.drift.half_life,
+        "noise": setup.prior.noise,
         "kernel": "empirical covariance" if neighbours is None else str(neighbours.kernel),
-        "tuned": {name: asdict(tuning) for name, tuning in lesson.tuned.items()},
+        "tuned": {name: asdict(tuning) for name, tuning in setup.tuned.items()},
         "scores": [asdict(score) for score in replay.scores],
         "drift": drift_in_words(replay),
         "recommendation": recommendation(replay),

@@ -10,7 +10,8 @@ import numpy as np
 
 from heliotrope.lab.claims import compare
 from heliotrope.lab.logs import Log
-from heliotrope.lab.replay.lessons import Lesson
+from heliotrope.lab.replay.candidates import FIXED
+from heliotrope.lab.replay.training import TrainedSetup
 from heliotrope.validation import Array, Indices
 
 _STRETCHES = 10  # of the test part, over which two policies are compared
@@ -50,15 +51,15 @@ class Score:
 class Replay:
     """A log replayed.
 
-    The first ``trained`` rows taught the ``lesson``. ``rewards`` (T, M) are the others, high ones
-    good, with gaps filled, which were a share ``filled``; ``choices`` has the places (seeds, T)
-    of each policy.
+    The ``setup`` is learned from the first ``trained`` rows. ``rewards`` (T, M) are the other
+    rows, higher is better, with gaps filled; ``filled`` is the share of gaps. ``choices`` has the
+    places (seeds, T) of each policy.
     """
 
     log: Log
     minimize: bool
     trained: int
-    lesson: Lesson
+    setup: TrainedSetup
     rewards: Array
     filled: float
     choices: Mapping[str, Indices]
@@ -98,7 +99,7 @@ class Replay:
     def scores(self) -> list[Score]:
         """Scores, the lowest regret first; of equal ones staying at one place, which is simpler."""
         found = [self._score(policy) for policy in self.choices]
-        return sorted(found, key=lambda score: (score.regret, score.policy != "fixed"))
+        return sorted(found, key=lambda score: (score.regret, score.policy != FIXED))
 
     @property
     def best(self) -> str:

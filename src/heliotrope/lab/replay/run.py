@@ -17,9 +17,9 @@ from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.lab.environments import Table
 from heliotrope.lab.logs import Log
-from heliotrope.lab.replay.lessons import Lesson, learn
-from heliotrope.lab.replay.players import CHANCY, POLICIES, steps
+from heliotrope.lab.replay.candidates import CANDIDATES, STOCHASTIC
 from heliotrope.lab.replay.result import Replay
+from heliotrope.lab.replay.training import TrainedSetup, trained_setup
 from heliotrope.lab.trials import run_trials, trial_seed
 from heliotrope.validation import Array, Indices, as_number, as_whole
 
@@ -32,7 +32,7 @@ def replay(
     *,
     train: float = 0.6,
     minimize: bool = False,
-    policies: Sequence[str] = tuple(POLICIES),
+    policies: Sequence[str] = tuple(CANDIDATES),
     seeds: int = 10,
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
@@ -50,7 +50,7 @@ def replay(
     minimize
         Values are costs: the lowest is best.
     policies
-        Some of ``POLICIES``.
+        Some of ``CANDIDATES``.
     seeds
         How often policies that draw lots are played.
     out
@@ -77,12 +77,12 @@ def replay(
     rewards = -log.values if minimize else log.values
     _check_training(log, rewards[:cut])
     with threadpool_limits(1):  # whose number the rounding, and so what is kept, depends on
-        lesson = learn(log.times[:cut], rewards[:cut], log.points, names)
+        setup = trained_setup(log.times[:cut], rewards[:cut], log.points, names)
     filled = Table(rewards, log.times).values[cut:]
-    work = _Work(Table(filled, log.times[cut:] - log.times[cut] + 1.0), lesson, names, count, seed)
+    work = _Work(Table(filled, log.times[cut:] - log.times[cut] + 1.0), setup, names, count, seed)
     choices = work.choices(out, jobs, tick)
     share = float(np.isnan(rewards[cut:]).mean())
-    return Replay(log, minimize, cut, lesson, filled, share, choices)
+    return Replay(log, minimize, cut, setup, filled, share, choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class _Work:
     """The replays to do, as trials."""
 
     table: Table
-    lesson: Lesson
+    setup: TrainedSetup
     policies: tuple[str, ...]
     seeds: int
     seed: int
@@ -99,8 +99,8 @@ class _Work:
     def trials(self) -> list[tuple[str, int]]:
         """Policy, and which of its runs: first of all policies, so that more may follow."""
         first = [(policy, 0) for policy in self.policies]
-        chancy = [policy for policy in self.policies if policy in CHANCY]
-        return first + [(policy, run) for run in range(1, self.seeds) for policy in chancy]
+        several = [policy for policy in self.policies if policy in STOCHASTIC]
+        return first + [(policy, run) for run in range(1, self.seeds) for policy in several]
 
     def choices(
         self,
@@ -127,21 +127,22 @@ class _Work:
     def trial(self, number: int) -> dict[str, Indices]:
         """The places that one policy chose."""
         policy, run = self.trials[number]
-        played = steps(policy, self.lesson, self.table.episode(), trial_seed(self.seed, run))
+        played = self.setup.play(policy, self.table.episode(), trial_seed(self.seed, run))
         return {"places": np.array([step.index for step in played])}
 
     def settings(self) -> dict[str, object]:
         """Everything that a trial depends on but its number."""
-        prior = self.lesson.prior
+        prior = self.setup.prior
         assert isinstance(prior.space, Tabulated)
         return {
             "policies": list(self.policies),
             "seed": self.seed,
             "test": _digest(self.table.times, self.table.values),
             "prior": _digest(prior.space.K, np.asarray(prior.mean), np.array(prior.noise)),
-            "epsilon": self.lesson.drift.epsilon,
-            "tuned": {name: asdict(tuning) for name, tuning in self.lesson.tuned.items()},
-            "rexp3": [self.lesson.low, self.lesson.high, self.lesson.variation],
+            "epsilon": self.setup.drift.epsilon,
+            "points": None if self.setup.points is None else _digest(self.setup.points),
+            "tuned": {name: asdict(tuning) for name, tuning in self.setup.tuned.items()},
+            "range": [self.setup.low, self.setup.high, self.setup.variation],
         }
 
 
@@ -154,12 +155,12 @@ def _digest(*arrays: Array) -> str:
 
 
 def _names(policies: Sequence[str]) -> tuple[str, ...]:
-    """The policies asked for, each once, in the order of ``POLICIES``."""
+    """The policies asked for, each once, in the order of ``CANDIDATES``."""
     asked = [policies] if isinstance(policies, str) else list(policies)
-    unknown = [f"{name!r}" for name in asked if name not in POLICIES]
+    unknown = [f"{name!r}" for name in asked if name not in CANDIDATES]
     if unknown or not asked:
-        raise InputError(f"policies among {', '.join(POLICIES)}", ", ".join(unknown) or "none")
-    return tuple(name for name in POLICIES if name in asked)
+        raise InputError(f"policies among {', '.join(CANDIDATES)}", ", ".join(unknown) or "none")
+    return tuple(name for name in CANDIDATES if name in asked)
 
 
 def _cut(log: Log, train: float) -> int:

@@ -1,10 +1,11 @@
-"""What the first part of a log teaches: the prior, epsilon, and the parameters of the policies."""
+"""The setup learned from the first part of a log: prior, epsilon and the policies' parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
@@ -13,29 +14,31 @@ from heliotrope.acquisition import LogBeta
 from heliotrope.estimation import Panel, fit
 from heliotrope.kernels import Tabulated
 from heliotrope.lab.cross_validation import cross_validate
-from heliotrope.lab.environments import Table
+from heliotrope.lab.environments import FiniteEpisode, Step, Table, play
+from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, TUNABLE
 from heliotrope.lab.replay.drift import Drift, drift_rate
-from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, rexp3_batch, tv_gp_ucb
+from heliotrope.policies import Policy, rexp3_batch
+from heliotrope.policies.parameters import EPSILON, EVERY
+from heliotrope.policies.registry import AUTO, DEFAULT, RANGE
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
 
-TUNABLE = ("tv_gp_ucb", "r_gp_ucb", "gp_ucb")
-EAGERNESS = (0.02, 0.05, 0.2, 0.8)  # candidates of c1; the paper has 0.2 and 0.8 for its real data
+C1S = (0.02, 0.05, 0.2, 0.8)  # candidates of c1; the paper uses 0.2 and 0.8 for its real data
 BLOCKS = (5, 10, 20, 40, 80, 160)  # candidates of N
-_LATEST = 2000  # rows that kernels are fitted to and candidates are replayed on
+_LATEST = 2000  # rows for fitting kernels and tuning
 _FOLDS = 3
 _NOISE_SHARE = 0.05  # the paper's, of the signal variance
-_OWN = 1e-4  # variance of a place alone, at the least, as a share of the mean one
-_ALIKE = 0.1  # how far the places' variances are drawn towards their mean
-_APART = 1e-5  # shift that tells places at one point apart, where the whole extent is 1
+_OWN = 1e-4  # least variance of each place's own part, as a share of the mean variance
+_SHRINKAGE = 0.1  # of the places' variances towards their mean
+_APART = 1e-5  # shift that separates places at the same point, where the whole extent is 1
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """How places move together by where they lie: a kernel over points, for values of size 1.
+    """How places are correlated by their location: a kernel over points, for values of size 1.
 
-    ``matrix`` (M, M) is the kernel's over the places.
+    ``matrix`` (M, M) is the kernel's matrix over the places.
     """
 
     kernel: Kernel
@@ -43,39 +46,48 @@ class Neighbours:
 
     @property
     def share(self) -> float:
-        """The part of the variance that places have in common with those nearby."""
+        """The share of the variance that places have in common with nearby ones."""
         common, own = (part.k1.constant_value for part in (self.kernel.k1, self.kernel.k2))
         return float(common / (common + own))
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """A policy of upper confidence bounds with the c1 of its beta, and R-GP-UCB's N."""
+    """A candidate with the c1 of its beta and, if it restarts, the steps between restarts."""
 
     name: str
     c1: float
     every: int = 0
 
     def policy(self, prior: Prior) -> Policy:
-        """The policy, believing in a prior."""
-        beta = LogBeta(self.c1, 0.4)
-        if self.name == "r_gp_ucb":
-            return r_gp_ucb(prior, self.every, beta)
-        if self.name == "gp_ucb":
-            return gp_ucb(prior, beta)
-        return tv_gp_ucb(prior, beta, learn=Learn() if self.name == "learning" else None)
+        """The policy with a prior."""
+        own: dict[str, Any] = {EVERY.name: self.every} if self.every else {}
+        if self.name == LEARNING:
+            own["learn"] = Learn()
+        return ENTRIES[self.name].factory(prior, beta=LogBeta(self.c1, 0.4), **own)
+
+    def in_words(self, epsilon: float) -> str:
+        """The parameters in words, with the fitted drift if the policy uses it."""
+        words = [f"beta = {self.c1:g} log(0.4 t)"]
+        if self.every:
+            words.insert(0, f"a restart every {self.every} steps")
+        elif self.name != LEARNING and EPSILON in ENTRIES[self.name].parameters:
+            words.insert(0, f"epsilon = {epsilon:.3g}")
+        return ", ".join(words)
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What was learned: the ``drift``, the ``prior``, and how policies are ``tuned``.
+class TrainedSetup:
+    """The learned ``drift`` and ``prior``, and the ``tuned`` policies.
 
-    ``neighbours`` is None where no locations were given. ``variation`` is the mean largest change
-    of any place in a step, as a share of the range from ``low`` to ``high``.
+    ``points`` (M, d) and ``neighbours`` are None without locations. ``variation`` is the mean
+    over the steps of the largest change of any place, as a share of the range from ``low`` to
+    ``high``.
     """
 
     drift: Drift
     prior: Prior
+    points: Array | None
     neighbours: Neighbours | None
     tuned: Mapping[str, Tuning]
     low: float
@@ -87,19 +99,33 @@ class Lesson:
         """The place of the highest mean."""
         return int(np.argmax(self.prior.mean))
 
+    def play(self, name: str, episode: FiniteEpisode, seed: int) -> Iterator[Step]:
+        """Let a candidate track an episode."""
+        if name == FIXED:
+            return (episode.step(t, self.fixed) for t in episode.times.tolist())
+        entry = ENTRIES[name]
+        if entry is AUTO:  # it learns from its own results, so it needs coordinates
+            episode = Table(episode.values, episode.times, self.points).episode()
+            return play(entry.adaptive(episode.domain), episode, seed)
+        if entry.basis is RANGE:
+            batch = self.batch(episode.horizon, len(episode.domain))
+            return play(entry.factory(self.low, self.high, batch), episode, seed)
+        policy = self.tuned[name].policy(self.prior) if name in self.tuned else entry.factory()
+        return play(policy, episode, seed)
+
     def batch(self, horizon: int, places: int) -> int:
         """RExp3's batch, by its paper's formula."""
         return rexp3_batch(places, horizon, self.variation * horizon)
 
 
-def learn(
+def trained_setup(
     times: Array, values: Array, points: Array | None = None, policies: Collection[str] = TUNABLE
-) -> Lesson:
-    """Learn from rewards (T, M), NaN where there was none, what the policies need to know.
+) -> TrainedSetup:
+    """Learn the setup from rewards (T, M), NaN in gaps.
 
     Without points the covariance of the places is the empirical one (the paper's recipe). With
-    points it is the places' deviations times a fitted kernel: Matern-3/2 over the points, and a
-    part that is each place's own. Gaps are filled in between, but not to learn epsilon.
+    points it is the places' deviations times a fitted kernel: Matern-3/2 over the points plus
+    each place's own part. Gaps are filled by interpolation, except to estimate epsilon.
     """
     drift = drift_rate(times, values)
     panel = Panel(times, Table(values, times).values)
@@ -108,9 +134,10 @@ def learn(
     prior_of = partial(_prior, drift, neighbours, scale)
     low, high = float(panel.values.min()), float(panel.values.max())
     changes = np.abs(np.diff(panel.values, axis=0)).max(axis=1)
-    return Lesson(
+    return TrainedSetup(
         drift,
         prior_of([panel]),
+        points,
         neighbours,
         _tuned(panel, prior_of, policies),
         low,
@@ -122,7 +149,7 @@ def learn(
 def _prior(
     drift: Drift, neighbours: Neighbours | None, scale: float, panels: Sequence[Panel]
 ) -> Prior:
-    """The prior of some rows, which may stand still, of a log of this mean variance."""
+    """The prior of some rows, which may be constant, of a log of this mean variance."""
     rows = np.concatenate([panel.values for panel in panels])
     if neighbours is None:
         K = np.cov(rows, rowvar=False, bias=True)
@@ -135,11 +162,11 @@ def _prior(
 
 
 def _deviations(rows: Array, scale: float) -> Array:
-    return np.asarray(np.sqrt((1.0 - _ALIKE) * rows.var(axis=0) + _ALIKE * scale))
+    return np.asarray(np.sqrt((1.0 - _SHRINKAGE) * rows.var(axis=0) + _SHRINKAGE * scale))
 
 
 def _neighbours(panel: Panel, points: Array, drift: Drift, scale: float) -> Neighbours:
-    """Fit the kernel to what is left of the values without the places' means and deviations."""
+    """Fit the kernel to the values, standardized place by place."""
     apart = np.column_stack([points, _APART * np.arange(len(points))])
     rows = panel.values[-_LATEST:]
     rows = (rows - rows.mean(axis=0)) / _deviations(rows, scale)
@@ -155,15 +182,15 @@ def _neighbours(panel: Panel, points: Array, drift: Drift, scale: float) -> Neig
 def _tuned(
     panel: Panel, prior_of: Callable[[Sequence[Panel]], Prior], policies: Collection[str]
 ) -> dict[str, Tuning]:
-    """Choose c1 of each policy asked for, and N along with R-GP-UCB's, by replay in folds."""
+    """Tune each policy by replay in folds: c1, and N if it restarts."""
     latest = Panel(panel.times[-_LATEST:], panel.values[-_LATEST:])
     blocks = [n for n in BLOCKS if n <= len(latest.times) // _FOLDS] or BLOCKS[:1]
-    wanted = {"tv_gp_ucb" if name == "learning" else name for name in policies} & set(TUNABLE)
+    wanted = {DEFAULT.name if name == LEARNING else name for name in policies} & set(TUNABLE)
     tried = [
         Tuning(name, c1, n)
         for name in sorted(wanted)
-        for c1 in EAGERNESS
-        for n in (blocks if name == "r_gp_ucb" else [0])
+        for c1 in C1S
+        for n in (blocks if EVERY in ENTRIES[name].parameters else [0])
     ]
     if not tried:
         return {}
@@ -171,6 +198,6 @@ def _tuned(
     best: dict[str, Tuning] = {}
     for i in np.argsort(regret, kind="stable"):
         best.setdefault(tried[i].name, tried[i])
-    if "tv_gp_ucb" in best:  # learning the drift is slow to replay, and explores alike
-        best["learning"] = replace(best["tv_gp_ucb"], name="learning")
+    if DEFAULT.name in best:  # learning the drift is slow to replay, and explores alike
+        best[LEARNING] = replace(best[DEFAULT.name], name=LEARNING)
     return best
