@@ -29,7 +29,7 @@ class Optimizer(Archived):
     Examples
     --------
     >>> import heliotrope as ht
-    >>> opt = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(ht.Prior(time=ht.Forgetting(0.01))), seed=0)
+    >>> opt = ht.Optimizer(domain := ht.grid(5), ht.auto(domain), seed=0)
     >>> s = opt.ask()
     >>> opt.tell(s, 1.5)
     >>> opt.best().index == s.index

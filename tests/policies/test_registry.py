@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from heliotrope.serialization.codec import decode, encode
 from heliotrope.study import PolicyChoice
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "heliotrope"
+SOURCES = {path.relative_to(PACKAGE): path.read_text() for path in PACKAGE.rglob("*.py")}
 
 
 def test_every_factory_is_registered() -> None:
@@ -85,3 +88,17 @@ def test_recipes_of_before_are_read() -> None:
 
 def test_the_table_of_the_docs_is_the_registry_s() -> None:
     assert as_markdown() in (ROOT / "docs" / "algorithms.md").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "auto"])
+def test_a_name_is_spelled_where_it_is_defined_and_in_the_registry(name: str) -> None:
+    defined = inspect.getsourcefile(REGISTRY[name].factory)
+    assert defined is not None
+    allowed = {Path(defined).relative_to(PACKAGE), Path("policies", "registry.py")}
+    if hasattr(ht, name):
+        allowed.add(Path("__init__.py"))
+    said = re.compile(rf"(?<![\w.]){name}\b(?! before data)")
+    others = {path for path, text in SOURCES.items() if said.search(text)} - allowed
+    assert {path for path in others if path.parts[0] != "lab"} == set()
+    for path in others:  # the lab calls the policies of the paper
+        assert not re.search(rf"""["'`]{name}\b""", SOURCES[path]), path

@@ -34,7 +34,7 @@ class Validation:
 class BlockLength:
     """The best N, and the average regret of each tried N with its standard error over folds.
 
-    ``tried`` counts steps; ``every`` is in the unit of the panels' times, as in ``r_gp_ucb``.
+    ``tried`` counts steps; ``every`` is in the unit of the panels' times, as R-GP-UCB takes it.
     """
 
     every: float

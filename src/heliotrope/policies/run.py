@@ -29,11 +29,11 @@ class PolicyRun:
 
     def __init__(self, policy: Policy, adapter: DomainAdapter) -> None:
         if isinstance(policy, type) or not isinstance(policy, Policy):
-            raise InputError("a policy, such as tv_gp_ucb(prior)", repr(policy))
+            raise InputError("a policy, such as auto(domain)", repr(policy))
         self.policy, self._adapter = policy, adapter
         self.agent = policy.start(adapter.domain)
         if adapter.contextual is not None and not isinstance(self.agent, Selective):
-            raise InputError("a policy that takes a context", repr(policy), "Use tv_gp_ucb.")
+            raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
 
     def open(self, suggestion: Suggestion) -> None:
         """Open the evaluation of a suggestion."""

@@ -50,7 +50,7 @@ class StudyConfig:
             )
         if self.context is not None and not self.policy.takes_contexts:
             raise InputError(
-                "a policy that takes contexts", self.policy.kind, "Use tv_gp_ucb.", "policy.kind"
+                "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
             )
 
     @property

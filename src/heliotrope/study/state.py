@@ -23,7 +23,7 @@ from heliotrope.estimation import (
 )
 from heliotrope.history import Observation, Suggestion
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import uniform
+from heliotrope.policies import Uniform
 from heliotrope.serialization import archive
 from heliotrope.study.commands import Evaluation, as_key, as_value
 from heliotrope.study.config import StudyConfig
@@ -49,7 +49,7 @@ class StudyState:
     def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
         self.uid, self.config, self.created = uid, config, created
         self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(config.adapter.ground, uniform(), config.seed)
+        self.optimizer = Optimizer(config.adapter.ground, Uniform(), config.seed)
         self.context = config.adapter.middle()  # that of the latest ask, as soon as there is one
         self._bare = True  # whether the optimizer still waits for its policy
         self._keys = Keys()
@@ -142,7 +142,7 @@ class StudyState:
         """
         learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
         if learned:
-            self.optimizer.reconsider(uniform(), last=0)
+            self.optimizer.reconsider(Uniform(), last=0)
         elif self._bare:
             self._renew()
         for i, body in enumerate(bodies):

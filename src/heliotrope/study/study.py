@@ -74,7 +74,7 @@ class Study(StudyVerbs):
         context
             Parameters by name that are given at every ask, not chosen; or a SearchSpace.
         policy
-            Such as ``{"kind": "tv_gp_ucb", "epsilon": 0.01}``; what is not given is learned.
+            Such as ``{"epsilon": 0.01}``; parameters that are not given are learned.
         clock
             A unit of time such as "10min" makes epsilon one of ten minutes; by default time is
             a counter of asks.

@@ -41,7 +41,7 @@ def check_policy(
     Examples
     --------
     >>> import heliotrope as ht
-    >>> check_policy(ht.uniform())
+    >>> check_policy(ht.policies.Uniform())
     """
     if isinstance(policy, type) or not isinstance(policy, Policy):
         raise InputError("a policy, with a method start(domain)", repr(policy))

@@ -22,7 +22,7 @@ from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stac
 from heliotrope.lab.reproduction.measured import PolicyFactories, first_place, read_table, regrets
 from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
-from heliotrope.policies import gp_ucb, tv_gp_ucb, uniform
+from heliotrope.policies import Uniform, gp_ucb, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
 
@@ -157,7 +157,7 @@ class Traffic:
         return {
             "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, _BETA, first=first),
             "GP-UCB": lambda first: gp_ucb(self.prior, _BETA, first=first),
-            "random": lambda _: uniform(),
+            "random": lambda _: Uniform(),
         }
 
 

@@ -28,7 +28,7 @@ from heliotrope.lab.theory.gains import Gain, best_gain, gain_curve
 from heliotrope.lab.theory.information import expect, without_drift
 from heliotrope.lab.theory.rates import block_length
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Policy, gp_ucb, r_gp_ucb, tv_gp_ucb, uniform
+from heliotrope.policies import Policy, Uniform, gp_ucb, r_gp_ucb, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_positive, as_whole
 
@@ -158,7 +158,7 @@ def strategies(setting: Setting) -> Mapping[tuple[str, str], Strategy]:
         (TV, PRACTICAL): tv_gp_ucb(prior, practical),
         (R, PRACTICAL): r_gp_ucb(prior, every, practical),
         ("GP-UCB", PRACTICAL): gp_ucb(prior, practical),
-        (RANDOM, ""): uniform(),
+        (RANDOM, ""): Uniform(),
     }
     return {key: partial(play, policy) for key, policy in policies.items()} | {
         (GENIE, ""): _informed
