@@ -245,7 +245,7 @@ class Ledger:
             raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
         return known
 
-    def parts(self) -> tuple[codec.Json, codec.Arrays]:
+    def parts(self) -> tuple[codec.JsonTree, codec.Arrays]:
         """Return the contents as a JSON tree and arrays, which must not be modified."""
         waiting = self.open.values()
         arrays: codec.Arrays = {
@@ -262,7 +262,7 @@ class Ledger:
 
     def restore(
         self,
-        header: codec.Json,
+        header: codec.JsonTree,
         arrays: codec.Arrays,
         suggestion_at: Callable[[int, float, Array | Indices], Suggestion],
     ) -> None:

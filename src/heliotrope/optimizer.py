@@ -15,7 +15,7 @@ from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, fitting_parts
-from heliotrope.serialization.codec import Arrays, Json, decode, encode
+from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode
 from heliotrope.serialization.state import part, under
 from heliotrope.validation import Array, as_number, as_whole
 
@@ -201,17 +201,17 @@ class Optimizer(Archived):
         """
         return self._run.model()
 
-    def parts(self) -> tuple[Json, Arrays]:
+    def parts(self) -> tuple[JsonTree, Arrays]:
         """Return everything as a JSON tree and arrays, which must not be modified."""
         entries, arrays = self._ledger.parts()
-        header: Json = {"format": self.FORMAT, "version": self.VERSION}
+        header: JsonTree = {"format": self.FORMAT, "version": self.VERSION}
         header["domain"] = encode(self._adapter.given, arrays)
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
         return header | entries, arrays | under("agent/", self._run.agent.state())
 
     @classmethod
-    def from_parts(cls, header: Json, arrays: Arrays, source: str = "these parts") -> Optimizer:
+    def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
         """Return the optimizer of saved :meth:`parts`; it continues as the saved one would have."""
         check_header(header, cls.FORMAT, cls.VERSION, source)
         with fitting_parts("a saved optimizer", source):

@@ -1,10 +1,9 @@
 """Acquisitions choose the next point: upper confidence bounds, Thompson sampling, schedules."""
 
 from heliotrope.acquisition.maximize import argmax, maximize
-from heliotrope.acquisition.measurement import MeasurementUCB
 from heliotrope.acquisition.schedules import Beta, ConstantBeta, LogBeta, RBeta, TVBeta, as_beta
 from heliotrope.acquisition.thompson import Thompson
-from heliotrope.acquisition.ucb import UCB, Acquisition, Scored
+from heliotrope.acquisition.ucb import UCB, Acquisition, MeasurementUCB, Scored
 
 __all__ = [
     "UCB",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
@@ -16,6 +16,9 @@ from heliotrope.domains import Box
 from heliotrope.posterior import Surface
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
+
+if TYPE_CHECKING:
+    from heliotrope.acquisition.ucb import Scored
 
 # Many small products alternate between numpy's and scipy's BLAS. Their idle threads would compete
 # for the cores.
@@ -28,16 +31,6 @@ _NEIGHBOURS = 8  # candidates around each of them
 _STARTS = 6
 _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
-
-
-class ScoreFunction(Protocol):
-    """A score of the posterior mean and standard deviation."""
-
-    def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Scores of points with these means and deviations at time t."""
-
-    def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Derivatives of the score by mean and by deviation."""
 
 
 @contextmanager
@@ -62,7 +55,7 @@ def argmax(values: Array, make_rng: RNGFactory) -> int:
 
 
 def maximize(
-    surface: Surface, acquisition: ScoreFunction, t: float, box: Box, make_rng: RNGFactory
+    surface: Surface, acquisition: Scored, t: float, box: Box, make_rng: RNGFactory
 ) -> Array:
     """Return the point of the box with the highest score found, (d,).
 
@@ -76,7 +69,7 @@ def maximize(
 
 def _maximized(
     surface: Surface,
-    acquisition: ScoreFunction,
+    acquisition: Scored,
     t: float,
     box: Box,
     rng: np.random.Generator,

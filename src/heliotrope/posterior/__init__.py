@@ -1,10 +1,9 @@
 """Engines: the posterior of the time-varying GP, updated with every observation."""
 
-from heliotrope.posterior.bank import BankEngine, Learn
+from heliotrope.posterior.bank import BankEngine, Learn, Learned
 from heliotrope.posterior.box import BoxEngine
 from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
-from heliotrope.posterior.learned import Learned
 from heliotrope.posterior.options import (
     BoxOptions,
     DenseOptions,

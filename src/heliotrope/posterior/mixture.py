@@ -19,7 +19,7 @@ from heliotrope.posterior.protocol import Engine, HasSurface, Posterior, Surface
 from heliotrope.serialization.state import State, copied, part, under
 from heliotrope.validation import Array
 
-Step: TypeAlias = Callable[[Engine], None]
+_Step: TypeAlias = Callable[[Engine], None]
 
 _MOST_STEPS = 2_000  # between copies of an engine, whose cost is then negligible
 _NEGLIGIBLE = 1e-6  # weight below which an engine is ignored
@@ -118,7 +118,7 @@ class Ensemble:
         """The engines, oldest first."""
         return [member.engine for member in self._members]
 
-    def take(self, step: Step, first: int | None = None) -> None:
+    def take(self, step: _Step, first: int | None = None) -> None:
         """Take a step in the ``first`` engines, or in all; if one fails, undo all."""
         stepping = self._members[:first]
         for i, member in enumerate(stepping):
@@ -157,10 +157,10 @@ class _Member:
     """An engine, a copy of its state, and the steps taken since."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self._steps = engine, list[Step]()
+        self.engine, self._steps = engine, list[_Step]()
         self._copy = copied(engine.state())
 
-    def remember(self, step: Step) -> None:
+    def remember(self, step: _Step) -> None:
         """Record a step."""
         self._steps.append(step)
         if len(self._steps) == _MOST_STEPS:

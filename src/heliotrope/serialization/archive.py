@@ -19,7 +19,7 @@ import numpy as np
 from heliotrope.errors import FormatError
 
 if TYPE_CHECKING:  # for its types alone: it loads scikit-learn
-    from heliotrope.serialization.codec import Arrays, Json
+    from heliotrope.serialization.codec import Arrays, JsonTree
 
 HEADER = "header"
 _ALIGNED = 16  # bytes
@@ -32,12 +32,12 @@ class Archived(ABC):
     VERSION: ClassVar[int]
 
     @abstractmethod
-    def parts(self) -> tuple[Json, Arrays]:
+    def parts(self) -> tuple[JsonTree, Arrays]:
         """Return everything as a JSON tree and arrays, which must not be modified."""
 
     @classmethod
     @abstractmethod
-    def from_parts(cls, header: Json, arrays: Arrays, source: str = "these parts") -> Self:
+    def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Self:
         """Return the object of saved :meth:`parts`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -59,7 +59,7 @@ class Archived(ABC):
         return cls.from_parts(*unpack(data, cls.FORMAT, cls.VERSION, source), source)
 
 
-def pack(header: Json, arrays: Arrays) -> bytes:
+def pack(header: JsonTree, arrays: Arrays) -> bytes:
     """Return the header and the arrays as one zip."""
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
     whole = io.BytesIO()
@@ -67,14 +67,14 @@ def pack(header: Json, arrays: Arrays) -> bytes:
     return whole.getvalue()
 
 
-def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
+def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
     """Return the header and the arrays of a zip of this kind, of this version or an older one."""
     header, arrays = _open(data, kind, source)
     check_header(header, kind, version, source)
     return header, arrays
 
 
-def check_header(header: Json, kind: str, version: int, source: str) -> None:
+def check_header(header: JsonTree, kind: str, version: int, source: str) -> None:
     """Raise an error for a header of another kind or of a newer version."""
     if not isinstance(header, dict) or header.get("format") != kind:
         raise FormatError(f"a {kind} file", f"another format in {source}")
@@ -88,7 +88,7 @@ def check_header(header: Json, kind: str, version: int, source: str) -> None:
         )
 
 
-def pack_flat(header: Json, arrays: Arrays) -> bytes:
+def pack_flat(header: JsonTree, arrays: Arrays) -> bytes:
     """Return header and arrays as consecutive bytes: faster than a zip, without checksums."""
     index = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
     text = json.dumps([header, index], allow_nan=False).encode()
@@ -99,7 +99,7 @@ def pack_flat(header: Json, arrays: Arrays) -> bytes:
     return b"".join(parts)
 
 
-def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json, Arrays]:
+def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
     """Return the header and the read-only arrays of :func:`pack_flat`."""
     arrays: dict[str, Any] = {}
     try:
@@ -143,7 +143,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
         raise
 
 
-def _open(data: bytes, kind: str, source: str) -> tuple[Json, Arrays]:
+def _open(data: bytes, kind: str, source: str) -> tuple[JsonTree, Arrays]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as whole:
             broken = whole.testzip()

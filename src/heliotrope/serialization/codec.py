@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError, InputError
 
-Json = Any  # what the json module reads and writes
+JsonTree = Any  # what the json module reads and writes
 Arrays = dict[str, NDArray[Any]]
 
 _REGISTERED: dict[str, type] = {}
@@ -31,7 +31,7 @@ def register(cls: Any = None, *, former: str = "") -> Any:
     return cls
 
 
-def encode(value: object, arrays: Arrays) -> Json:
+def encode(value: object, arrays: Arrays) -> JsonTree:
     """Convert a value to a JSON tree, and put its arrays into ``arrays``.
 
     Examples
@@ -64,7 +64,7 @@ def encode(value: object, arrays: Arrays) -> Json:
     )
 
 
-def decode(tree: Json, arrays: Mapping[str, NDArray[Any]]) -> Any:
+def decode(tree: JsonTree, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """Convert a JSON tree of :func:`encode` back to the value."""
     if isinstance(tree, list):
         return tuple(decode(item, arrays) for item in tree)
@@ -84,12 +84,12 @@ def decode(tree: Json, arrays: Mapping[str, NDArray[Any]]) -> Any:
     )
 
 
-def _encode_fields(value: Any, arrays: Arrays) -> Json:
+def _encode_fields(value: Any, arrays: Arrays) -> JsonTree:
     fields = dataclasses.fields(value)
     return {f.name: encode(getattr(value, f.name), arrays) for f in fields if f.init}
 
 
-def _encode_params(kernel: Any, arrays: Arrays) -> Json:
+def _encode_params(kernel: Any, arrays: Arrays) -> JsonTree:
     params = kernel.get_params(deep=False)
     return {name: encode(item, arrays) for name, item in params.items()}
 
