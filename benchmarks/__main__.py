@@ -1,6 +1,6 @@
-"""Print the table: ``python -m benchmarks``, or some of it: ``python -m benchmarks speed``.
+"""Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
-What takes long, or needs an idle machine and a database server, is run by name alone:
+Benchmarks that take long, or need an idle machine and a database server, run only by name:
 ``python -m benchmarks changes auto storage service crashes startup``.
 """
 
@@ -24,7 +24,7 @@ def main(names: list[str]) -> int:
         "claim",
         "measured",
         "holds",
-        title="Heliotrope, measured now, one BLAS thread for all",
+        title="Benchmarks of Heliotrope on this machine, with one BLAS thread",
     )
     for name in names or NAMES:
         started = perf_counter()

@@ -1,6 +1,6 @@
-"""The default policy, to which nothing is told, against TV-GP-UCB, which knows the paper's world.
+"""The default policy without any parameters against TV-GP-UCB with the true parameters.
 
-Everything that the default policy's design rests on was tried with other seeds.
+The design of the default policy was tuned with other seeds.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from heliotrope.policies import Policy
 from heliotrope.validation import Array
 
 SIDE, HORIZON, FIRST_SEED = 20, 1_000, 1_000
-TRIALS = {0.001: 40, 0.01: 300, 0.03: 40}  # by epsilon: at 0.01 a few worlds weigh a lot
+TRIALS = {0.001: 40, 0.01: 300, 0.03: 40}  # by epsilon; at 0.01 a few worlds dominate
 KERNELS: dict[str, Kernel] = {"SE": RBF(0.2), "Matern 5/2": Matern(0.2, nu=2.5)}
 WITHIN = 1.15
 
 
 @dataclass(frozen=True, eq=False)
 class Duel:
-    """Average regrets R_T / T of both, (trials,): a trial's policies face the same world."""
+    """Average regrets R_T / T of both policies, (trials,), in the same worlds."""
 
     knowing: Array
     auto: Array
 
     @property
     def gain(self) -> float:
-        """How far the default policy's regret is lower, in paired standard errors."""
+        """Reduction of regret by the default policy, in paired standard errors."""
         lower = self.knowing - self.auto
         return float(lower.mean() / (lower.std(ddof=1) / np.sqrt(len(lower))))
 
     @property
     def ratio(self) -> float:
-        """The default policy's regret as a multiple of the other's."""
+        """Regret of the default policy as a multiple of the other's."""
         return float(self.auto.mean() / self.knowing.mean())
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ def findings() -> Iterator[Finding]:
 
 
 def duel(space: Kernel, epsilon: float) -> Duel:
-    """Let both track the same worlds of the paper's model."""
+    """Run both in the same worlds of the paper's model."""
     prior = ht.Prior(space, ht.Forgetting(epsilon), noise=0.01)
     world = GPDrift(ht.grid(SIDE, SIDE), prior)
     policies = ht.tv_gp_ucb(prior), ht.auto(world.domain)

@@ -1,4 +1,4 @@
-"""Worlds that jump: the change-point memory against plain TV-GP-UCB, and where nothing jumps."""
+"""The change-point memory against plain TV-GP-UCB, with jumps and with steady drift."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heliotrope.lab.environments import GPDrift
 from heliotrope.lab.environments.suite import Jumps
 
 EVERY = 75.0  # steps between jumps, on average
-STEADY_TRIALS = 200  # a difference of 5 % needs more than one of many standard errors
+STEADY_TRIALS = 200  # a difference of 5 % needs many trials
 DOMAIN, BETA = ht.grid(25, 20), ht.LogBeta(0.8, 4.0)
 
 
@@ -26,7 +26,7 @@ def findings() -> Iterator[Finding]:
 
 
 def _where_it_jumps(epsilon: float) -> Iterator[Finding]:
-    """Between jumps, TV-GP-UCB knows the drift; or it learns one that makes up for jumps too."""
+    """TV-GP-UCB knows the drift between jumps, or learns a drift that covers the jumps."""
     prior = _prior(epsilon)
     regrets = average_regrets(
         Jumps(DOMAIN, prior, EVERY),
@@ -41,7 +41,7 @@ def _where_it_jumps(epsilon: float) -> Iterator[Finding]:
         gain = theirs - own
         error = float(gain.std(ddof=1)) / np.sqrt(TRIALS)
         yield Finding(
-            f"jumps every {EVERY:.0f} steps, epsilon {epsilon:g} between: average regret with "
+            f"jumps every {EVERY:.0f} steps, epsilon {epsilon:g} in between: average regret with "
             f"change points below that of {rival} by more than 3 paired standard errors",
             f"{own.mean():.3f} against {theirs.mean():.3f}: "
             f"{gain.mean() / error:.1f} standard errors, {TRIALS} trials",

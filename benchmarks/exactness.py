@@ -1,4 +1,4 @@
-"""Largest difference of each engine from the paper's dense formulas, at every one of 300 steps."""
+"""Maximum difference between each engine and the paper's dense formulas over 300 steps."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SETTINGS = list(product(KERNELS, (0.0, 0.001, 0.03, 1.0), (1e-4, 1e-2, 1.0), (Fa
 def findings() -> Iterator[Finding]:
     with threadpool_limits(1):
         for name in ("SE", "Matern 5/2"):
-            yield _as_it_comes(name)
+            yield _defaults(name)
         yield _worst("box", BOX)
         with patch.object(finite, "_LEAST_ROOM", 16):  # compress many times in 300 steps
             yield _worst("finite", GRID)
 
 
-def _as_it_comes(name: str) -> Finding:
-    """The paper's grid and drift, all settings at their defaults, 1,000 steps, two compressions."""
+def _defaults(name: str) -> Finding:
+    """The paper's grid and drift, default settings, 1,000 steps, two compressions."""
     prior, domain = ht.Prior(KERNELS[name], ht.Forgetting(0.01), noise=0.01), ht.grid(50, 50)
     engine, reference = engines.build(prior, domain), ReferenceEngine(prior, domain)
     mean = variance = 0.0
@@ -61,7 +61,7 @@ def _as_it_comes(name: str) -> Finding:
 
 
 def _worst(name: str, domain: Domain) -> Finding:
-    """The largest differences over all settings, late, out-of-order and open results included."""
+    """The maximum differences over all settings, with late, out-of-order and open results."""
     mean = variance = 0.0
     count = 0
     for kernel, epsilon, noise, irregular in SETTINGS:

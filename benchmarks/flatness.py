@@ -1,6 +1,6 @@
-"""A step's cost and the memory after many steps, against those after few.
+"""Cost of a step and memory after many steps, compared with few steps.
 
-The cost is the processor's time, to which other work on the machine adds little.
+The cost is processor time, which other work on the machine affects little.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from heliotrope.policies import Policy
 from heliotrope.validation import Array
 
 EARLY, LATE = (1_000, 2_000), (19_000, 20_000)
-BOX_SAMPLE = 300  # steps timed in each stretch of a Box
-FULL, LAST = 3_000, 9_000  # steps: by the first, memories have forgotten what they will
+BOX_SAMPLE = 300  # steps timed in each interval of a Box
+FULL, LAST = 3_000, 9_000  # steps; after the first number memories are full
 SAMPLE = 1_000  # steps timed after each
-SIDES = (25, 20)  # of the grid on which every policy plays
+SIDES = (25, 20)  # of the grid of the policies
 
 
 def findings() -> Iterator[Finding]:
@@ -46,23 +46,23 @@ def _finite() -> Iterator[Finding]:
         seconds[step] = _timed_step(optimizer, rng)
     early, late = float(seconds[slice(*EARLY)].mean()), float(seconds[slice(*LATE)].mean())
     yield Finding(
-        "2,500 points: a step in 19,000 to 20,000 at most 1.25 times one in 1,000 to 2,000",
+        "2,500 points: steps 19,000 to 20,000 take at most 1.25 times steps 1,000 to 2,000",
         f"{1e3 * late:.2f} ms against {1e3 * early:.2f} ms: {late / early:.2f} times",
         late / early <= 1.25,
     )
     grown = memory[LATE[1] - 1] - memory[EARLY[1]]
     yield Finding(
-        "2,500 points: resident memory grows by less than 20 MB between",
+        "2,500 points: resident memory grows by less than 20 MB in between",
         f"{grown:.1f} MB",
         grown < 20,
     )
 
 
 def _policies() -> Iterator[Finding]:
-    """Every policy over 500 points, and a study that is told nothing of its function."""
+    """Every policy over 500 points, and a study with default settings."""
     for name, policy in _named().items():
         yield _over_500_points(name, partial(_optimizing, policy))
-    yield _over_500_points("a study in memory, at its defaults", _studying)
+    yield _over_500_points("a study in memory, default settings", _studying)
 
 
 def _named() -> dict[str, Policy]:
@@ -90,7 +90,7 @@ def _named() -> dict[str, Policy]:
 
 
 def _over_500_points(name: str, begin: Callable[[], Callable[[], float]]) -> Finding:
-    """Both are timed in turns, so that what else the machine does burdens both alike."""
+    """Both alternate, so that other work on the machine slows both."""
     young, old = begin(), begin()
     for step, count in ((young, FULL), (old, LAST)):
         for _ in range(count):
@@ -113,7 +113,7 @@ def _optimizing(policy: Policy) -> Callable[[], float]:
 
 
 def _studying() -> Callable[[], float]:
-    """Steps of a study over the same points, as whole numbers."""
+    """Steps of a study over the same points, as integers."""
     space = {f"x{i}": ht.Integer(0, side - 1) for i, side in enumerate(SIDES)}
     study = ht.Study.create("flat", space, store="memory:")
     rng, longest = np.random.default_rng(0), np.array(SIDES) - 1.0
@@ -133,7 +133,7 @@ def _studying() -> Callable[[], float]:
 
 
 def _box(name: str, box: Domain, prior: ht.Prior) -> Finding:
-    """Steps in between are told without asking, or this would take half an hour."""
+    """Steps in between are told without asking, which saves half an hour."""
     optimizer = ht.Optimizer(box, ht.tv_gp_ucb(prior), seed=0)
     rng = np.random.default_rng(0)
     means = []

@@ -1,4 +1,4 @@
-"""How well the drift is learned: from panels, and by the bandit from its own data."""
+"""Accuracy of the learned drift: from panels, and by a policy from its own data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _panel_speed() -> Iterator[Finding]:
     )
     fitting = _best_of(3, lambda: fit(prior, panel).value)
     yield Finding(
-        "46 x 432 panel: epsilon with its interval, noise and length scale in 2 s",
+        "46 x 432 panel: epsilon with its interval, noise and length scale within 2 s",
         f"{fitting:.2f} s",
         fitting < 2,
     )
@@ -64,7 +64,7 @@ def _coverage(epsilon: float) -> Finding:
         assert found.interval is not None
         covered += found.interval[0] <= epsilon <= found.interval[1]
     return Finding(
-        f"30 x 300 panels, epsilon {epsilon}: 95 % interval covers the truth in 90 of 100",
+        f"30 x 300 panels, epsilon {epsilon}: 95 % interval covers the true value in 90 of 100",
         f"{covered} of {REPETITIONS}",
         covered >= 90,
     )
@@ -97,7 +97,7 @@ def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
 
 
 def _flat() -> Finding:
-    """Early and late steps are timed in turn: what else the machine does slows both."""
+    """Early and late steps alternate, so that other work on the machine slows both."""
     prior = ht.Prior(RBF(0.2), ht.Forgetting(0.01), noise=0.01)
     domain, policy = ht.grid(25, 25), ht.tv_gp_ucb(prior, learn=ht.Learn())
     episode = GPDrift(domain, prior).episode(5_000, seed=0)
@@ -108,7 +108,7 @@ def _flat() -> Finding:
     seconds = [[_step_seconds(optimizer, episode) for optimizer in runs] for _ in range(1_000)]
     early, late = np.mean(seconds, axis=0).tolist()
     return Finding(
-        "learning while tracking: a step in 4,000 to 5,000 costs what one in 500 to 1,500 does",
+        "learning while tracking: steps 4,000 to 5,000 cost the same as steps 500 to 1,500",
         f"{1e3 * late:.2f} ms against {1e3 * early:.2f} ms: {late / early:.2f} times",
         late / early <= 1.25,
     )

@@ -1,6 +1,6 @@
-"""Clients of a service, many and lean, in a process of their own: ``python -m benchmarks.load``.
+"""Many lightweight clients of a service in a separate process: ``python -m benchmarks.load``.
 
-Reads what to do from standard input and writes what came of it to standard output, as JSON.
+It reads a :class:`Load` from standard input and writes an :class:`Outcome`, as JSON.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Load:
-    """Clients that ask and tell, each for itself, one after the other.
+    """Independent clients that ask and tell.
 
-    With ``together`` a result and the next ask are one request, else two. Studies are dealt out
-    to the clients in turn. With ``until_cut`` a client whose request fails ends there.
+    With ``together`` a result and the next ask are one request, otherwise two. Clients take the
+    studies in turn. With ``until_cut`` a client ends at its first failed request.
     """
 
     port: int
@@ -34,9 +34,9 @@ class Load:
 
 @dataclass
 class Outcome:
-    """Seconds of all, seconds of each request, and the results that were acknowledged.
+    """Total seconds, seconds of each request, and the acknowledged results.
 
-    These are of each client for itself, in the order of its requests: study, id and value.
+    ``told`` lists study, id and value by client, in the order of its requests.
     """
 
     seconds: float = 0.0
@@ -45,21 +45,21 @@ class Outcome:
 
     @property
     def pairs(self) -> int:
-        """How many results were acknowledged."""
+        """Number of acknowledged results."""
         return sum(len(one) for one in self.told)
 
     @property
     def rate(self) -> float:
-        """Pairs a second."""
+        """Pairs per second."""
         return self.pairs / self.seconds
 
 
 class RefusedError(Exception):
-    """An answer that is not a success."""
+    """A response without success."""
 
 
 def run(load: Load) -> Outcome:
-    """Have another process do it, so that it takes nothing from this one's core."""
+    """Run a load in another process."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.load"],
         input=json.dumps(asdict(load)),
@@ -71,7 +71,7 @@ def run(load: Load) -> Outcome:
 
 
 class Connection:
-    """A connection that is kept, and HTTP as far as it is needed."""
+    """A persistent connection with a minimal HTTP client."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -82,7 +82,7 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The answer to a request; RefusedError."""
+        """Return the response to a request; RefusedError."""
         data = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

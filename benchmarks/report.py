@@ -1,4 +1,4 @@
-"""What a benchmark returns: a claim, what was measured, and whether the claim holds."""
+"""The result of a benchmark: a claim, the measurement, and whether the claim holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table."""
+    """One row of the table."""
 
     claim: str
     measured: str

@@ -1,4 +1,4 @@
-"""The service under load: pairs of ask and tell a second, nothing lost, many studies at rest."""
+"""The service under load: pairs of ask and tell per second, lost events, many idle studies."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from postgres import server
 from serving import Command, command
 
 SETUP = StudyConfig.from_json({"options": [f"option {i}" for i in range(50)]})
-CLIENTS, PAIRS, WARM = 16, 80, 25  # WARM pairs a client come before those that are measured
+CLIENTS, PAIRS, WARM = 16, 80, 25  # each client first makes WARM pairs that are not measured
 CROWD, CROWD_PAIRS, CROWD_WARM = 100, 10, 3
 WORKERS = (1, 2)
-MANY, COLD, TOLD = 10_000, 2_000, 100  # studies at rest, how many are asked, results of each
+MANY, COLD, TOLD = 10_000, 2_000, 100  # idle studies, number of asks, results of each
 LONG = 100_000  # results of one study
-TOGETHER = 100  # of them written at a time
+TOGETHER = 100  # written in one append
 SYNCS = 200
 
 
@@ -45,21 +45,21 @@ def findings() -> Iterator[Finding]:
                 store = f"sqlite:///{folder}/crowd-{workers}-{studies}.db"
                 yield _crowd("SQLite", store, workers, studies)
         yield _crowd("PostgreSQL", postgres.new_place(), WORKERS[-1], CROWD)
-        yield from _at_rest(f"sqlite:///{folder}/many.db")
+        yield from _idle(f"sqlite:///{folder}/many.db")
         yield _long(f"sqlite:///{folder}/long.db")
 
 
-# Pairs a second
+# Pairs per second
 
 
 def _pairs(sqlite: str, postgres: str, folder: Path) -> Iterator[Finding]:
-    for together, how in ((True, "one request a pair"), (False, "two requests a pair")):
+    for together, how in ((True, "one request per pair"), (False, "two requests per pair")):
         load = Load(0, [f"together-{together}"], CLIENTS, PAIRS, together)
         here, cpu, whole = _played(sqlite, 1, load, WARM)
         there, _, whole_there = _played(postgres, 1, load, WARM)
         yield Finding(
             f"50 options, 16 clients, one process on SQLite, {how}, every result synced: "
-            "at least 300 pairs of ask and tell a second",
+            "at least 300 pairs of ask and tell per second",
             f"{here.rate:.0f}, {1e3 * cpu:.1f} ms of CPU each, where a bare sync takes "
             f"{1e3 * _sync(folder):.2f} ms; on PostgreSQL {there.rate:.0f}",
             whole and whole_there and here.rate >= 300,
@@ -87,15 +87,16 @@ def _crowd(kind: str, store: str, workers: int, studies: int) -> Finding:
     where = "one study" if studies == 1 else f"{studies} studies"
     processes = "one process" if workers == 1 else f"{workers} processes"
     return Finding(
-        f"{CROWD} clients of {where}, {processes}, {kind}: no event lost, doubled or out of order",
-        f"{outcome.pairs:,} results in their logs; {outcome.rate:.0f} pairs a second, "
+        f"{CROWD} clients of {where}, {processes}, {kind}: "
+        "no event lost, duplicated or out of order",
+        f"{outcome.pairs:,} results in their logs; {outcome.rate:.0f} pairs per second, "
         f"99 % of requests within {np.quantile(outcome.latencies, 0.99):.2f} s",
         whole,
     )
 
 
 def _played(store: str, workers: int, load: Load, warm: int) -> tuple[Outcome, float, bool]:
-    """What came of a load, CPU seconds a pair, and whether the logs have it, once and in order."""
+    """The outcome of a load, CPU seconds per pair, and whether the logs are complete."""
     with closing(open_store(store)) as opened:
         for name in load.studies:
             Study.create_from(name, SETUP, opened)
@@ -124,10 +125,10 @@ def _is_whole(store: Store, name: str, told: Sequence[Sequence[tuple[str, str, f
     )
 
 
-# Many studies at rest
+# Many idle studies
 
 
-def _at_rest(store: str) -> Iterator[Finding]:
+def _idle(store: str) -> Iterator[Finding]:
     with closing(open_store(store)) as opened:
         _fill(opened)
     with _serving(store) as service:
@@ -138,20 +139,20 @@ def _at_rest(store: str) -> Iterator[Finding]:
         megabytes < 1000,
     )
     yield Finding(
-        "an ask on a cold one of them within 100 ms",
+        "an ask of one that is not in memory within 100 ms",
         f"median {1e3 * np.median(seconds):.0f} ms, 99 % within "
-        f"{1e3 * np.quantile(seconds, 0.99):.0f} ms, the slowest {1e3 * max(seconds):.0f} ms",
+        f"{1e3 * np.quantile(seconds, 0.99):.0f} ms, maximum {1e3 * max(seconds):.0f} ms",
         float(np.quantile(seconds, 0.99)) < 0.1,
     )
 
 
 def _fill(store: Store) -> None:
-    """Write one study's log under many names, as if each had been played."""
+    """Write the log of one study under many names."""
     played, rng = Study.create_from("played", SETUP, store), Random(0)
     for _ in range(TOLD):
         played.tell(played.ask().id, rng.random())
     log = [event.body for event in played.events()]
-    kept = store.snapshot(store.find("played").uid)  # as playing leaves it
+    kept = store.snapshot(store.find("played").uid)  # as asking and telling leaves it
     assert kept is not None
     prefix, text = log[1]["id"].rpartition("-")[0], json.dumps(log[1:])
     for start in range(0, MANY, TOGETHER):
@@ -164,7 +165,7 @@ def _fill(store: Store) -> None:
 
 
 async def _asked_cold(service: Command) -> tuple[list[float], float]:
-    """Seconds of asks, each on a study not used before, and the most memory meanwhile."""
+    """Seconds of asks, each of an unused study, and the maximum memory."""
     seconds, megabytes, process = [], 0.0, psutil.Process(service.process.pid)
     connection = await Connection.to(port_of(service))
     for number in Random(1).sample(range(MANY), COLD):
@@ -176,11 +177,11 @@ async def _asked_cold(service: Command) -> tuple[list[float], float]:
     return seconds, megabytes
 
 
-# A long one
+# A long study
 
 
 def _long(place: str) -> Finding:
-    """Open it as the next process would: one before it kept a snapshot, as any that asks does."""
+    """Open it as a new process does, after an earlier ask saved a snapshot."""
     with closing(open_store(place)) as store:
         _write_long(store)
         Study(store, "long").ask()
@@ -196,7 +197,7 @@ def _long(place: str) -> Finding:
 
 
 def _write_long(store: Store) -> None:
-    """Write the log of a study directly: each option in turn, and any value."""
+    """Write the log of a study directly: each option in turn, with random values."""
     study, rng = Study.create_from("long", SETUP, store), Random(0)
     ask = study.ask()
     study.cancel(ask.id)
@@ -219,14 +220,14 @@ def _serving(store: str, *options: str) -> AbstractContextManager[Command]:
 
 
 def port_of(service: Command) -> int:
-    """Where it listens."""
+    """The port it listens on."""
     port = urlsplit(service.url).port
     assert port is not None
     return port
 
 
 def _cpu(service: Command) -> float:
-    """CPU seconds of all its processes so far."""
+    """CPU seconds of all its processes."""
     parent = psutil.Process(service.process.pid)
     times = [one.cpu_times() for one in (parent, *parent.children(recursive=True))]
     return float(sum(one.user + one.system for one in times))

@@ -1,4 +1,4 @@
-"""One ask plus tell against scikit-learn doing the same step, and against the memory's speed."""
+"""One ask plus tell against the same step in scikit-learn, and against the memory bandwidth."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def _finite(name: str, kernel: Kernel) -> Iterator[Finding]:
         sklearn / step >= 200,
     )
     yield Finding(
-        f"2,500 points, {name}: at most 3 times a bare v @ V of the engine's own matrix",
+        f"2,500 points, {name}: at most 3 times a bare v @ V with the engine's matrix",
         f"{1e3 * step:.2f} ms against {1e3 * limit:.2f} ms: {step / limit:.2f} times",
         step / limit <= 3,
     )
 
 
 def _bare_product(optimizer: ht.Optimizer) -> float:
-    """Seconds of one product with the engine's matrix, as it is at this step."""
+    """Seconds of one product with the engine's current matrix."""
     engine = optimizer._run.agent._engine  # type: ignore[attr-defined]
     assert isinstance(engine, FiniteEngine)
     V = engine.rows()
@@ -67,7 +67,7 @@ def _bare_product(optimizer: ht.Optimizer) -> float:
 
 
 def _scikit_learn_step(kernel: Kernel, t: Array, x: Array, y: Array, candidates: Array) -> float:
-    """Seconds for fitting with fixed parameters, predicting all candidates and choosing one."""
+    """Seconds to fit with fixed parameters, predict all candidates and choose one."""
     length = [*np.broadcast_to(kernel.length_scale, x.shape[1]), FAR]
     in_time = Matern([*[FAR] * x.shape[1], TIME_LENGTH], nu=0.5)
     space_time = kernel.clone_with_theta(kernel.theta).set_params(length_scale=length) * in_time

@@ -1,4 +1,4 @@
-"""Synced commits a second, alone and shared by 16 clients; reading a long log."""
+"""Synced commits per second of one client and of 16 clients; reading a long log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from postgres import server
 
 CLIENTS = 16
 ALONE = 300  # commits
-SHARED = 150  # appends a client
+SHARED = 150  # appends per client
 LOG = 100_000  # events
 Clients = Callable[[Store, GroupCommit], Callable[[int], None]]
 BODY = {"kind": "told", "id": "0123456789abcdef", "y": 0.123456789, "t": 1234.5, "x": [0.25, 0.75]}
@@ -34,12 +34,12 @@ def findings() -> Iterator[Finding]:
         for name, store in stores.items():
             alone, sync = _alone(store)
             yield Finding(
-                f"{name}: one client, one event a commit: at least 50 a second",
+                f"{name}: one client, one event per commit: at least 50 per second",
                 f"{1 / alone:.0f}; {1e3 * alone:.2f} ms, where a bare sync takes {1e3 * sync:.2f}",
                 alone < 0.02,
             )
             least = 600.0 if name == "SQLite" else 2.0 / alone
-            yield _shared(f"{name}: 16 clients, a study each", store, _own_studies, alone, least)
+            yield _shared(f"{name}: 16 clients, one study each", store, _own_studies, alone, least)
             yield _shared(f"{name}: 16 clients of one study", store, _one_study, alone, least)
             yield _reading(name, store)
 
@@ -56,7 +56,7 @@ def _stores() -> Iterator[dict[str, Store]]:
 
 
 def _alone(store: Store) -> tuple[float, float]:
-    """Median seconds of an append that nobody shares, and of a bare sync, in turns."""
+    """Median seconds of a single client's append and of a bare sync, alternating."""
     uid = store.create("alone", BODY, at=0.0)
     seconds = np.zeros((ALONE, 2))
     with tempfile.TemporaryFile(buffering=0) as file:
@@ -82,7 +82,7 @@ def _own_studies(store: Store, group: GroupCommit) -> Callable[[int], None]:
 
 
 def _one_study(store: Store, group: GroupCommit) -> Callable[[int], None]:
-    """Each append follows the one before it, whose result it need not wait for."""
+    """Each append follows the previous one without waiting for its result."""
     uid = store.create("shared", BODY, at=0.0)
     lock, submitted = Lock(), [Future[int]()]
     submitted[0].set_result(1)
@@ -99,15 +99,15 @@ def _one_study(store: Store, group: GroupCommit) -> Callable[[int], None]:
 
 
 def _shared(claim: str, store: Store, prepare: Clients, alone: float, least: float) -> Finding:
-    """Clients that each wait for their event to be on disk before they send the next."""
+    """Run clients that wait until an event is on disk before they send the next."""
     with closing(GroupCommit(store)) as group, ThreadPoolExecutor(CLIENTS) as pool:
         run = prepare(store, group)
         started = perf_counter()
         list(pool.map(run, range(CLIENTS)))
         rate = CLIENTS * SHARED / (perf_counter() - started)
     return Finding(
-        f"{claim}: at least {least:.0f} synced events a second",
-        f"{rate:.0f}, {rate * alone:.1f} times one client alone",
+        f"{claim}: at least {least:.0f} synced events per second",
+        f"{rate:.0f}, {rate * alone:.1f} times a single client",
         rate >= least,
     )
 
@@ -126,7 +126,7 @@ def _reading(name: str, store: Store) -> Finding:
 
 
 def _cpu(call: Callable[[], object]) -> float:
-    """Least seconds of five calls, whatever else the machine does."""
+    """Minimum CPU seconds of five calls."""
     seconds = []
     for _ in range(5):
         started = process_time()

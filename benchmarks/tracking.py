@@ -38,7 +38,7 @@ def findings() -> Iterator[Finding]:
 def average_regrets(
     world: Environment, policies: dict[str, Policy], trials: int = TRIALS
 ) -> dict[str, Array]:
-    """R_T / T of each policy in each trial; a trial's policies face the same world."""
+    """R_T / T of each policy in each trial; all policies of a trial face the same world."""
     regrets: dict[str, list[float]] = {name: [] for name in policies}
     for trial in range(trials):
         episode = world.episode(HORIZON, seed=trial)

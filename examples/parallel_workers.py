@@ -1,4 +1,4 @@
-"""Several workers at once, results late and out of order, a crash, and a restart from disk.
+"""Several workers, late and out-of-order results, failures, and a restart from disk.
 
 Run it: python examples/parallel_workers.py
 """
@@ -13,7 +13,7 @@ import heliotrope as ht
 
 
 def main() -> float:
-    """Keep four evaluations open; return how many different points a round had on average."""
+    """Keep four evaluations open; return the average number of distinct points per round."""
     prior = ht.Prior(Matern(0.2, nu=2.5), ht.Forgetting(0.005), noise=0.01)
     optimizer = ht.Optimizer(ht.grid(30, 30), ht.tv_gp_ucb(prior), seed=3)
     rng = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def main() -> float:
         again = ht.Optimizer.load(path)
     best, same = again.best(), again.ask().index == optimizer.ask().index
     print(f"{len(again.history)} results; best now {best.x.round(2)}: {best.mean:.2f}")
-    print(f"the restarted optimizer asks the same: {same}")
+    print(f"the restarted optimizer asks for the same point: {same}")
     return float(np.mean(different))
 
 

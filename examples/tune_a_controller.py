@@ -1,4 +1,4 @@
-"""Keep two gains of a controller tuned while the plant ages: a continuous box, live.
+"""Tune two gains of a controller while the plant ages, in a continuous box.
 
 Run it: python examples/tune_a_controller.py
 """
@@ -10,17 +10,17 @@ import heliotrope as ht
 
 
 def score_of_one_minute(gains: np.ndarray, minute: float, rng: np.random.Generator) -> float:
-    """Stand in for the plant: the best gains wander, and every score is noisy."""
+    """Simulate the plant: the best gains drift, and every score is noisy."""
     best = np.array([2.0 + np.sin(minute / 60.0), 0.5 + 0.3 * np.cos(minute / 80.0)])
     return float(-(((gains - best) / [1.5, 0.5]) ** 2).sum() + 0.1 * rng.normal())
 
 
 def main(minutes: int = 150) -> float:
-    """Track the plant; return how far the tuned gains' score is below the best, on average."""
+    """Track the plant; return the average loss against the best gains."""
     box = ht.Box(lower=[0.0, 0.0], upper=[4.0, 1.0])
     prior = ht.Prior(
-        space=4.0 * RBF([1.0, 0.3]),  # a variance of 4; scales in the units of each gain
-        time=ht.Forgetting(0.01),  # about 1 % of what is known goes stale a minute
+        space=4.0 * RBF([1.0, 0.3]),  # variance 4; length scales in the units of the gains
+        time=ht.Forgetting(0.01),  # about 1 % of the information becomes stale per minute
         noise=0.01,
         mean=-2.0,
     )

@@ -1,4 +1,4 @@
-"""Which of many correlated sensors reads highest now, one reading a step: a table as kernel.
+"""Find the highest of many correlated sensors, one reading per step, with a covariance table.
 
 Run it: python examples/which_sensor.py
 """
@@ -9,7 +9,7 @@ import heliotrope as ht
 
 
 def readings(steps: int, sensors: int, rng: np.random.Generator) -> np.ndarray:
-    """Make correlated series: hot spots that wander along a corridor of sensors."""
+    """Simulate correlated series: a hot spot that moves along a corridor of sensors."""
     places = np.arange(sensors)
     centre = sensors / 2 + np.cumsum(rng.normal(scale=0.25, size=steps))
     hot = 3.0 * np.exp(-0.5 * ((places - centre[:, None] % sensors) / 3.0) ** 2)
@@ -17,7 +17,7 @@ def readings(steps: int, sensors: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def main() -> float:
-    """Learn mean and covariance from the first half, track the second; return average regret."""
+    """Learn mean and covariance from the first half, track the second; return relative regret."""
     rng = np.random.default_rng(1)
     table = readings(600, 24, rng)
     past, live = table[:300], table[300:]
@@ -35,7 +35,7 @@ def main() -> float:
         optimizer.tell(suggestion, row[suggestion.index])
         regrets.append(row.max() - row[suggestion.index])
     random = np.mean(live.max(axis=1)[:, None] - live)
-    print(f"average regret {np.mean(regrets):.2f} degrees; choosing at random {random:.2f}")
+    print(f"average regret {np.mean(regrets):.2f} degrees; random choice {random:.2f}")
     return float(np.mean(regrets) / random)
 
 

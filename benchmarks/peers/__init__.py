@@ -1,1 +1,1 @@
-"""Optimizers from PyPI beside ours: in an environment of their own, spoken to in lines of JSON."""
+"""Optimizers from PyPI in a separate environment, controlled by lines of JSON."""

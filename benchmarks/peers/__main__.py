@@ -1,4 +1,4 @@
-"""Ours and the peers on the same problems, in one run: ``python -m benchmarks.peers``."""
+"""Our policies and the peers on the same problems: ``python -m benchmarks.peers``."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ def main(
     python: Annotated[Path, typer.Option(help="Python of the peers' environment.")] = Path(
         ".venv-peers/bin/python"
     ),
-    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("out/peers"),
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("out/peers"),
     names: Annotated[
-        str, typer.Option("--peers", help="Which, with commas between them.")
+        str, typer.Option("--peers", help="Comma-separated names of peers.")
     ] = ",".join(PEERS),
     problems: Annotated[
         str | None,
-        typer.Option(help="Ids, or their first parts, with commas between them; all if not given."),
+        typer.Option(help="Comma-separated ids or first parts of ids. Default: all."),
     ] = None,
     trials: Annotated[int, typer.Option(min=1)] = 1,
     horizon: Annotated[int, typer.Option(min=2)] = 150,
-    limit: Annotated[float, typer.Option(help="Most processor seconds of a trial.")] = 180.0,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core.")] = -1,
+    limit: Annotated[float, typer.Option(help="Maximum processor seconds per trial.")] = 180.0,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")] = -1,
     data: Annotated[
         Path | None, typer.Option(envvar="HELIOTROPE_DATA", help="Folder of the measured tables.")
     ] = None,
 ) -> None:
-    """Play the league of ours and the peers, then time their steps one after the other."""
+    """Run a tournament of our policies and the peers, then time their steps."""
     peers = tuple(
         CommandCompetitor(name, (str(python), str(_SERVER), name))
         for name in _known(names.split(","))
     )
-    league = Tournament(
+    tournament = Tournament(
         select_problems(problems, measured=data is not None),
         (*COMPETITORS.values(), *peers),
         trials,
@@ -57,7 +57,7 @@ def main(
         data=data,
     )
     started = time.time()
-    report = Report(league, _played(league, out, jobs), time.time() - started, out)
+    report = Report(tournament, _played(tournament, out, jobs), time.time() - started, out)
     write_report(report)
     print(report_as_markdown(report))
     _show(list(timings(peers, limit)), out / "timing.csv")
@@ -66,18 +66,18 @@ def main(
 def _known(names: Sequence[str]) -> Sequence[str]:
     unknown = set(names) - set(PEERS)
     if unknown:
-        raise typer.BadParameter(f"There are {', '.join(PEERS)}, not {', '.join(unknown)}.")
+        raise typer.BadParameter(f"Expected some of {', '.join(PEERS)}; got {', '.join(unknown)}.")
     return names
 
 
-def _played(league: Tournament, out: Path, jobs: int) -> Standings:
+def _played(tournament: Tournament, out: Path, jobs: int) -> Standings:
     with progress(counted=True) as bars:
-        task = bars.add_task("league", total=league.matches)
+        task = bars.add_task("league", total=tournament.matches)
 
         def tick(name: str, done: int) -> None:
             bars.update(task, description=name, completed=done)
 
-        return league.run(out / "matches", jobs=jobs, tick=tick)
+        return tournament.run(out / "matches", jobs=jobs, tick=tick)
 
 
 def _show(timed: list[Timing], file: Path) -> None:

@@ -1,8 +1,8 @@
-"""The peers, each as its own documentation says to use it: asked at a time, told what came.
+"""Adapters of the peers, each used as its documentation recommends.
 
-Their packages are not installed beside heliotrope, so each is loaded when its peer begins. All
-maximize. A peer that has no notion of time does not hear of it. Those that must be given first
-points get 2 d + 1 of a Sobol sequence; the others draw their own.
+Their packages are not installed in heliotrope's environment; each is imported when its peer
+starts. All maximize. Peers without a model of time do not receive it. Peers that need initial
+points get 2 d + 1 points of a Sobol sequence; the others draw their own.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Told:
 
 
 class Peer(Protocol):
-    """What a peer is asked to do."""
+    """The interface of a peer."""
 
     def ask(self, t: float) -> Sequence[float]:
-        """Where to measure at time t."""
+        """Return the point to measure at time t."""
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Take results."""
+        """Receive results."""
 
 
 class WDBO:
     """wdbo-algo: Matern 5/2 in space and time, alpha 0.25, as in its example.
 
-    Its example counts time in minutes; a step is taken for a second. With torch's usual numbers of
-    single precision it fails in this version of BoTorch, so they are of double precision.
+    Its example counts time in minutes; a step is one second. It fails in single precision with
+    this version of BoTorch, so torch is set to double precision.
     """
 
     def __init__(self, lower: Array, upper: Array, seed: int) -> None:
@@ -49,7 +49,7 @@ class WDBO:
         import torch
         from wdbo_algo.optimizer import WDBOOptimizer
 
-        np.random.seed(seed)  # noqa: NPY002 - the one that it draws from
+        np.random.seed(seed)  # noqa: NPY002 - the generator that it uses
         torch.manual_seed(seed)
         torch.set_default_dtype(torch.float64)
         matern = gpytorch.kernels.MaternKernel
@@ -62,7 +62,7 @@ class WDBO:
         return list(self._optimizer.next_query(t / 60.0))
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Tell each, then let it forget; of many at once only the last makes it fit its model."""
+        """Tell each result, then clean its memory; the last of several triggers a fit."""
         for left, one in zip(range(len(results), 0, -1), results, strict=True):
             if len(results) > 1:
                 self._optimizer._n_initial_observations = left
@@ -71,7 +71,7 @@ class WDBO:
 
 
 class XoptTD:
-    """xopt's time-dependent UCB, as by default; its wall clock shows the time of the problem."""
+    """xopt's time-dependent UCB with its defaults; its wall clock shows the problem's time."""
 
     def __init__(self, lower: Array, upper: Array, seed: int) -> None:
         import pandas as pd
@@ -87,11 +87,11 @@ class XoptTD:
         bounds = dict(zip(self._names, np.column_stack([lower, upper]).tolist(), strict=True))
         vocs = VOCS(variables=bounds, objectives={"f": "MAXIMIZE"})
         self._generator = TDUpperConfidenceBoundGenerator(vocs=vocs, added_time=1e-3)
-        self._frame, self._first = pd.DataFrame, FirstPoints(lower, upper)
+        self._frame, self._first = pd.DataFrame, InitialPoints(lower, upper)
         self._clock = clocked.time = Clock()
 
     def ask(self, t: float) -> Sequence[float]:
-        """A first point, or the candidate for now."""
+        """An initial point, or the candidate for the current time."""
         self._clock.now = t - 1e-3
         point = self._first.next()
         if point is not None:
@@ -110,7 +110,7 @@ class XoptTD:
 
 
 class Clock:
-    """A clock that stands where it is put, in place of the module ``time``."""
+    """A clock that is set from outside, in place of the module ``time``."""
 
     now = 0.0
 
@@ -119,7 +119,7 @@ class Clock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Let them pass."""
+        """Advance the clock."""
         self.now += seconds
 
 
@@ -131,11 +131,11 @@ class BoTorch:
 
         torch.manual_seed(seed)
         self._torch, self._lower, self._width = torch, lower, upper - lower
-        self._first = FirstPoints(lower, upper)
+        self._first = InitialPoints(lower, upper)
         self._told: list[Told] = []
 
     def ask(self, t: float) -> Sequence[float]:
-        """A first point, or the best of the acquisition."""
+        """An initial point, or the maximum of the acquisition."""
         from botorch.acquisition import UpperConfidenceBound
         from botorch.optim import optimize_acqf
 
@@ -150,7 +150,7 @@ class BoTorch:
         return list(self._lower + self._width * best[0].numpy())
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Keep them."""
+        """Store the results."""
         self._first.told(len(results))
         self._told += results
 
@@ -167,7 +167,7 @@ class BoTorch:
 
 
 class Optuna:
-    """Optuna's GPSampler, all as by default."""
+    """Optuna's GPSampler with its defaults."""
 
     def __init__(self, lower: Array, upper: Array, seed: int) -> None:
         import optuna
@@ -188,7 +188,7 @@ class Optuna:
         return [self._asked.params[name] for name in self._space]
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Add finished trials; the one that was asked for is given up, as its point was moved."""
+        """Add finished trials; the asked trial fails, because its point was moved."""
         if self._asked is not None:
             self._study.tell(self._asked, state=self._optuna.trial.TrialState.FAIL)
         self._asked = None
@@ -202,10 +202,10 @@ class Optuna:
 
 
 class BayesOpt:
-    """bayesian-optimization, all as by default but for noise: alpha 0.01 of standardized values.
+    """bayesian-optimization with its defaults, except alpha = 0.01 of standardized values.
 
-    Its own default, 1e-6, fits noisy values exactly. Five random points first, as its
-    ``maximize`` takes by default.
+    Its default of 1e-6 interpolates noisy values. It starts with five random points, the default
+    of its ``maximize``.
     """
 
     def __init__(self, lower: Array, upper: Array, seed: int) -> None:
@@ -217,10 +217,12 @@ class BayesOpt:
             f=None, pbounds=bounds, random_state=seed, verbose=0, allow_duplicate_points=True
         )
         self._optimizer.set_gp_params(alpha=0.01)
-        self._first = FirstPoints(lower, upper, np.random.default_rng(seed).random((5, len(lower))))
+        self._first = InitialPoints(
+            lower, upper, np.random.default_rng(seed).random((5, len(lower)))
+        )
 
     def ask(self, t: float) -> Sequence[float]:
-        """A first point, or its suggestion."""
+        """An initial point, or its suggestion."""
         point = self._first.next()
         if point is not None:
             return point
@@ -228,14 +230,14 @@ class BayesOpt:
         return [float(suggested[name]) for name in self._names]
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Register them."""
+        """Register the results."""
         self._first.told(len(results))
         for one in results:
             self._optimizer.register(dict(zip(self._names, one.x, strict=True)), one.y)
 
 
 class SkOpt:
-    """scikit-optimize's Optimizer, all as by default (a GP, "gp_hedge")."""
+    """scikit-optimize's Optimizer with its defaults (a GP, "gp_hedge")."""
 
     def __init__(self, lower: Array, upper: Array, seed: int) -> None:
         from skopt import Optimizer
@@ -248,15 +250,15 @@ class SkOpt:
         return [float(value) for value in self._optimizer.ask()]
 
     def tell(self, results: Sequence[Told]) -> None:
-        """Tell the negative values, as it minimizes."""
+        """Tell negative values, because it minimizes."""
         if len(results) == 1:
             self._optimizer.tell(results[0].x, -results[0].y)
         else:
             self._optimizer.tell([one.x for one in results], [-one.y for one in results])
 
 
-class FirstPoints:
-    """Points of a peer that draws none: unit points given, or 2 d + 1 of a Sobol sequence."""
+class InitialPoints:
+    """Initial points of a peer: given unit points, or 2 d + 1 points of a Sobol sequence."""
 
     def __init__(self, lower: Array, upper: Array, unit: Array | None = None) -> None:
         d = len(lower)
@@ -264,11 +266,11 @@ class FirstPoints:
         self._points: list[list[float]] = (lower + (upper - lower) * points).tolist()
 
     def next(self) -> list[float] | None:
-        """The first of those left, if any."""
+        """The next remaining point, if any."""
         return self._points[0] if self._points else None
 
     def told(self, count: int) -> None:
-        """Let that many be over."""
+        """Remove this many points."""
         del self._points[:count]
 
 

@@ -20,7 +20,7 @@ from adapters import PEERS, Peer, Told
 def main(name: str) -> None:
     """Answer until there are no more requests."""
     replies = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a package prints must not come among the replies
+    os.dup2(2, 1)  # keeps printed output of packages out of the replies
     warnings.simplefilter("ignore")
     peer: Peer | None = None
     for line in sys.stdin:
@@ -31,7 +31,7 @@ def main(name: str) -> None:
             else:
                 assert peer is not None
                 reply = _answered(peer, request)
-        except Exception as error:  # the league's table says what it was
+        except Exception as error:  # the report of the league shows it
             first = str(error).partition("\n")[0]
             reply = {"error": f"{type(error).__name__}: {first}"}
         replies.write(json.dumps(reply | {"spent": time.process_time()}) + "\n")

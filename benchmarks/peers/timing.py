@@ -1,4 +1,4 @@
-"""Processor time of one ask plus tell, the same number of results told to everyone before."""
+"""Processor time of one ask plus tell after the same number of results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ STEPS = 5  # timed after each count
 _WORLD = Sliced("hartmann-3")
 
 Step = Callable[[float], None]
-"""Ask and tell once, at a time."""
+"""Asks and tells once, at a time."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Median milliseconds of a step after ``told`` results, or why there is none."""
+    """Median milliseconds of a step after ``told`` results, or the reason of a failure."""
 
     name: str
     told: int
@@ -48,7 +48,7 @@ class Results:
 
     @classmethod
     def drawn(cls, count: int) -> Results:
-        """So many of them."""
+        """Draw ``count`` results."""
         episode = _WORLD.episode(count, seed=0)
         x = np.random.default_rng(0).random((count, _WORLD.domain.dimension))
         y = [episode.measure(t, point) for t, point in zip(episode.times, x, strict=True)]
@@ -56,13 +56,13 @@ class Results:
 
 
 def ours() -> dict[str, Policy]:
-    """What the peers are compared with: all learned, and all given."""
+    """Our policies: all parameters learned, and all given."""
     prior = ht.Prior(0.9 * Matern(0.3, nu=2.5), ht.Forgetting(0.01), noise=0.05)
     return {"auto": ht.auto(_WORLD.domain), "tv_gp_ucb, parameters given": ht.tv_gp_ucb(prior)}
 
 
 def timings(peers: Sequence[CommandCompetitor], limit: float) -> Iterator[Timing]:
-    """Time everybody after each count; one who takes ``limit`` seconds for a reply is given up."""
+    """Time all optimizers after each count; a reply may take at most ``limit`` seconds."""
     for told in COUNTS:
         results = Results.drawn(told)
         for name, policy in ours().items():
