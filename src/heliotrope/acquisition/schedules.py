@@ -35,7 +35,6 @@ class ConstantBeta:
             raise InputError("beta of at least 0", repr(self.value))
 
     def __call__(self, t: float) -> float:
-        """Return beta_t."""
         return self.value
 
 
@@ -60,7 +59,6 @@ class LogBeta:
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def __call__(self, t: float) -> float:
-        """Return beta_t."""
         return self.c1 * log(self.c2 * t) if self.c2 * t > 1.0 else 0.0
 
 

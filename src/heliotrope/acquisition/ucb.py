@@ -68,13 +68,11 @@ class UCB(Scored):
         object.__setattr__(self, "beta", as_beta(beta))
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Scores of points with these means and deviations at time t."""
         value = std * self._width(t)
         value += mean
         return value
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Derivatives of the score by mean and by deviation."""
         return np.ones_like(mean), np.full_like(std, self._width(t))
 
     def _width(self, t: float) -> float:
@@ -108,7 +106,6 @@ class MeasurementUCB(Scored):
         object.__setattr__(self, "noise", as_positive(noise, "noise"))
 
     def value(self, t: float, mean: Array, std: Array) -> Array:
-        """Scores of points with these means and deviations at time t."""
         return UCB(self.beta).value(t, mean, std**2 / np.sqrt(std**2 + self.noise))
 
     def slopes(self, t: float, mean: Array, std: Array) -> tuple[Array, Array]:

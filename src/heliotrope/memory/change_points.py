@@ -55,7 +55,6 @@ class ChangePoints(OneEpoch):
         object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the mixture of engines, one per time of the latest jump."""
         return ChangePointsEngine(lambda: build(prior, domain, options), self.hazard, self.most)
 
 
@@ -101,7 +100,6 @@ class ChangePointsEngine(MixtureEngine):
             self._weigh(density)
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
 
@@ -114,7 +112,6 @@ class ChangePointsEngine(MixtureEngine):
         return AveragedMixture(np.array([1.0 - jumped, jumped]), [unless, self._blank])
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return {
             "run_scalars": np.array([self._now, self.log_likelihood]),
             "run_since": np.array(self._since),
@@ -124,7 +121,6 @@ class ChangePointsEngine(MixtureEngine):
         } | self._ensemble.state()
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._now, self.log_likelihood = state["run_scalars"].tolist()
         self._since, self._log_w = state["run_since"].tolist(), state["run_log_w"].copy()
         keys, times = state["run_open_keys"].tolist(), state["run_open_t"].tolist()

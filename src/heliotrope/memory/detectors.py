@@ -87,11 +87,9 @@ class EventTrigger:
         return 0
 
     def monitor(self) -> ChangeMonitor:
-        """Return itself, as it has no state."""
         return self
 
     def changed(self, innovation: Innovation) -> bool:
-        """Whether the value lies outside the interval."""
         rho = 2.0 * log(pi**2 * innovation.count**2 / (3.0 * self.delta))
         within = sqrt(rho) * (innovation.deviation + sqrt(innovation.noise))
         return abs(innovation.residual) > within
@@ -139,7 +137,6 @@ class River:
         return _SPAN
 
     def monitor(self) -> ChangeMonitor:
-        """Return a new detector."""
         kind = _river_class(self.name)
         parameters = dict(self.parameters)
         if "seed" in signature(kind).parameters:

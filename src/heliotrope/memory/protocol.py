@@ -24,5 +24,4 @@ class OneEpoch:
     """A memory whose engine does all the forgetting, so time has a single epoch."""
 
     def epoch(self, t: float) -> float:
-        """Return the single epoch."""
         return 0.0

@@ -132,7 +132,6 @@ class RegressionEngine:
         self._all: Regression | None = None  # the same with open evaluations
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation."""
         width = self._width(t, count_open=True)
         W = width.whitened(width.block(t, place))
         prior_variance = float(self._model.variance(place, t)[0])
@@ -152,22 +151,18 @@ class RegressionEngine:
         self._moment = self._all = None
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._open.close(key)
         self._all = None
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
         return self._posterior(t, t, places, count_open)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         width = self._width(t, count_open=False)
         W = width.whitened(width.block(t, places))
         return self._model.same_time(places, t) - W.T @ W
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions of x."""
         observed, width = self._at(t).alpha, self._width(t, count_open=True)
         d, alpha = self._model.decay(width.t, t), np.zeros(len(width.t))
         alpha[: len(observed)] = observed
@@ -175,7 +170,6 @@ class RegressionEngine:
         return Expansion(self._model, width.places, d * alpha, Q, self._model.scale(t))
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return (
             {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
             | under("open/", self._open.state())
@@ -183,7 +177,6 @@ class RegressionEngine:
         )
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
         self._open.restore(part(state, "open/"))
         self._store.restore(part(state, "store/"))

@@ -33,7 +33,6 @@ class ResetOnChange(OneEpoch):
             raise InputError("a detector, such as EventTrigger()", repr(self.detector))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return an engine that is rebuilt at each change."""
         return ResetOnChangeEngine(
             prior, domain, lambda: build(prior, domain, options), self.detector
         )
@@ -80,25 +79,20 @@ class ResetOnChangeEngine:
         self._open.close(key)
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._engine.cancel(key)
         self._open.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
         return self._engine.predict(t, places, count_open=count_open)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         return self._engine.covariance(t, places)
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box."""
         assert isinstance(self._engine, HasSurface)
         return self._engine.surface(t)
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return (
             {
                 "scalars": np.array([self._now, self._count, self._before]),
@@ -109,7 +103,6 @@ class ResetOnChangeEngine:
         )
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._now, count, self._before = state["scalars"].tolist()
         self._count = int(count)
         self._seen = [Innovation(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]

@@ -22,7 +22,6 @@ class KeepAll(OneEpoch):
     """Every observation counts forever."""
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the engine that forgets only what the prior forgets."""
         return build(prior, domain, options)
 
 
@@ -49,5 +48,4 @@ class Restart:
         return float(np.floor((t - 1.0) / self.every + _ROUNDING))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the engine of one epoch."""
         return build(prior, domain, options)

@@ -64,7 +64,6 @@ class Wasserstein(OneEpoch):
         object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the regression on the observations that are kept."""
         return regression_engine(
             prior, domain, options, WassersteinStore(prior, domain, self.alpha, self.most)
         )
@@ -93,21 +92,17 @@ class WassersteinStore:
         self._prune()
 
     def at(self, t: float) -> WeightedObservations:
-        """Return all observations held, with weights of 1."""
         data = self._records
         ones = np.ones(len(data.t))
         return WeightedObservations(data.t, data.places, data.y, ones, ones)
 
     def width_weights(self, t: float, times: Array) -> Array:
-        """Every open evaluation counts fully."""
         return np.ones(len(times))
 
     def state(self) -> State:
-        """Return the contents as arrays."""
         return {"budget": np.array([self._log_budget, self._now])} | self._records.state()
 
     def restore(self, state: State) -> None:
-        """Replace the contents by a saved :meth:`state`."""
         self._log_budget, self._now = state["budget"].tolist()
         self._records.restore(state)
 

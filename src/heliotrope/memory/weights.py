@@ -52,7 +52,6 @@ class Weights(OneEpoch):
         return self.rate == 1.0
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the regression on weighted observations."""
         return regression_engine(prior, domain, options, WeightsStore(prior, domain, self.rate))
 
 
@@ -84,17 +83,14 @@ class WeightsStore:
         self._drop_faded()
 
     def at(self, t: float) -> WeightedObservations:
-        """Return all observations with their weights at time t."""
         fading, (w, w2, wy) = self._rate ** (t - self._now), self._sums
         weights = np.maximum([fading * w, fading**2 * w2], _LEAST)
         return WeightedObservations(self._t, self._places, wy / w, *weights)
 
     def width_weights(self, t: float, times: Array) -> Array:
-        """Squared weights of these times."""
         return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
 
     def state(self) -> State:
-        """Return the contents as arrays."""
         return {
             "now": np.array(self._now),
             "t": self._t,
@@ -103,7 +99,6 @@ class WeightsStore:
         }
 
     def restore(self, state: State) -> None:
-        """Replace the contents by a saved :meth:`state`."""
         self._now, self._t = float(state["now"]), state["t"]
         self._places, self._sums = state["places"], state["sums"].copy()
 

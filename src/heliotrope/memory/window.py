@@ -62,7 +62,6 @@ class Window(OneEpoch):
         return cls.of_variation(T, T * step, gain) if step else cls(T)
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        """Return the regression on the newest observations."""
         return regression_engine(prior, domain, options, WindowStore(prior, domain, self.length))
 
 
@@ -84,7 +83,6 @@ class WindowStore:
         self._records.keep(order[-self._length :])
 
     def at(self, t: float) -> WeightedObservations:
-        """Return the whole window."""
         data = self._records
         if not self._merge:
             ones = np.ones(len(data.t))
@@ -95,16 +93,13 @@ class WindowStore:
         return WeightedObservations(data.t[latest], data.places[latest], means, counts, counts)
 
     def width_weights(self, t: float, times: Array) -> Array:
-        """1 for evaluations that would be inside the window."""
         full = len(self._records.t) == self._length
         return np.where(times < self._records.t[0], 0.0, 1.0) if full else np.ones(len(times))
 
     def state(self) -> State:
-        """Return the contents as arrays."""
         return self._records.state()
 
     def restore(self, state: State) -> None:
-        """Replace the contents by a saved :meth:`state`."""
         self._records.restore(state)
 
 

@@ -196,7 +196,6 @@ class BankEngine(MixtureEngine):
 
     @property
     def log_likelihood(self) -> float:
-        """Log marginal likelihood under the mixture of hypotheses."""
         return float(logsumexp(self._scores()))
 
     def learned(self) -> Learned:
@@ -205,26 +204,21 @@ class BankEngine(MixtureEngine):
         return Learned(self._priors, self._epsilons, self._weights(), t, path)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         self._now = max(self._now, t)
 
     def tell(self, key: int, y: float) -> None:
-        """Condition every engine on a value."""
         self._ensemble.take(lambda engine: engine.tell(key, y))
         self._t.append(self._now)
         self._path.append(mean_rate(self._epsilons, self._weights()))
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation in every engine."""
         self._ensemble.take(lambda engine: engine.cancel(key))
 
     def for_acquisition(self, t: float) -> Posterior:
-        """Return the mixture of the posteriors that each engine's acquisition uses."""
         return self._weighted([for_acquisition(engine, t) for engine in self._ensemble.engines])
 
     def state(self) -> State:
-        """Return the bank's state as arrays."""
         return {
             "bank_log_prior": self._log_prior,
             "bank_now": np.array(self._now),
@@ -232,7 +226,6 @@ class BankEngine(MixtureEngine):
         } | self._ensemble.state()
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._log_prior, self._now = state["bank_log_prior"].copy(), float(state["bank_now"])
         self._t, self._path = (column.tolist() for column in state["bank_path"])
         self._ensemble.restore(state)

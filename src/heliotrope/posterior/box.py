@@ -82,11 +82,9 @@ class BoxEngine:
         self.log_likelihood += density
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._pending.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at points."""
         decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
         explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
         prior_variance = self._clock.scale(t) * self._model.space.diagonal(places)
@@ -94,19 +92,16 @@ class BoxEngine:
         return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at points."""
         decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
         prior = self._clock.scale(t) * self._model.space.block(places, places)
         return prior - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions of x."""
         decay, Q = self._clock.decay(t), self._explained(count_open=True)
         alpha, scale = decay * self._alpha, self._clock.scale(t)
         return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
             "start": np.array(self._clock.start),
@@ -118,7 +113,6 @@ class BoxEngine:
         }
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._clock.now, self.log_likelihood = state["clock"].tolist()
         self._clock.start = float(state.get("start", -np.inf))
         self._limit = int(state["limit"])

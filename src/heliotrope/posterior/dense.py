@@ -41,7 +41,6 @@ class DenseEngine:
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation."""
         self._model.begin(t)
         self._records.open(key, t, place)
 
@@ -62,11 +61,9 @@ class DenseEngine:
         self._forget()
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._records.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
         W = self._whitened(t, places)
         explained = np.einsum("nq,nq->q", W, W)
         if count_open:
@@ -76,12 +73,10 @@ class DenseEngine:
         return self._model.prior.mean_at(places) + W.T @ self._z, variance
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         W = self._whitened(t, places)
         return self._model.same_time(places, t) - W.T @ W
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions of x."""
         self._check_remembered(t)
         times, at = self._records.evaluations(count_open=True)
         d = self._model.decay(times, t)
@@ -92,7 +87,6 @@ class DenseEngine:
         return Expansion(self._model, at, d * alpha, Q, self._model.scale(t))
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return {
             "scalars": np.array([self.log_likelihood, self._forgotten]),
             "z": self._z,
@@ -101,7 +95,6 @@ class DenseEngine:
         } | self._records.state()
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         self._records.restore(state)
         self._factor = PackedCholesky(state["factor"])
         self._z = state["z"]

@@ -84,7 +84,6 @@ class FiniteEngine:
             self._compress()
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._pending.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -202,7 +201,6 @@ class FiniteEngine:
         )
 
     def state(self) -> State:
-        """Return the engine's state as arrays."""
         return {
             "clock": np.array([self._clock.now, self.log_likelihood]),
             "start": np.array(self._clock.start),
@@ -216,7 +214,6 @@ class FiniteEngine:
         }
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         if state["rows"].shape[1:] != self._mean.shape:
             raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
         self._clock.now, self.log_likelihood = state["clock"].tolist()

@@ -129,12 +129,10 @@ class PendingEvaluations:
         return solve_lower(root, self._C)
 
     def state(self) -> State:
-        """Return the arrays."""
         keys = np.array(self._keys, dtype=np.int64)
         return dict(zip(_NAMES, (keys, self._C, self._m, self._G), strict=True))
 
     def restore(self, state: State) -> None:
-        """Take over the arrays of :meth:`state`."""
         keys, *arrays = (state[name] for name in _NAMES)
         if any(len(array) != len(keys) for array in arrays):
             raise InputError(f"arrays of {len(keys)} open evaluations", "another length")

@@ -35,12 +35,10 @@ class Mixture:
         self._engines = list(compress(engines, heard))
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
         posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
         return mixed(self._w, posteriors)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         means = [engine.predict(t, places, count_open=False)[0] for engine in self._engines]
         inside = [engine.covariance(t, places) for engine in self._engines]
         return mixed_covariance(self._w, means, inside)
@@ -50,7 +48,6 @@ class Mixture:
         return self._engines[int(rng.choice(len(self._engines), p=self._w))]
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box."""
         surfaces = self._surfaces(t)
         return MixtureSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
 
@@ -83,11 +80,9 @@ class MixtureEngine(ABC):
     def _mixture(self, t: float) -> Mixture: ...
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places."""
         return self._mixture(t).predict(t, places, count_open=count_open)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         return self._mixture(t).covariance(t, places)
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
@@ -95,11 +90,9 @@ class MixtureEngine(ABC):
         return self._mixture(t).component(rng)
 
     def for_acquisition(self, t: float) -> Posterior:
-        """Return the posterior whose bounds the acquisition uses at time t."""
         return self._mixture(t)
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions over a Box."""
         return self._mixture(t).surface(t)
 
 
@@ -140,14 +133,12 @@ class Ensemble:
         return self._members.pop(i).engine
 
     def state(self) -> State:
-        """Return the state of all engines as arrays."""
         whole: State = {}
         for i, engine in enumerate(self.engines):
             whole |= under(f"{i}/", engine.state())
         return whole
 
     def restore(self, state: State) -> None:
-        """Take over a saved :meth:`state`."""
         for i, engine in enumerate(self.engines):
             engine.restore(part(state, f"{i}/"))
         self._members = [_Member(engine) for engine in self.engines]
@@ -207,7 +198,6 @@ class MixtureSurface:
         self._w, self._surfaces = w, surfaces
 
     def value(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance at X (q, d)."""
         return mixed(self._w, [surface.value(X) for surface in self._surfaces])
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
@@ -222,7 +212,6 @@ class MixtureSurface:
         return _weighted(self._w, d_means), _weighted(self._w, slopes)
 
     def promising_points(self, count: int) -> Array:
-        """Return the promising points of the most likely posterior."""
         return self._surfaces[int(self._w.argmax())].promising_points(count)
 
 

@@ -28,7 +28,6 @@ class FiniteOptions:
             object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Build the engine."""
         if not isinstance(domain, Finite):
             raise InputError("a Finite domain for the finite engine", "a Box")
         return FiniteEngine(prior, domain, self.tolerance)
@@ -45,7 +44,6 @@ class BoxOptions:
         object.__setattr__(self, "budget", as_whole(self.budget, "budget", least=2))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Build the engine."""
         if not isinstance(domain, Box):
             raise InputError("a Box for the box engine", "a Finite domain")
         return BoxEngine(prior, domain, self.budget)
@@ -63,7 +61,6 @@ class DenseOptions:
             object.__setattr__(self, "window", as_whole(self.window, "window", least=1))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Build the engine."""
         return DenseEngine(prior, domain, self.window)
 
 
@@ -73,7 +70,6 @@ class ReferenceOptions:
     """The paper's formulas as they stand; see :class:`~heliotrope.posterior.ReferenceEngine`."""
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
-        """Build the engine."""
         return ReferenceEngine(prior, domain)
 
 

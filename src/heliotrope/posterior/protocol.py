@@ -102,20 +102,17 @@ class Expansion:
         self._scale = model.scale() if scale is None else scale
 
     def value(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance at X (q, d)."""
         k = self._space.block(X, self._B)
         explained = np.einsum("qn,qn->q", k @ self._Q, k)
         variance = np.maximum(self._scale * self._space.diagonal(X) - explained, 0.0)
         return self._prior.mean_at(X) + k @ self._alpha, variance
 
     def promising_points(self, count: int) -> Array:
-        """Return visited points: those of highest mean, and the newest."""
         mean = self._space.block(self._B, self._B) @ self._alpha
         best = np.argsort(-mean, kind="stable")[: count // 2]
         return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
-        """Derivatives of mean and of variance by x, each (q, d)."""
         dk = self._space.gradient(X, self._B)
         weights = self._space.block(X, self._B) @ self._Q
         slope = self._scale * self._space.diagonal_gradient(X)

@@ -19,7 +19,6 @@ class Records:
         self._open: dict[int, tuple[float, Places]] = {}
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation."""
         self._open[key] = (t, place)
 
     def close(self, key: int) -> tuple[float, Places]:
@@ -60,7 +59,6 @@ class Records:
         return np.append(self.t, times), np.concatenate([self.places, places])
 
     def state(self) -> State:
-        """Return the arrays."""
         times, places = self.open_ones()
         return {
             "t": self.t,
@@ -72,7 +70,6 @@ class Records:
         }
 
     def restore(self, state: State) -> None:
-        """Take over the arrays of :meth:`state`."""
         self.t, self.places, self.y = state["t"], state["places"], state["y"]
         self._open = {
             key: (t, state["open_places"][i : i + 1])

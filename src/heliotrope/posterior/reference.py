@@ -28,16 +28,13 @@ class ReferenceEngine:
         self._records = Records(self._model.no_places)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation."""
         self._model.begin(t)
         self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
-        """Add the observation to the data."""
         self._records.append(*self._records.close(key), y)
 
     def cancel(self, key: int) -> None:
-        """Drop an open evaluation."""
         self._records.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
@@ -50,7 +47,6 @@ class ReferenceEngine:
         return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places."""
         times, at = self._records.evaluations(count_open=False)
         k = self._model.block(times, at, t, places)
         explained = k.T @ np.linalg.solve(self._model.noisy(times, at), k)
@@ -66,7 +62,6 @@ class ReferenceEngine:
         return float(-0.5 * (quadratic + log_determinant + len(data.y) * np.log(2 * np.pi)))
 
     def surface(self, t: float) -> Surface:
-        """Mean and variance of f_t as functions of x."""
         times, at = self._records.evaluations(count_open=True)
         d, weights = self._model.decay(times, t), np.zeros(len(times))
         weights[: len(self._records.y)] = self._weights()
@@ -74,11 +69,9 @@ class ReferenceEngine:
         return Expansion(self._model, at, d * weights, Q, self._model.scale(t))
 
     def state(self) -> State:
-        """All evaluations."""
         return {"start": np.array(self._model.start)} | self._records.state()
 
     def restore(self, state: State) -> None:
-        """Take over all evaluations."""
         self._records.restore(state)
         self._model.start = float(state.get("start", np.inf))
 
