@@ -13,8 +13,8 @@ from heliotrope.linalg import (
     PackedCholesky,
     jittered_cholesky,
     leading_rows,
-    least_missed,
     low_rank_root,
+    most_relevant,
     pivoted_cholesky,
     projection,
     solve_lower,
@@ -106,7 +106,7 @@ def test_least_missed_drops_the_point_of_least_loss(seed: int) -> None:
     Q = root @ root.T
     residual = 1.0 / np.diag(np.linalg.inv(K))
     expected = int(np.argmin((alpha**2 + Q.diagonal()) * residual))
-    kept = least_missed(K, alpha, Q, most=n - 1, tolerance=0.0)
+    kept = most_relevant(K, alpha, Q, most=n - 1, tolerance=0.0)
     assert sorted({*range(n)} - {*kept.tolist()}) == [expected]
     T = projection(K, kept)
     best = np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ alpha)
@@ -116,7 +116,7 @@ def test_least_missed_drops_the_point_of_least_loss(seed: int) -> None:
 def test_least_missed_drops_twins_and_points_without_weight() -> None:
     x = np.array([[0.0], [0.5], [0.5], [1.0]])
     alpha, Q = np.array([1.0, 1.0, 1.0, 0.0]), np.zeros((4, 4))
-    kept = least_missed(RBF(0.3)(x), alpha, Q, most=4, tolerance=1e-6)
+    kept = most_relevant(RBF(0.3)(x), alpha, Q, most=4, tolerance=1e-6)
     assert len(kept) == 2
     assert 0 in kept
     assert 3 not in kept

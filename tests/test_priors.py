@@ -19,7 +19,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import heliotrope as ht
-from heliotrope.kernels import Space, kernel_gradient
+from heliotrope.kernels import DomainKernel, kernel_gradient
 from heliotrope.priors import correlation
 from strategies import X, fixed, square
 
@@ -104,7 +104,7 @@ def test_a_mean_vector_cannot_be_changed_from_outside() -> None:
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_a_space_is_its_kernel_over_the_domain(kernel: Kernel) -> None:
     domain = ht.grid(4, 3)
-    space, K = Space(kernel, domain), kernel(domain.points)
+    space, K = DomainKernel(kernel, domain), kernel(domain.points)
     some = np.array([5, 0, 5, 11])
     np.testing.assert_allclose(space.block(some, domain.indices), K[some], rtol=1e-13)
     np.testing.assert_allclose(space.diagonal(some), np.diag(K)[some], rtol=1e-13)
@@ -114,7 +114,7 @@ def test_a_space_is_its_kernel_over_the_domain(kernel: Kernel) -> None:
 
 def test_a_space_of_a_table_is_the_table() -> None:
     domain, table = ht.grid(3), ht.Tabulated([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 3.0]])
-    space = Space(table, domain)
+    space = DomainKernel(table, domain)
     np.testing.assert_array_equal(space.block(domain.indices, domain.indices), table.K)
     np.testing.assert_array_equal(space.diagonal(np.array([2, 0])), [3.0, 2.0])
     np.testing.assert_array_equal(space.row(1), table.K[1])
@@ -128,7 +128,7 @@ def test_white_noise_belongs_to_a_point_and_no_other(kernel: Kernel) -> None:
     """scikit-learn drops it between two arrays; here a place keeps it, even one that coincides."""
     points = np.vstack([ht.grid(3, 3).points, [[0.5, 0.5]]])
     domain = ht.Finite(points)
-    space = Space(kernel, domain)
+    space = DomainKernel(kernel, domain)
     expected = kernel(points)
     everywhere = space.block(domain.indices, domain.indices)
     np.testing.assert_allclose(everywhere, expected, rtol=1e-13)
@@ -176,7 +176,7 @@ def test_the_gradient_of_the_variance(kernel: Kernel) -> None:
     """k(x, x) is s (c + x . x) with gradient 2 s x for dot products, and flat for the others."""
     expected = {True: np.zeros_like(X), False: 2.0 * X}[kernel.is_stationary()]
     factor = 2.0 if kernel.n_dims == 3 else 1.0
-    gradient = Space(kernel, square()).diagonal_gradient(X)
+    gradient = DomainKernel(kernel, square()).diagonal_gradient(X)
     np.testing.assert_allclose(gradient, factor * expected, rtol=0.0, atol=1e-8)
 
 

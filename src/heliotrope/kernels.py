@@ -64,7 +64,7 @@ class Tabulated:
 SpaceKernel: TypeAlias = "Kernel | Tabulated"
 
 
-class Space:
+class DomainKernel:
     """A space kernel over a domain: the covariance of f_t between places, at one time."""
 
     def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
@@ -73,7 +73,7 @@ class Space:
         if isinstance(kernel, Tabulated):
             _check_table(kernel, domain)
         else:
-            try_out(kernel, _probes(domain))
+            check_kernel(kernel, _probes(domain))
         self._nugget = _nugget(kernel, domain)
         self._rows: dict[int, Array] = {}
         self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
@@ -231,7 +231,7 @@ def _probes(domain: Domain) -> Array:
     return domain.points[rng.permutation(len(domain))[:_PROBES]]
 
 
-def try_out(kernel: Kernel, points: Array) -> None:
+def check_kernel(kernel: Kernel, points: Array) -> None:
     """Raise an error if a kernel fails at some points or is not positive definite there."""
     name = type(kernel).__name__
     try:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, cho_solve, lapack
 
 from heliotrope.errors import KernelError
-from heliotrope.validation import Array
+from heliotrope.validation import Array, Indices
 
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
 
@@ -69,7 +68,7 @@ def low_rank_root(K: Array, tolerance: float) -> Array:
 
 def pivoted_rows(
     row: Callable[[int], Array], diagonal: Array, tolerance: float, most: int
-) -> tuple[NDArray[np.intp], Array, Array]:
+) -> tuple[Indices, Array, Array]:
     """Factor a covariance K (n, n) from as few of its rows as needed.
 
     Returns the chosen points (r,), rows R (r, n) and the remaining diagonal (n,): K is R^T R plus
@@ -177,7 +176,7 @@ class PackedCholesky:
         return solution
 
 
-def least_missed(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> NDArray[np.intp]:
+def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> Indices:
     """Choose at most ``most`` of n points such that removing the others changes functions least.
 
     The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Removing point j replaces k(b_j, .) by
@@ -211,7 +210,7 @@ def inverse(K: Array) -> Array:
     return symmetric
 
 
-def projection(K: Array, kept: NDArray[np.intp]) -> Array:
+def projection(K: Array, kept: Indices) -> Array:
     """T (r, n) that maps weights of n points to the nearest ones, in the RKHS, of those kept."""
     T: Array = cho_solve((jittered_cholesky(K[np.ix_(kept, kept)]), True), K[kept])
     T[:, kept] = np.eye(len(kept))

@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, Kernel
 
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import Space, SpaceKernel, Tabulated, has_white_noise, try_out
+from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated, check_kernel, has_white_noise
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array, as_number, as_positive
 
@@ -135,7 +135,7 @@ class Prior:
         mean = as_number(self.mean, "mean") if flat else as_array(self.mean, "mean", ndim=1)
         object.__setattr__(self, "mean", mean)
 
-    def over(self, domain: Domain) -> Space:
+    def over(self, domain: Domain) -> DomainKernel:
         """Return the space kernel over a domain, after a check that both fit."""
         if isinstance(self.mean, np.ndarray) and not (
             isinstance(domain, Finite) and len(domain) == len(self.mean)
@@ -144,7 +144,7 @@ class Prior:
                 "a mean vector over a Finite domain, one value per point",
                 f"{len(self.mean)} values for {_size(domain)}",
             )
-        return Space(self.space, domain)
+        return DomainKernel(self.space, domain)
 
     def mean_at(self, places: Places) -> Array:
         """Prior mean at places."""
@@ -189,7 +189,7 @@ def _check_time(time: TimeKernel) -> None:
         raise KernelError("a stationary kernel over time", str(time))
     if has_white_noise(time):
         raise KernelError("a time kernel without a WhiteKernel", str(time), "Use Prior(noise=...).")
-    try_out(time, np.geomspace(0.01, 1000.0, 40)[:, None])
+    check_kernel(time, np.geomspace(0.01, 1000.0, 40)[:, None])
 
 
 def _size(domain: Domain) -> str:

@@ -11,7 +11,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
-from heliotrope.domains import Domain, Lattice, among
+from heliotrope.domains import Domain, Lattice, is_choice
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.policies import Policy
 from heliotrope.testing import check_policy
@@ -96,10 +96,10 @@ def test_lattices_and_flat_coordinates_find_their_columns() -> None:
 
 def test_what_is_among_the_choices() -> None:
     problem = PROBLEMS["box x box"]
-    assert among(problem.given(20.0), np.array([[0.3, 20.0]]))
-    assert not among(problem.given(20.0), np.array([[0.3, 20.5]]))
-    assert among(np.array([1, 4]), np.array([4]))
-    assert not among(np.array([1, 4]), np.array([2]))
+    assert is_choice(problem.given(20.0), np.array([[0.3, 20.0]]))
+    assert not is_choice(problem.given(20.0), np.array([[0.3, 20.5]]))
+    assert is_choice(np.array([1, 4]), np.array([4]))
+    assert not is_choice(np.array([1, 4]), np.array([2]))
 
 
 # Asking

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
-from heliotrope.domains import Lattice, among
+from heliotrope.domains import Lattice, is_choice
 from heliotrope.errors import InputError
 from heliotrope.validation import Array, as_number, as_vector, as_whole
 from strategies import fixed, refusal
@@ -160,7 +160,7 @@ def test_rows_are_nearest_to_themselves(rows: Array) -> None:
     assert isinstance(box, ht.Box)
     points = np.hstack([rows, np.full((len(rows), 1), 0.5)])
     np.testing.assert_array_equal(box.snap(points), points)
-    assert all(among(box, point[None]) for point in points)
+    assert all(is_choice(box, point[None]) for point in points)
 
 
 @pytest.mark.parametrize("first", [None, "random"])

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.acquisition import MeasurementUCB
-from heliotrope.domains import Domain, Lattice, first_points
+from heliotrope.domains import Domain, Lattice, initial_count
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Model,
@@ -367,7 +367,7 @@ def test_what_was_learned_can_be_read_and_drawn_from() -> None:
     ids=["grid", "category", "category and number", "box", "point"],
 )
 def test_first_points_are_two_a_thing_to_choose_and_one(domain: Domain, count: int) -> None:
-    assert first_points(domain) == count
+    assert initial_count(domain) == count
 
 
 @pytest.mark.parametrize("jump", [5.0, -5.0, -60.0])

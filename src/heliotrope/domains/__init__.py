@@ -8,12 +8,12 @@ from heliotrope.domains.places import (
     Choices,
     Domain,
     Places,
-    among,
+    all_choices,
     are_indices,
-    choices_of,
+    is_choice,
     one_place,
 )
-from heliotrope.domains.unit_cube import UnitCube, farthest, first_points
+from heliotrope.domains.unit_cube import UnitCube, farthest_choice, initial_count
 
 __all__ = [
     "Box",
@@ -25,11 +25,11 @@ __all__ = [
     "Lattice",
     "Places",
     "UnitCube",
-    "among",
+    "all_choices",
     "are_indices",
-    "choices_of",
-    "farthest",
-    "first_points",
+    "farthest_choice",
     "grid",
+    "initial_count",
+    "is_choice",
     "one_place",
 ]

@@ -24,12 +24,12 @@ def are_indices(places: Places) -> bool:
     return places.ndim == 1
 
 
-def choices_of(domain: Domain) -> Choices:
+def all_choices(domain: Domain) -> Choices:
     """Return all choices of a domain."""
     return domain.indices if isinstance(domain, Finite) else domain
 
 
-def among(choices: Choices, place: Places) -> bool:
+def is_choice(choices: Choices, place: Places) -> bool:
     """Whether a place, (1,) or (1, d), is one of the choices."""
     if isinstance(choices, Box):
         return bool(np.array_equal(choices.snap(place), place))

@@ -59,7 +59,7 @@ class UnitCube:
         return Lattice(lattice.columns, rows)
 
 
-def first_points(domain: Domain) -> int:
+def initial_count(domain: Domain) -> int:
     """Number of space-filling points to evaluate before a learned model is used.
 
     This is 2 d + 1 for d parameters, and at most the number of points. The columns of a lattice,
@@ -71,7 +71,7 @@ def first_points(domain: Domain) -> int:
     return 2 * (domain.dimension - joined) + 1
 
 
-def farthest(domain: Domain, choices: Choices, taken: Array, make_rng: RNGFactory) -> Places:
+def farthest_choice(domain: Domain, choices: Choices, taken: Array, make_rng: RNGFactory) -> Places:
     """Return the one of a few random choices in the cube that is farthest from points (n, d)."""
     rng = make_rng()
     if isinstance(choices, Box):

@@ -14,7 +14,15 @@ from operator import attrgetter
 
 import numpy as np
 
-from heliotrope.domains import Choices, Domain, Places, UnitCube, choices_of, farthest, first_points
+from heliotrope.domains import (
+    Choices,
+    Domain,
+    Places,
+    UnitCube,
+    all_choices,
+    farthest_choice,
+    initial_count,
+)
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,
@@ -72,7 +80,7 @@ class AdaptiveAgent:
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
-        self._domain, self._choices = self._cube.domain, choices_of(domain)
+        self._domain, self._choices = self._cube.domain, all_choices(domain)
         self._model, self._timeline = Model(), Timeline()
         self._inner = self._made(self._model, self._timeline, [], {})
         self._told = 0  # number of all results, dropped ones included
@@ -245,11 +253,11 @@ class AdaptiveAgent:
         return self._inner
 
     def _is_first(self) -> bool:
-        return self._told + len(self._open) < first_points(self._domain)
+        return self._told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         inside = self._cube.choices(choices)
-        place = farthest(self._domain, inside, self._points(), make_rng)
+        place = farthest_choice(self._domain, inside, self._points(), make_rng)
         return self._cube.leave(place, choices)
 
     def _points(self) -> Array:

@@ -20,7 +20,7 @@ from math import log, pi, sqrt
 import numpy as np
 
 from heliotrope.acquisition import UCB, Beta, LogBeta, as_beta
-from heliotrope.domains import Choices, Domain, Places, choices_of
+from heliotrope.domains import Choices, Domain, Places, all_choices
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine, Learn, build
 from heliotrope.posterior.mixture import Ensemble, Mixture
@@ -123,7 +123,7 @@ class EliminationAgent:
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the highest bound over all priors at time t."""
-        return self.choose_among(choices_of(self._domain), t, make_rng)
+        return self.choose_among(all_choices(self._domain), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
@@ -134,7 +134,7 @@ class EliminationAgent:
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the highest mean over the priors that are left."""
-        return self.best_among(choices_of(self._domain), t, make_rng)
+        return self.best_among(all_choices(self._domain), t, make_rng)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""

@@ -16,10 +16,10 @@ from heliotrope.domains import (
     Domain,
     Places,
     UnitCube,
-    among,
-    choices_of,
-    farthest,
-    first_points,
+    all_choices,
+    farthest_choice,
+    initial_count,
+    is_choice,
     one_place,
 )
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
@@ -112,23 +112,23 @@ class GPAgent:
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of highest acquisition at time t, or the first point."""
-        return self.choose_among(choices_of(self._domain), t, make_rng)
+        return self.choose_among(all_choices(self._domain), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
         if self._spreads:
-            if len(self._begun) < first_points(self._domain):
+            if len(self._begun) < initial_count(self._domain):
                 return self._apart(choices, make_rng)
         elif self._policy.first is not None and not (self._told or self._keys):
             if self._first is None:
                 return random_choice(choices, make_rng())
-            if among(choices, self._first):
+            if is_choice(choices, self._first):
                 return self._first
         return self._policy.acquisition.choose(self._engine_at(t), choices, t, make_rng)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of highest posterior mean at time t."""
-        return self.best_among(choices_of(self._domain), t, make_rng)
+        return self.best_among(all_choices(self._domain), t, make_rng)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the same among some places of the domain."""
@@ -143,7 +143,7 @@ class GPAgent:
             self._engine, self._keys = engine, set()
         self._epoch = epoch
         self._keys.add(key)
-        if self._spreads and len(self._begun) < first_points(self._domain):
+        if self._spreads and len(self._begun) < initial_count(self._domain):
             self._begun.append(place)
 
     def tell(self, key: int, y: float) -> None:
@@ -205,7 +205,9 @@ class GPAgent:
         cube = UnitCube(self._domain)
         begun = [self._domain.at(place) for place in self._begun]
         taken = cube.enter(np.concatenate([*begun, np.empty((0, self._domain.dimension))]))
-        return cube.leave(farthest(cube.domain, cube.choices(choices), taken, make_rng), choices)
+        return cube.leave(
+            farthest_choice(cube.domain, cube.choices(choices), taken, make_rng), choices
+        )
 
     def _first_engine(self) -> Engine:
         policy, domain, options = self._policy, self._domain, self._policy.engine

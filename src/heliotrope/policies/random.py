@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.domains import Box, Choices, Domain, Places, choices_of
+from heliotrope.domains import Box, Choices, Domain, Places, all_choices
 from heliotrope.policies.model_free import NoPosterior
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
@@ -65,7 +65,7 @@ class UniformAgent(NoPosterior):
 
 def random_place(domain: Domain, rng: np.random.Generator) -> Places:
     """Draw one place of a domain."""
-    return random_choice(choices_of(domain), rng)
+    return random_choice(all_choices(domain), rng)
 
 
 def random_choice(choices: Choices, rng: np.random.Generator) -> Places:

@@ -42,7 +42,7 @@ _ADVICE = {
 @register
 @dataclass(frozen=True, eq=False)
 class Learn:
-    """What to learn from the optimizer's own data, as candidates that are tracked in parallel.
+    """Candidate parameters of the prior, to be learned online and tracked in parallel.
 
     Evidence never expires. If the drift rate itself changes, the weights adapt slowly, and more
     slowly the longer it was constant.

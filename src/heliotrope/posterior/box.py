@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from heliotrope.domains import Box, Places
-from heliotrope.linalg import least_missed, projection
+from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
 from heliotrope.posterior.protocol import (
     Expansion,
@@ -154,7 +154,7 @@ class BoxEngine:
         """
         K = self._model.space.block(self._B, self._B)
         most = int(_SLACK * self._budget)
-        kept = least_missed(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
+        kept = most_relevant(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
         T = projection(K, kept)
         self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T

@@ -67,7 +67,7 @@ class DenseOptions:
 @register
 @dataclass(frozen=True)
 class ReferenceOptions:
-    """The paper's formulas as they stand; see :class:`~heliotrope.posterior.ReferenceEngine`."""
+    """The formulas of the paper; see :class:`~heliotrope.posterior.ReferenceEngine`."""
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         return ReferenceEngine(prior, domain)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from heliotrope.domains import Finite, among
+from heliotrope.domains import Finite, is_choice
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
@@ -81,10 +81,10 @@ def selects(subject: Subject) -> None:
     for steps in (0, 1, _STEPS):
         t = feed(agent, subject, steps, start=t) + 1.0
         place = agent.choose_among(part, t, stream.at(steps))
-        assert among(part, place), f"{place.tolist()} was chosen, which is not one of the choices"
+        assert is_choice(part, place), f"{place.tolist()} was chosen, which is no choice"
         with suppress(NoBeliefError):
             best = agent.best_among(part, t, stream.at(steps))
-            assert among(part, best), f"{best.tolist()} was best, which is not one of the choices"
+            assert is_choice(part, best), f"{best.tolist()} was best, which is no choice"
 
 
 def pure(subject: Subject) -> None:
