@@ -20,7 +20,7 @@ from heliotrope.validation import Array
 
 _FEW = 5  # results between measurements of the state's size
 
-Operation = Callable[[Optimizer], None]
+LoggedCall = Callable[[Optimizer], None]
 """One operation on an optimizer, to be repeated on another."""
 
 
@@ -30,7 +30,7 @@ class Subject:
 
     policy: Policy
     domain: Domain
-    log: list[Operation] = field(default_factory=list)
+    log: list[LoggedCall] = field(default_factory=list)
 
     @property
     def where(self) -> str:

@@ -1,6 +1,6 @@
-"""Array types, and the checks of every value from outside.
+"""Array types, and the checks of all user input.
 
-The names for arrays are imported when they are first used: a client needs no numpy.
+The names for arrays are imported on first use, because a client needs no numpy.
 """
 
 from importlib import import_module

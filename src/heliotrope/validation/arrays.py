@@ -1,4 +1,4 @@
-"""Array types, and the checks of arrays from outside."""
+"""Array types, and the checks of arrays."""
 
 from __future__ import annotations
 

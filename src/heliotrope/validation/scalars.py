@@ -1,4 +1,4 @@
-"""Checks of single numbers from outside. Numbers of Python's own need no numpy."""
+"""Checks of single numbers; built-in numbers need no numpy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from heliotrope.errors import InputError
 
-LARGEST = 1e100  # squares of numbers from outside must not overflow
+LARGEST = 1e100  # squares of inputs must not overflow
 
 
 def short_repr(value: object) -> str:
@@ -26,8 +26,8 @@ def as_python(value: object) -> object:
 
 def as_number(value: object, name: str, advice: str = "") -> float:
     """Return a finite real number, or raise an InputError."""
-    if type(value) in (float, int) and -LARGEST <= value <= LARGEST:  # type: ignore[operator]
-        return float(value)  # type: ignore[arg-type]
+    if (isinstance(value, float) or type(value) is int) and -LARGEST <= value <= LARGEST:
+        return float(value)
     from heliotrope.validation.arrays import real_number
 
     return real_number(value, name, advice)
