@@ -132,7 +132,7 @@ def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) ->
     page.get_by_label("Policy").fill(json.dumps(POLICY))
     page.get_by_role("button", name="Create").click()
     page.wait_for_url("**/studies/by%20hand")
-    expect(page.locator("#best")).to_have_text("Not known yet: nothing was told.")
+    expect(page.locator("#best")).to_have_text("Unknown: there are no results yet.")
 
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator("#asks input").fill("1.25")
@@ -171,10 +171,10 @@ def test_a_wrong_form_says_what_is_wrong_and_where(open_page: Open, api: Api) ->
 def test_the_kind_of_study_changes_the_example_but_not_what_was_typed(open_page: Open) -> None:
     page = open_page("/")
     described = page.locator("textarea[name=described]")
-    page.get_by_label("One of several named options").check()
+    page.get_by_label("one of several named options").check()
     assert json.loads(described.input_value()) == ["hall", "roof", "cellar"]
     described.fill('["mine"]')
-    page.get_by_label("Values of parameters").check()
+    page.get_by_label("values of parameters").check()
     expect(described).to_have_value('["mine"]')
 
 
@@ -185,7 +185,7 @@ def test_a_demo_starts_from_the_page_and_runs_on_its_own(open_page: Open) -> Non
     expect(page.locator("#about")).to_contain_text(re.compile("[3-9] results"))
     assert len(drawn(page, "rewards", 3, "y")) >= 1
     page.get_by_role("button", name="Delete…").click()  # which ends it
-    page.get_by_role("button", name="Delete it for ever").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
 
 
@@ -193,11 +193,11 @@ def test_a_study_is_deleted_only_when_that_is_confirmed(open_page: Open, api: Ap
     page = open_page(api.study("short-lived", SPACES["band"]))
     page.get_by_role("button", name="Delete…").click()
     expect(page.get_by_role("dialog")).to_contain_text("“short-lived” and all its results")
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Keep").click()
     assert api.get("/studies/short-lived")["told"] == 0
 
     page.get_by_role("button", name="Delete…").click()
-    page.get_by_role("button", name="Delete it for ever").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
     assert "short-lived" not in [study["name"] for study in api.get("/studies")["studies"]]
 
@@ -342,7 +342,7 @@ def test_a_lost_service_is_waited_for(open_page: Open, tmp_path: Path) -> None:
 def test_a_study_that_is_not_there_says_so(open_page: Open) -> None:
     page = open_page("/studies/nobody")
     expect(page.get_by_role("status")).to_have_text("Not found")
-    expect(page.locator("#about")).to_contain_text("There is no study of this name")
+    expect(page.locator("#about")).to_contain_text("There is no study with this name")
 
 
 @pytest.mark.parametrize("view", ["band", "slices"])
@@ -381,9 +381,9 @@ def test_the_best_says_how_sure_it_is_once_there_is_enough_to_say(
     for number in range(6):
         api.step("unsure", 1e6 + 0.1 * number)
         if number == 1:
-            expect(best).to_contain_text("The results do not say yet how sure this is.")
-    expect(best).to_contain_text(re.compile(r"Sure to (over |under )?\d+\s% that no other option"))
-    expect(best).to_contain_text(re.compile(r"believed value100000\d\.\d"))
+            expect(best).to_contain_text("There are too few results for a confidence.")
+    expect(best).to_contain_text(re.compile(r"of (over |under )?\d+\s% that no other option"))
+    expect(best).to_contain_text(re.compile(r"expected value100000\d\.\d"))
 
 
 # ---- replaying
@@ -393,10 +393,10 @@ def test_the_slider_shows_the_belief_of_a_past_time(open_page: Open, api: Api) -
     page = open_page(api.study("replayed", SPACES["map"], results=8))
     now = api.get("/studies/replayed/belief")
     assert drawn(page, "belief", 0, "z") == now["mean"]
-    page.get_by_role("button", name="How sure").click()
+    page.get_by_role("button", name="Uncertainty").click()
     wait_until(page, "document.getElementById('belief').data[0].zmin === 0")
     assert drawn(page, "belief", 0, "z") == now["std"]
-    page.get_by_role("button", name="How sure").click()
+    page.get_by_role("button", name="Uncertainty").click()
 
     slider = page.get_by_label("Time of the belief")
     slider.fill("3")
@@ -443,8 +443,8 @@ def test_results_and_pictures_are_downloaded(open_page: Open, api: Api) -> None:
 
     assert saved("Export CSV").decode().splitlines()[0].startswith("id,t,params.a,value")
     assert len(json.loads(saved("Export JSON"))["results"]) == 3
-    assert saved("Save this picture as PNG").startswith(b"\x89PNG")
-    assert saved("Save this picture as SVG").startswith(b"<svg")
+    assert saved("Save this chart as PNG").startswith(b"\x89PNG")
+    assert saved("Save this chart as SVG").startswith(b"<svg")
 
 
 # ---- locked, light and dark, large and small
@@ -457,10 +457,10 @@ def test_a_locked_service_asks_for_its_token(open_page: Open) -> None:
         page = open_page(api.study("secret", SPACES["band"]), api.url)
         expect(page.get_by_role("status")).to_have_text("Token needed")
         page.get_by_label("Token").fill("wrong")
-        page.get_by_role("button", name="Use it").click()
-        expect(page.locator("#token-form")).to_contain_text("The server refused that token.")
+        page.get_by_role("button", name="Use token").click()
+        expect(page.locator("#token-form")).to_contain_text("The server rejected this token.")
         page.get_by_label("Token").fill(TOKEN)
-        page.get_by_role("button", name="Use it").click()
+        page.get_by_role("button", name="Use token").click()
         expect(page.get_by_role("status")).to_have_text("Live")
         expect(page.locator("#about")).to_contain_text("0 results")
         page.goto(api.url)  # the tab keeps it

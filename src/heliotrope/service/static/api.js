@@ -1,4 +1,4 @@
-// Calls to the server: JSON in and out, the token, and errors that say what is wrong.
+// Requests to the server: JSON, the token, and errors.
 
 import { askForToken } from "./token.js";
 
@@ -9,7 +9,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The response, or an ApiError; where a token is needed, the user is asked for it first. */
+/** The response, or an ApiError; asks the user for a token if the server needs one. */
 export async function request(method, path, { body, headers = {}, signal } = {}) {
   for (;;) {
     const token = sessionStorage.getItem("heliotrope-token");
@@ -24,7 +24,7 @@ export async function request(method, path, { body, headers = {}, signal } = {})
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     if (response.ok) return response;
-    if (response.status !== 401) throw await refusal(response);
+    if (response.status !== 401) throw await errorOf(response);
     await askForToken(token);
   }
 }
@@ -47,7 +47,7 @@ async function reach(path, options) {
   }
 }
 
-async function refusal(response) {
+async function errorOf(response) {
   const answer = await response.json().catch(() => ({}));
   return new ApiError(response.status, answer.error);
 }

@@ -1,4 +1,4 @@
-// Open asks, to be told or cancelled by hand. Rows stay as they are, so that typing is not disturbed.
+// The open evaluations, to tell or cancel by hand. Existing rows are kept, so that typing is not disturbed.
 
 import { call, pathOf } from "./api.js";
 import { button, byId, element } from "./dom.js";
@@ -7,7 +7,7 @@ import { choice, listed, plural } from "./words.js";
 
 const SHOWN = 20;
 
-/** A function that shows a list of open asks of a study. */
+/** A function that shows the open evaluations of a study. */
 export function askList(name, onChange) {
   const rows = new Map();
   return (asks, clock) => {
@@ -36,7 +36,7 @@ function askRow(name, ask, clock, onChange) {
   });
   const tell = async () => {
     await call("POST", `${pathOf(name)}/tell`, { id: ask.id, value: field.valueAsNumber });
-    byId("ask").focus(); // the row goes, and the focus with it
+    byId("ask").focus(); // the row with the focus disappears
     onChange();
   };
   const cancel = async () => {

@@ -8,7 +8,7 @@ import { Z95, interval, listed, number } from "./words.js";
 const RANKED = 30; // options shown, the best first
 const RECENT = 60; // chosen points shown
 
-/** The figure of a belief, or null if there is none to draw.
+/** The figure of a belief, or null if there is none.
  *
  * study: {setup, results, epsilon, deviation}; look: {isDeviation, isNarrow, limit}.
  */
@@ -17,31 +17,31 @@ export function beliefFigure(belief, study, look) {
   return draw ? draw(belief, study, look) : null;
 }
 
-/** What the figure shows, in a sentence or two. */
+/** A legend of the figure, in words. */
 export function beliefWords(belief, look) {
   const words = viewWords(belief, look);
   return belief.context ? `At ${listed(belief.context)}. ${words}` : words;
 }
 
 function viewWords({ view, options, slices, context }, { isDeviation, limit }) {
-  const [off, offs] = context ? [" or is of another context", " or are of other contexts"] : ["", ""];
+  const [off, offs] = context ? [" or belongs to another context", " or belong to other contexts"] : ["", ""];
   if (view === "map") {
-    const shown = isDeviation ? "standard deviation of the belief: dark is sure" : "believed value";
-    return `Colour: ${shown}. Dots: what was chosen, fading as it gets stale${off}. Star: the best.`;
+    const shown = isDeviation ? "standard deviation; dark is certain" : "expected value";
+    return `Colour: ${shown}. Dots: chosen points; a faded one is stale${off}. Star: the best.`;
   }
-  if (view === "band") return `Line: believed value, with its 95\u00a0% band. Dots: results, fading as they get stale${offs}.`;
+  if (view === "band") return `Line: expected value with its 95\u00a0% band. Dots: results; faded ones are stale${offs}.`;
   if (view === "options") {
     const some = options.length > RANKED ? `The best ${RANKED} of ${options.length}. ` : "";
-    return `${some}Dot: believed value. Bar: where it lies with a probability of 95\u00a0%.`;
+    return `${some}Dot: expected value. Bar: its 95\u00a0% interval.`;
   }
   if (view === "slices") {
     const some = slices.length > limit ? `The first ${limit} of ${slices.length}. ` : "";
-    return `${some}Each parameter varied alone, the others where the best is; with 95\u00a0% bands.`;
+    return `${some}One slice per parameter, through the best, with 95\u00a0% bands.`;
   }
   return "";
 }
 
-/** Results up to a time, the latest ones, with how much of each still counts, and in words where. */
+/** The latest results up to a time, each with its remaining weight and its context in words. */
 function remembered({ results, epsilon, setup }, { t, context }) {
   const past = results.filter((one) => one.t <= t).slice(-RECENT);
   const rho = Math.sqrt(1 - (epsilon ?? 0.01));
@@ -56,7 +56,7 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
   const [across, up] = belief.parameters.map((name) => scaleOf(name, study.setup.space[name]));
   const [a, b] = belief.parameters;
   const chosen = remembered(study, belief);
-  const shown = isDeviation ? "standard deviation" : "believed value";
+  const shown = isDeviation ? "standard deviation" : "expected value";
   const heat = {
     type: "heatmap",
     x: belief.values[0].map(across.place),
@@ -95,7 +95,7 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
   };
 }
 
-/** The same colours at all times, so that a replay shows what rose and what fell. */
+/** The colour range is the same at all times, so that a replay shows changes. */
 function colourRange({ results, deviation }, isDeviation) {
   if (isDeviation) return { zmin: 0, zmax: deviation };
   const values = results.map((one) => one.value);
@@ -130,7 +130,7 @@ function bandFigure(belief, study) {
       yaxis: valueAxis(belief.mean),
       shapes: [upright(best, colours)],
     },
-    label: `Believed value over ${name}; the best is at ${number(best)}.`,
+    label: `Expected value over ${name}; the best is at ${number(best)}.`,
   };
 }
 
@@ -139,14 +139,14 @@ const upright = (x, colours, axis = "") => ({
   line: { color: colours.orange, width: 1.5, dash: "dash" },
 });
 
-/** The 95 % band and the mean over one parameter; dots with error bars where it is not a number. */
+/** The mean and its 95 % band over one parameter; points with error bars if it is categorical. */
 function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "") {
   const on = { type: "scatter", x: values.map(scale.place), xaxis: `x${axis}`, yaxis: `y${axis}` };
-  const hovertemplate = `${plain(parameter)} %{x:.4g}<br>believed %{y:.8~g}<extra></extra>`;
+  const hovertemplate = `${plain(parameter)} %{x:.4g}<br>expected %{y:.8~g}<extra></extra>`;
   if (scale.isDiscrete) {
     const array = std.map((one) => Z95 * one);
     const error_y = { type: "data", array, color: colours.blue, thickness: 1.5 };
-    return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "believed %{y:.8~g}<extra></extra>" }];
+    return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "expected %{y:.8~g}<extra></extra>" }];
   }
   const edges = mean.map((m, i) => interval({ mean: m, std: std[i] }));
   const edge = { ...on, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
@@ -181,7 +181,7 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
     y: places,
     customdata: ranked.map((one) => [plain(shortened(one.option, 60)), ...interval(one)]),
     marker: { size: 10, color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)) },
-    hovertemplate: "%{customdata[0]}<br>believed %{x:.8~g}<br>95 %: %{customdata[1]:.8~g} to %{customdata[2]:.8~g}<extra></extra>",
+    hovertemplate: "%{customdata[0]}<br>expected %{x:.8~g}<br>95 %: %{customdata[1]:.8~g} to %{customdata[2]:.8~g}<extra></extra>",
   };
   function isBest(one) { return one.option === belief.best.option; }
   return {
@@ -195,7 +195,7 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
   };
 }
 
-/** From the least to the most, and a little more. */
+/** The range of the values, with a margin. */
 function padded(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return [low - 0.04 * (high - low), high + 0.04 * (high - low)];

@@ -1,11 +1,11 @@
-// The plotting library in the page's own look: its themes, its fonts, its manners.
+// The plotting library with the page's theme and fonts.
 
 const MARGIN = { l: 56, r: 12, t: 12, b: 48 };
 const isTouch = matchMedia("(pointer: coarse)");
 
 let library = null;
 
-/** The library, fetched when the first picture is drawn. */
+/** The library, loaded for the first chart. */
 function plotly() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -17,13 +17,13 @@ function plotly() {
   return library;
 }
 
-/** A text that the library shows as it is: it would read markup and templates in it. */
+/** Escape a text: the library would interpret markup and templates in it. */
 export const plain = (text) =>
   String(text).replace(/[&<>%]/g, (sign) => `&#${sign.codePointAt(0)};`);
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** The colours of the present theme by their names in the style sheet. */
+/** The colours of the current theme, by their names in the style sheet. */
 export function palette() {
   const probe = document.body.appendChild(document.createElement("i"));
   const read = (name) => {
@@ -36,10 +36,10 @@ export function palette() {
   return colours;
 }
 
-/** The same colour, see-through. */
+/** The same colour, transparent. */
 export const faded = (rgb, alpha) => rgb.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
 
-/** Draw a figure {traces, layout, label, height?}; the picture before it is changed, not replaced. */
+/** Draw a figure {traces, layout, label, height?}; an existing chart is updated. */
 export async function draw(plot, { traces, layout, label, height }) {
   const library = await plotly();
   plot.style.height = height ? `${height}px` : "";
@@ -49,7 +49,7 @@ export async function draw(plot, { traces, layout, label, height }) {
   await library.react(plot, traces, dressed(layout), config);
 }
 
-/** Words in the place of a picture. */
+/** Show words instead of a chart. */
 export async function drawNothing(plot, words) {
   if (plot.data) (await plotly()).purge(plot);
   const text = document.createElement("p");
@@ -81,7 +81,7 @@ function dressed(layout) {
     zeroline: false,
     automargin: true,
     exponentformat: "power",
-    fixedrange: isTouch.matches, // a finger that drags scrolls the page
+    fixedrange: isTouch.matches, // dragging a finger scrolls the page
   };
   const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name));
   return {
@@ -95,7 +95,7 @@ function dressed(layout) {
     dragmode: isTouch.matches ? false : "zoom",
     showlegend: false,
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: colours.faint } },
-    uirevision: "kept", // a zoom outlives an update
+    uirevision: "kept", // an update keeps the zoom
     ...layout,
     ...Object.fromEntries(axes.map(([name, own]) => [name, { ...axis, ...own, title: { standoff: 8, ...own.title } }])),
   };

@@ -1,11 +1,11 @@
-// The context that is looked at and asked in: what is given, not chosen.
+// The context on show, which asks use: conditions that are given, not chosen.
 
 import { byId, element } from "./dom.js";
 
-const NEAR = 0.15; // share of a range within which contexts are alike
-const NOTCHES = 100; // of a slider
+const NEAR = 0.15; // share of a range within which contexts are similar
+const NOTCHES = 100; // steps of a slider
 
-/** Control the panel; `onMove(context)` looks at a context, `onMove(null)` at the latest ask's. */
+/** Control the panel; `onMove(context)` shows a context, `onMove(null)` that of the latest ask. */
 export function contextPanel(onMove) {
   let controls = null;
   const move = () => {
@@ -14,7 +14,7 @@ export function contextPanel(onMove) {
   };
   byId("latest-context").addEventListener("click", () => onMove(null));
 
-  /** Show the context of a study; it follows the asks unless another one was chosen. */
+  /** Show the context of a study; it follows the asks unless the user has chosen another one. */
   return (space, context, isFollowing) => {
     byId("context").hidden = !space;
     if (!space) return;
@@ -27,7 +27,7 @@ export function contextPanel(onMove) {
   };
 }
 
-/** {made, show(value), read()} of one parameter; what cannot be read is undefined. */
+/** {made, show(value), read()} of one parameter; read() is undefined for an invalid value. */
 function control(name, parameter, onChange) {
   const choices = parameter.type === "boolean" ? [false, true] : parameter.choices;
   return choices ? selection(name, choices, onChange) : range(name, parameter, onChange);
@@ -42,7 +42,7 @@ function selection(name, choices, onChange) {
   };
 }
 
-/** A slider, and a field for numbers between its notches. */
+/** A slider, and a field for values between its steps. */
 function range(name, parameter, onChange) {
   const { low, high, type } = parameter;
   const disabled = low === high;
@@ -74,13 +74,13 @@ function notch({ type, low, high, step, scale }) {
   return type === "integer" && scale === "linear" && low < high ? step / (high - low) : 1 / NOTCHES;
 }
 
-/** How far through its range a number lies, on its scale. */
+/** Position of a number in its range, on its scale. */
 function share(value, { low, high, scale }) {
   if (low === high) return 0;
   return scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
-/** The number at a share of its range, with no more digits than a notch has. */
+/** The number at a position in its range, with the digits of a slider step. */
 function valueAt(at, { type, low, high, step, scale }) {
   const exact = scale === "log" ? low * (high / low) ** at : low + at * (high - low);
   if (type === "integer") return low + step * Math.round((exact - low) / step);
@@ -91,7 +91,7 @@ function valueAt(at, { type, low, high, step, scale }) {
 
 const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
 
-/** From 1 for the same context down to 0 for one that has nothing to do with it. */
+/** Similarity of two contexts: 1 if equal, towards 0 if far apart. */
 export function nearness(one, other, space) {
   if (!space) return 1;
   const squares = Object.entries(space).map(([name, parameter]) => apart(one[name], other[name], parameter) ** 2);

@@ -1,8 +1,8 @@
-// Elements without markup: whatever comes from data becomes text, never HTML.
+// Elements without markup: data becomes text, never HTML.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with properties (or `data-`/`aria-` attributes) and children, texts among them. */
+/** An element with properties (or `data-`/`aria-` attributes) and children, which may be texts. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -16,7 +16,7 @@ export function element(tag, properties = {}, ...children) {
 export const button = (text, onclick, properties = {}) =>
   element("button", { type: "button", onclick, ...properties }, text);
 
-/** Save a blob as a file of the user's. */
+/** Download a blob as a file. */
 export function saveFile(blob, name) {
   const url = URL.createObjectURL(blob);
   element("a", { href: url, download: name }).click();

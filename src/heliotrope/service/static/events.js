@@ -1,12 +1,12 @@
-// The study's events as they happen. EventSource cannot send a token, so the stream is read here.
+// The event stream of a study. EventSource cannot send a token, so this reads the stream itself.
 
 import { request } from "./api.js";
 
-const SHORTEST = 500; // ms before the first attempt to reconnect; doubled each time
+const SHORTEST = 500; // ms before the first reconnection; doubled each time
 const LONGEST = 15_000;
-const SILENCE = 60_000; // without even a keep-alive comment the connection counts as lost
+const SILENCE = 60_000; // ms without any data before the connection counts as lost
 
-/** Call `onEvent` with each event after number `after`, for ever; ends when the study is gone. */
+/** Call `onEvent` with each event after number `after`, until the study is deleted. */
 export async function follow(path, after, { onEvent, onState }) {
   let last = after;
   let pause = SHORTEST;

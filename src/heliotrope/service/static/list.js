@@ -6,7 +6,7 @@ import { guarded, showError, showState } from "./messages.js";
 import { paced } from "./refresh.js";
 import { ago } from "./words.js";
 
-const EVERY = 5_000; // ms between looks at the list
+const EVERY = 5_000; // ms between updates of the list
 const EXAMPLES = {
   space: `{
   "temperature": {"type": "real", "low": 15, "high": 25},
@@ -54,7 +54,7 @@ const refresh = paced(async () => {
   }
 });
 
-/** What a field holds as JSON; an error that names the field if it is none. */
+/** The JSON in a field; an error names the field. */
 function parsed(field, what) {
   try {
     return JSON.parse(field.value);
@@ -75,7 +75,7 @@ function described() {
   };
 }
 
-/** Mark the field that an error is about. */
+/** Mark the field of an error. */
 function mark(where) {
   const first = where.split(".")[0];
   const field = form.elements[["space", "options"].includes(first) ? "described" : first];

@@ -1,4 +1,4 @@
-// What the page says of itself: errors, and whether it is live.
+// Errors, and the status of the page.
 
 import { button, byId, element } from "./dom.js";
 
@@ -27,7 +27,7 @@ export function showError(error) {
 
 export const clearError = () => byId("message").replaceChildren();
 
-/** An event listener that shows the errors of its work, and does not begin it twice at once. */
+/** An event listener that shows the errors of its work, and ignores events while it runs. */
 export function guarded(work) {
   let isBusy = false;
   return async (event) => {

@@ -1,4 +1,4 @@
-// What came in, and how the best moved, over time.
+// Charts of the results and of the best over time.
 
 import { faded, palette, plain, shortened } from "./charts.js";
 import { namedScale, scaleOf, valueAxis, varying } from "./scales.js";
@@ -6,7 +6,7 @@ import { choiceInContext, interval } from "./words.js";
 
 const GAP = 0.16; // between rows, as a share of a row with its gap
 
-/** Results over time, with the believed best and its 95 % band. */
+/** Results over time, with the estimated best and its 95 % band. */
 export function rewardsFigure({ results, best }, clock) {
   const colours = palette();
   const times = best.map((one) => clock.at(one.t));
@@ -18,11 +18,11 @@ export function rewardsFigure({ results, best }, clock) {
       {
         type: "scatter",
         mode: "lines",
-        name: "believed best, 95 %",
+        name: "estimated best, 95 %",
         x: times,
         y: best.map((one) => one.mean),
         line: { color: colours.orange, width: 2 },
-        hovertemplate: "best believed %{y:.8~g}<extra></extra>",
+        hovertemplate: "estimated best %{y:.8~g}<extra></extra>",
       },
       {
         type: "scatter",
@@ -41,11 +41,11 @@ export function rewardsFigure({ results, best }, clock) {
       xaxis: clock.axis,
       yaxis: valueAxis(results.map((one) => one.value)),
     },
-    label: `${results.length} results over time, with the believed best.`,
+    label: `${results.length} results over time, with the estimated best.`,
   };
 }
 
-/** Where the best was believed to be, over time, among what was chosen. */
+/** The estimated best over time, with the chosen values. */
 export function movesFigure(track, setup, clock, { limit, isNarrow }) {
   if (setup.options) return rows([optionRow(track, isNarrow)], track, clock);
   const names = varying(setup.space).slice(0, limit);
@@ -84,7 +84,7 @@ function rows(scales, { results, best }, clock) {
         ...on,
         mode: "lines+markers",
         cliponaxis: false,
-        name: "believed best",
+        name: "estimated best",
         x: best.map((one) => clock.at(one.t)),
         y: best.map((one) => scale.place(scale.of(one))),
         customdata: best.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
@@ -99,7 +99,7 @@ function rows(scales, { results, best }, clock) {
   return {
     traces,
     layout,
-    label: "Where the best was believed to be, over time.",
+    label: "The estimated best over time.",
     height: scales.length > 2 ? 60 + 140 * scales.length : undefined,
   };
 }

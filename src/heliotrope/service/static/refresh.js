@@ -1,8 +1,8 @@
-// Work that is asked for often and done as often as the server bears.
+// Repeated work at a rate that the server can bear.
 
-/** A function that has `work` done soon: never twice at once, and resting as long as it took.
+/** A function that runs `work` soon: never twice at once, with a pause as long as the last run.
  *
- * Given `true` it does not rest: somebody waits for what he did himself.
+ * With `true` there is no pause: the user waits for the effect of an action.
  */
 export function paced(work, least = 300) {
   let isWanted = false;

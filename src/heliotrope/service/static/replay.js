@@ -2,9 +2,9 @@
 
 import { byId } from "./dom.js";
 
-const FRAMES = 40; // of a replay from end to end, at most
+const FRAMES = 40; // largest number of frames in a replay
 
-/** Control the slider; `onMove(t)` shows the belief at a past time, `onMove(null)` the one of now. */
+/** Control the slider; `onMove(t)` shows the belief at a past time, `onMove(null)` the current one. */
 export function timeSlider(onMove) {
   const slider = byId("time");
   const [play, now] = [byId("play"), byId("now")];
@@ -48,7 +48,7 @@ export function timeSlider(onMove) {
   now.addEventListener("click", () => { stop(); move(null); });
   play.addEventListener("click", run);
 
-  /** Tell the slider what times there are: {first, last, clock}. */
+  /** Set the range of times: {first, last, clock}. */
   return (span) => {
     ({ first, last, clock } = span);
     show();

@@ -1,4 +1,4 @@
-// Where values lie on an axis: numbers as they are, choices side by side.
+// Axes: numbers at their value, choices side by side.
 
 import { plain, shortened } from "./charts.js";
 
@@ -17,11 +17,11 @@ export function scaleOf(name, parameter) {
   if (choices) return { isDiscrete: true, ...namedScale(choices.map(String), title) };
   const type = parameter.scale === "log" ? "log" : "linear";
   const range = [parameter.low, parameter.high].map(type === "log" ? Math.log10 : Number);
-  const isLong = type === "log" && range[1] - range[0] > 2; // so long that its decades say enough
+  const isLong = type === "log" && range[1] - range[0] > 2; // ticks at the decades only
   return { isDiscrete: false, place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };
 }
 
-/** How numbers of that size are written: out, unless they are very large or small. */
+/** Number format for values of this size: without an exponent unless very large or small. */
 export function notation(values) {
   const largest = Math.max(...values.map(Math.abs));
   return largest >= 1e-3 && largest < 1e9 ? { exponentformat: "none", separatethousands: true } : {};
@@ -30,7 +30,7 @@ export function notation(values) {
 /** The axis of values. */
 export const valueAxis = (values) => ({ title: { text: "value" }, ...notation(values) });
 
-/** Names at 0, 1, 2, ... of an axis. */
+/** An axis with names at 0, 1, 2, ... */
 export function namedScale(names, title, longest = 16) {
   const places = new Map(names.map((name, i) => [name, i]));
   return {

@@ -1,4 +1,4 @@
-// The page of a study: reads the server, shows what it says, and follows its events.
+// The page of a study: it loads the study, shows it, and follows its events.
 
 import { call, get, pathOf, request } from "./api.js";
 import { askList } from "./asks.js";
@@ -15,23 +15,23 @@ import { varying } from "./scales.js";
 import { showSummary } from "./summary.js";
 import { clockOf } from "./words.js";
 
-const FEW = 8; // parameters drawn unless all are wished for
-const TICK = 20_000; // ms between looks at a study whose time passes by itself
-const UNTOLD = "Nothing was told yet.";
-const NO_BELIEF = "This policy holds no belief.";
+const FEW = 8; // parameters drawn by default
+const TICK = 20_000; // ms between updates of a study with a wall clock
+const UNTOLD = "There are no results yet.";
+const NO_BELIEF = "This policy has no belief.";
 const narrow = matchMedia("(max-width: 40rem)");
 const name = decodeURIComponent(location.pathname.split("/")[2]);
 const api = pathOf(name);
 
 const study = { summary: null, belief: null, track: { results: [], best: [] }, first: null };
 const look = { isDeviation: false, limit: FEW, isNarrow: narrow.matches };
-let at = null; // the past time that is shown, null for now
-let given = null; // the context that is shown, null for that of the latest ask
+let at = null; // the past time on show, null for now
+let given = null; // the context on show, null for that of the latest ask
 let moving = new AbortController();
 
-// ---- reading
+// ---- loading
 
-/** What the server says of the study in the context that is shown, and at a time. */
+/** Query the study in the context on show, at a time. */
 function lookAt(path, t, signal) {
   const query = new URLSearchParams({
     ...(t !== null && { t }),
@@ -56,7 +56,7 @@ async function firstTime() {
   return events.find((event) => event.kind === "asked")?.t ?? null;
 }
 
-/** Show the belief of another time; only the latest wish counts. */
+/** Show the belief at another time; a later call cancels an earlier one. */
 async function moveTo(t) {
   at = t;
   moving.abort();
@@ -69,7 +69,7 @@ async function moveTo(t) {
   }
 }
 
-/** Look at another context; null for that of the latest ask. */
+/** Show another context; null for that of the latest ask. */
 function moveToContext(context) {
   given = context;
   moveTo(at);
@@ -108,7 +108,7 @@ async function showBelief() {
   const shown = { setup, results: track.results, epsilon: drift.epsilon, deviation: Math.sqrt(model.variance) };
   const figure = told ? beliefFigure(belief, shown, look) : null;
   byId("belief-title").textContent = at === null ? "Belief now" : `Belief at ${clock.label(belief.t)}`;
-  byId("sureness").hidden = !figure || belief.view !== "map";
+  byId("uncertainty").hidden = !figure || belief.view !== "map";
   byId("belief-words").textContent = figure ? beliefWords(belief, look) : "";
   await (figure ? draw(byId("belief"), figure) : drawNothing(byId("belief"), told ? NO_BELIEF : UNTOLD));
 }
@@ -130,7 +130,7 @@ async function showPast() {
     : drawNothing(byId("moves"), why));
 }
 
-// Two loops: the past takes the server longer than the present, which should not wait for it.
+// Two loops: the past takes the server longer, and the present should not wait for it.
 const refreshPresent = paced(attempt(async () => {
   await loadPresent();
   await showPresent();
@@ -153,7 +153,7 @@ const redraw = attempt(async () => {
   await showPast();
 });
 
-/** Work that shows what goes wrong; a server out of reach is what the state says. */
+/** Run work and show its errors; the status already shows an unreachable server. */
 function attempt(work) {
   return async () => {
     try {
@@ -169,10 +169,10 @@ function showGone() {
   showState("gone");
   byId("content").hidden = true;
   for (const control of document.querySelectorAll("main > .head button")) control.disabled = true;
-  byId("about").textContent = "There is no study of this name, or it was deleted.";
+  byId("about").textContent = "There is no study with this name.";
 }
 
-// ---- doing
+// ---- actions
 
 async function ask() {
   const { uid, context } = study.summary;
@@ -189,7 +189,7 @@ async function exportAs(kind) {
 }
 
 async function confirmDelete() {
-  byId("confirm-words").textContent = `“${name}” and all its results cannot be brought back.`;
+  byId("confirm-words").textContent = `“${name}” and all its results cannot be restored.`;
   const dialog = byId("confirm");
   dialog.returnValue = "cancel";
   dialog.showModal();
@@ -204,7 +204,7 @@ function addPictureButtons() {
     const id = tools.dataset.pictures;
     for (const format of ["png", "svg"]) {
       const save = () => savePicture(byId(id), format, `${name}-${id}`);
-      const label = `Save this picture as ${format.toUpperCase()}`;
+      const label = `Save this chart as ${format.toUpperCase()}`;
       tools.append(button(format.toUpperCase(), guarded(save),
         { className: "quiet", disabled: true, "aria-label": label, "data-format": format }));
     }
@@ -217,7 +217,7 @@ function addListeners() {
   for (const control of document.querySelectorAll("[data-export]")) {
     control.addEventListener("click", guarded(() => exportAs(control.dataset.export)));
   }
-  byId("sureness").addEventListener("click", (event) => {
+  byId("uncertainty").addEventListener("click", (event) => {
     look.isDeviation = !look.isDeviation;
     event.currentTarget.setAttribute("aria-pressed", look.isDeviation);
     redraw();

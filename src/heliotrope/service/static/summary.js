@@ -1,4 +1,4 @@
-// A study in words: what it is, its best, its drift.
+// A study in words: its description, its best, its drift.
 
 import { byId, element } from "./dom.js";
 import { interval, listed, number, percent, plural, value, within } from "./words.js";
@@ -23,25 +23,25 @@ function aboutWords({ setup, told, asked }) {
 
 function bestParts({ best, told }) {
   if (!best) {
-    const words = told ? "This policy does not say." : "Not known yet: nothing was told.";
+    const words = told ? "This policy has no belief." : "Unknown: there are no results yet.";
     return [element("p", { className: "faint" }, words)];
   }
   const chosen = best.params ?? { option: best.option };
-  const shown = { ...chosen, "believed value": within(best.mean, best.std) };
+  const shown = { ...chosen, "expected value": within(best.mean, best.std) };
   const pairs = Object.entries(shown).flatMap(
     ([key, given]) => [element("dt", {}, key), element("dd", {}, value(given))],
   );
   const where = best.context ? [`At ${listed(best.context)}.`] : [];
-  const words = [...where, ...sureWords(best)].map((text) => element("p", { className: "faint" }, text));
+  const words = [...where, ...confidenceWords(best)].map((text) => element("p", { className: "faint" }, text));
   return [element("dl", {}, ...pairs), ...words];
 }
 
-/** How sure the best is; with few results nobody knows how far values vary. */
-function sureWords({ probability, margin, ...best }) {
-  if (probability === null) return ["The results do not say yet how sure this is."];
+/** The confidence in the best; with few results the spread of the values is unknown. */
+function confidenceWords({ probability, margin, ...best }) {
+  if (probability === null) return ["There are too few results for a confidence."];
   const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
   const [low, high] = interval(best).map((edge) => within(edge, best.std));
-  return [`Sure to ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
+  return [`Probability of ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
 }
 
 function rateWords({ epsilon, interval: range }, clock) {

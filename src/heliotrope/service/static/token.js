@@ -1,27 +1,27 @@
-// The token of a server that needs one: kept for this tab alone.
+// The token of the server, kept for this tab only.
 
 import { byId, element } from "./dom.js";
 import { showState } from "./messages.js";
 
 let asking = null;
 
-/** Resolves when there is a token other than the one that was refused. */
-export function askForToken(refused) {
-  if (sessionStorage.getItem("heliotrope-token") !== refused) return Promise.resolve();
-  asking ??= prompt(refused).finally(() => { asking = null; });
+/** Resolves when there is a token other than the rejected one. */
+export function askForToken(rejected) {
+  if (sessionStorage.getItem("heliotrope-token") !== rejected) return Promise.resolve();
+  asking ??= prompt(rejected).finally(() => { asking = null; });
   return asking;
 }
 
-function prompt(refused) {
+function prompt(rejected) {
   const form = byId("token-form");
   const field = element("input", { type: "password", name: "token", required: true, autocomplete: "off" });
   form.replaceChildren(
-    element("h2", {}, "A token is needed"),
-    element("p", { className: "faint" }, refused
-      ? "The server refused that token."
-      : "The server answers only those who have a token. It is kept until this tab is closed."),
+    element("h2", {}, "Token needed"),
+    element("p", { className: "faint" }, rejected
+      ? "The server rejected this token."
+      : "The server requires a token. It is kept until this tab is closed."),
     element("label", {}, "Token", field),
-    element("p", {}, element("button", { className: "primary" }, "Use it")),
+    element("p", {}, element("button", { className: "primary" }, "Use token")),
   );
   form.hidden = false;
   field.focus();

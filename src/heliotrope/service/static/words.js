@@ -6,11 +6,11 @@ const CLOCK = {
 };
 const UNIT_SECONDS = { s: 1, sec: 1, min: 60, h: 3600, hour: 3600, d: 86400, day: 86400, week: 604800 };
 
-export const Z95 = 1.96; // standard deviations to either side that hold 95 %
+export const Z95 = 1.96; // standard deviations of a 95 % interval
 
 export const number = (value) => String(Number(value.toPrecision(4)));
 
-/** A number with as many digits as its error leaves it: 1000004.5 if that is 0.3. */
+/** A number with the digits that its error leaves: 1000004.5 for an error of 0.3. */
 export function within(value, error) {
   const digits = Math.ceil(Math.log10(Math.abs(value) / error)) + 2;
   return String(Number(value.toPrecision(Math.min(Math.max(digits || 4, 2), 15))));
@@ -25,12 +25,12 @@ export const listed = (values) =>
 /** "fan 3, heat 21.5", or the option's name. */
 export const choice = (one) => (one.params === undefined ? one.option : listed(one.params));
 
-/** The same, with the context that it was chosen in. */
+/** The same, with its context. */
 export const choiceInContext = (one) => choice(one) + (one.context ? ` (at ${listed(one.context)})` : "");
 
 export const interval = ({ mean, std }) => [mean - Z95 * std, mean + Z95 * std];
 
-/** "83 %"; nothing that was drawn is certain. */
+/** "83 %"; a sampled probability is never 0 or 1. */
 export function percent(share) {
   const rounded = Math.round(100 * share);
   if (rounded >= 100) return "over 99\u00a0%";
