@@ -74,7 +74,7 @@ def some_context(study: Study, rng: random.Random) -> dict[str, Any] | None:
     if space is None:
         return None
     point = [rng.random() for _ in range(space.cube.dimension)]
-    return study.config.adapter.given(space.params(point))
+    return study.config.adapter.check_context(space.params(point))
 
 
 def some_choice(study: Study, rng: random.Random) -> Any:

@@ -20,12 +20,11 @@ import pytest
 from cluster import wait_for
 from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
 from heliotrope.service import Limits, create_app
-from heliotrope.service.batching import NotifyingCommit
 from heliotrope.service.demos import STEPS, Demos, peaks
 from heliotrope.service.errors import response_to
 from heliotrope.service.settings import checked_hosts, is_loopback, read_tokens
 from heliotrope.service.studies import Studies
-from heliotrope.storage import MemoryStore, open_store
+from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study
 from serving import (
     OPTIONS,
@@ -608,7 +607,7 @@ def test_a_failing_store_is_told_without_its_details(kind: type[HeliotropeError]
 
 def test_a_demo_follows_its_hills() -> None:
     store = MemoryStore()
-    journal = NotifyingCommit(store, lambda *_: None, lambda: None)
+    journal = GroupCommit(store)
     studies = Studies(store, journal, Limits(), lambda _: None)
     demos = Demos(studies, most=1, pause=0.0)
     name = demos.start()

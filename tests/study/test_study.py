@@ -290,7 +290,7 @@ def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
     study = begin(store=store)
 
     def half(state: StudyState, emit: Emit) -> None:
-        emit(state.asked(None, None))
+        study._decision(Ask())(state, emit)
         raise RuntimeError("a defect")
 
     asking = study._decision(Ask())

@@ -103,7 +103,7 @@ def test_a_listed_pair_is_what_it_says(name: str) -> None:
     assert context is not None
     assert isinstance(adapter.domain, Finite)
     for index, point in enumerate(adapter.domain.points):
-        said = adapter.shown(index)
+        said = adapter.describe(index)
         given = context.point(said["context"])
         np.testing.assert_array_equal(point[-len(given) :], given)
         chosen = point[: -len(given)]
@@ -111,7 +111,7 @@ def test_a_listed_pair_is_what_it_says(name: str) -> None:
             np.testing.assert_array_equal(chosen, space.point(said["params"]))
         else:
             assert chosen == 1000.0 * space.index(said["option"])
-        assert adapter.shown(np.array(point)) == said
+        assert adapter.describe(np.array(point)) == said
 
 
 @fixed(200)
@@ -129,21 +129,21 @@ def test_numbers_come_back_as_they_were_given(
     value = float(f"{low + share * (high - low):.9g}")
     if not low <= value <= high:
         return
-    once = adapter.given({"n": value})
+    once = adapter.check_context({"n": value})
     assert once == {"n": value}
-    point = adapter.point(once)
+    point = adapter.context_point(once)
     assert point is not None
-    assert adapter.shown(np.array([0.0, 0.0, *point]))["context"] == once
+    assert adapter.describe(np.array([0.0, 0.0, *point]))["context"] == once
 
 
 @fixed(100)
 @given(value=st.floats(-10.0, 40.0))
 def test_a_context_that_was_kept_is_kept(value: float) -> None:
     adapter = SpaceAdapter(SPACES["box"], OUTSIDE)
-    once = adapter.given(at(value))
+    once = adapter.check_context(at(value))
     assert once is not None
     assert once["outside"] == pytest.approx(value, abs=1e-9)
-    assert adapter.given(once) == once
+    assert adapter.check_context(once) == once
 
 
 # Opened again
@@ -425,7 +425,7 @@ def test_what_was_learned_in_a_near_context_saves_looks() -> None:
 def test_how_sure_the_best_is(name: str) -> None:
     """The share of joint draws, of all choices in the context, that the best is highest in."""
     study, rng = begin(name, policy=GIVEN), random.Random(2)
-    ground = study.config.adapter.ground
+    ground = study.config.adapter.problem
     assert isinstance(ground, ht.Contextual)
     opt = ht.Optimizer(ground, study.config.build(Model()))
     for _ in range(20):
@@ -435,7 +435,7 @@ def test_how_sure_the_best_is(name: str) -> None:
         study.tell(ask.id, value)
         opt.tell(opt.begin(asked["place"], asked["t"]), value)
     context = some_context(study, rng)
-    point = study.config.adapter.point(context)
+    point = study.config.adapter.context_point(context)
     best = study.summary(context=context)["best"]
     f = opt.sample(context=point, size=20_000)
     first = opt.belief(context=point, count_open=False).mean.argmax()

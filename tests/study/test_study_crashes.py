@@ -231,8 +231,8 @@ def test_somebody_elses_events_are_not_put_on_top_of_refused_ones(held: tuple[He
         twin = Study.create_from("twin", CONFIG, MemoryStore())
         bodies = []
         for number in range(3):
-            body = dict(twin._cache.read(lambda state: state.asked(None, None)))
             twin.ask()
+            body = twin.events()[-1].body
             bodies.append({**body, "id": f"{uid[:12]}-{number}"})
         MemoryStore.append(store, [Append(uid, 1, bodies)])
         store.go.set()

@@ -146,7 +146,7 @@ class RemoteStudy(StudyVerbs):
             case Tell(ask=Ask()):
                 result = replace(command, ask=self._keyed(command.ask))
             case Add():
-                self._spaces.placed(command.chosen, command.context)  # raises InputError
+                self._spaces.place_of(command.chosen, command.context)  # raises InputError
                 result = replace(self._keyed(command), uid=self._uid)
         return result  # type: ignore[no-any-return]
 
@@ -154,12 +154,12 @@ class RemoteStudy(StudyVerbs):
         key = uuid.uuid4().hex if command.key is None else command.key
         if command.context is None:  # valid where the key is known already
             return replace(command, key=key)
-        return replace(command, key=key, context=self._spaces.given(command.context))
+        return replace(command, key=key, context=self._spaces.check_context(command.context))
 
     def _context_query(self, context: Mapping[str, Any] | None) -> dict[str, str]:
         if context is None:
             return {}
-        return {"context": json.dumps(self._spaces.given(context))}
+        return {"context": json.dumps(self._spaces.check_context(context))}
 
     def _path(self, rest: str = "") -> str:
         return f"studies/{self._name}{rest}"

@@ -17,7 +17,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from heliotrope import __version__
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
-from heliotrope.service.batching import NotifyingCommit
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError, add_handlers, response_to
 from heliotrope.service.metrics import Metrics, MetricsMiddleware
@@ -27,7 +26,7 @@ from heliotrope.service.routing import Endpoint, LabelledRoute, Operation
 from heliotrope.service.settings import Limits, Settings, inherited_settings
 from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Studies
-from heliotrope.storage import Store, open_store
+from heliotrope.storage import GroupCommit, Store, open_store
 
 _THREADS = 200  # requests that may wait for the disk at a time
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
@@ -67,7 +66,7 @@ def app_from(settings: Settings) -> Starlette:
     """The application with these settings."""
     store = open_store(settings.store)
     metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
-    journal = NotifyingCommit(store, streams.notify, metrics.conflicts.inc)
+    journal = GroupCommit(store, written=streams.notify, conflict=metrics.conflicts.inc)
     studies = Studies(store, journal, settings.limits, metrics.studies.set)
     demos = Demos(studies, settings.limits.demos) if settings.demo else None
 

@@ -7,12 +7,9 @@ processor time than the decisions themselves.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from heliotrope.errors import ConflictError
-from heliotrope.storage import Append, GroupCommit, Store
 from heliotrope.study import Study
 from heliotrope.study.commands import Command
 
@@ -70,26 +67,3 @@ def _resolve(batch: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
-
-
-class NotifyingCommit(GroupCommit):
-    """A group commit that reports each append: study and last event, or a conflict."""
-
-    def __init__(
-        self, store: Store, written: Callable[[str, int], None], conflict: Callable[[], None]
-    ) -> None:
-        super().__init__(store)
-        self._written, self._conflict = written, conflict
-
-    def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
-        """Write events with the next group."""
-        future = super().submit(append, follows)
-        future.add_done_callback(lambda done: self._report(append.study, done))
-        return future
-
-    def _report(self, uid: str, done: Future[int]) -> None:
-        error = done.exception()
-        if error is None:
-            self._written(uid, done.result())
-        elif isinstance(error, ConflictError):
-            self._conflict()

@@ -16,11 +16,10 @@ from heliotrope.service.batching import Batcher
 from heliotrope.service.errors import LimitError
 from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
-from heliotrope.storage import Event, Store, StudyInfo
+from heliotrope.storage import Event, Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.commands import Command
-from heliotrope.study.journals import Journal
 from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
@@ -183,7 +182,7 @@ def megabytes(config: StudyConfig) -> float:
     domain = config.adapter.domain
     if not isinstance(domain, Finite):
         return 5.0
-    return 1.5 + ((len(domain) / 50) ** 2 if config.adapter.apart else len(domain) / 20)
+    return 1.5 + ((len(domain) / 50) ** 2 if config.adapter.is_independent else len(domain) / 20)
 
 
 def _check_size(config: StudyConfig, limits: Limits) -> None:

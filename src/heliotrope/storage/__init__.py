@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING
 
 from heliotrope.storage.protocol import Append as Append
 from heliotrope.storage.protocol import Event as Event
+from heliotrope.storage.protocol import EventBody as EventBody
 from heliotrope.storage.protocol import Store as Store
 from heliotrope.storage.protocol import StudyInfo as StudyInfo
 
 if TYPE_CHECKING:
-    from heliotrope.storage.group import GroupCommit as GroupCommit
+    from heliotrope.storage.journal import GroupCommit as GroupCommit
+    from heliotrope.storage.journal import Journal as Journal
     from heliotrope.storage.memory import MemoryStore as MemoryStore
     from heliotrope.storage.opening import open_store as open_store
 
-_HOME = {"GroupCommit": "group", "MemoryStore": "memory", "open_store": "opening"}  # for a client
-__all__ = ["Append", "Event", "Store", "StudyInfo", *_HOME]
+_HOME = {  # imported at first use: a client needs none of these
+    "GroupCommit": "journal",
+    "Journal": "journal",
+    "MemoryStore": "memory",
+    "open_store": "opening",
+}
+__all__ = ["Append", "Event", "EventBody", "Store", "StudyInfo", *_HOME]
 
 
 if not TYPE_CHECKING:  # or a misspelled name would pass a type check

@@ -11,8 +11,8 @@ from threading import Lock
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import (
     Append,
-    Body,
     Event,
+    EventBody,
     StudyInfo,
     as_bytes,
     as_name,
@@ -47,7 +47,7 @@ class MemoryStore:
     _uids: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def create(self, name: str, body: Body, at: float) -> str:
+    def create(self, name: str, body: EventBody, at: float) -> str:
         """Begin a study."""
         study = _Study(as_name(name), new_uid(), [(as_number(at, "at"), as_text(body))])
         with self._lock:

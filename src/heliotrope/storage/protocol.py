@@ -24,7 +24,7 @@ from heliotrope.errors import (
 )
 from heliotrope.validation import as_number, as_whole
 
-Body: TypeAlias = Mapping[str, Any]  # what the json module writes as an object
+EventBody: TypeAlias = Mapping[str, Any]  # what the json module writes as an object
 
 _NAME = re.compile(r"(?![ .])[A-Za-z0-9 ._-]{1,100}(?<![ .])")
 _DEPTH = 100  # who reads an event may have less of the stack left than who wrote it
@@ -37,7 +37,7 @@ class Event:
 
     seq: int
     at: float
-    body: Body
+    body: EventBody
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Append:
 
     study: str
     after: int
-    bodies: Sequence[Body]
+    bodies: Sequence[EventBody]
     at: float = field(default_factory=time.time)
     texts: tuple[str, ...] = field(init=False, repr=False)
 
@@ -90,7 +90,7 @@ class Store(Protocol):
     - Calls may come from several threads. A process opens its own store: not across a fork.
     """
 
-    def create(self, name: str, body: Body, at: float) -> str:
+    def create(self, name: str, body: EventBody, at: float) -> str:
         """Begin a study with its event 1, and return its uid; StudyExistsError."""
 
     def find(self, name: str) -> StudyInfo:

@@ -15,8 +15,8 @@ from heliotrope.storage.database import DRIVER_ERRORS, Database
 from heliotrope.storage.heads import Head, checksum_of, find_head, head_of, heads
 from heliotrope.storage.protocol import (
     Append,
-    Body,
     Event,
+    EventBody,
     StudyInfo,
     as_bytes,
     as_name,
@@ -55,7 +55,7 @@ class SqlStore:
 
     # Studies
 
-    def create(self, name: str, body: Body, at: float) -> str:
+    def create(self, name: str, body: EventBody, at: float) -> str:
         """Begin a study."""
         at = as_number(at, "at")
         head = Head(0, as_name(name), new_uid(), at, at, 0, "")

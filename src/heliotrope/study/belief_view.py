@@ -50,7 +50,7 @@ class BeliefView:
         return self.optimizer.best(self.t, context=self.context)
 
     def _shown(self, best: Best) -> Json:
-        label = self.config.adapter.shown(best.x if best.index is None else best.index)
+        label = self.config.adapter.describe(best.x if best.index is None else best.index)
         return {"t": best.t, **label, "mean": self.config.sign * best.mean, "std": best.std}
 
     def _options(self, options: Options) -> Json:

@@ -9,14 +9,13 @@ from threading import RLock
 from typing import Any, TypeAlias, TypeVar
 
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
-from heliotrope.storage import Append, Store
+from heliotrope.storage import Append, EventBody, Journal, Store
 from heliotrope.study.clocks import Now
-from heliotrope.study.events import Body, config_of
-from heliotrope.study.journals import Journal
+from heliotrope.study.events import config_of
 from heliotrope.study.state import StudyState
 
 T = TypeVar("T")
-Emit: TypeAlias = Callable[[Body], None]
+Emit: TypeAlias = Callable[[EventBody], None]
 """Applies an event, and has it written with the others of the same decision."""
 Decision: TypeAlias = Callable[[StudyState, Emit], T]
 """What to do in the present state; it is asked again if that turns out to be an older one."""
@@ -30,9 +29,9 @@ class _Draft:
     """Events on top of a state, which has them already, to be written together."""
 
     def __init__(self, state: StudyState) -> None:
-        self.state, self.after, self.bodies = state, state.seq, list[Body]()
+        self.state, self.after, self.bodies = state, state.seq, list[EventBody]()
 
-    def emit(self, body: Body) -> None:
+    def emit(self, body: EventBody) -> None:
         """Apply an event."""
         self.state.apply(body)
         self.bodies.append(body)

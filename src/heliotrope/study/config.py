@@ -61,7 +61,7 @@ class StudyConfig:
     @property
     def independent(self) -> bool:
         """Whether no two places share anything: there is no length scale."""
-        return self.adapter.apart and self.context is None
+        return self.adapter.is_independent and self.context is None
 
     @cached_property
     def adapter(self) -> SpaceAdapter:

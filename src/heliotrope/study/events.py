@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 from heliotrope.errors import FormatError, HeliotropeError, InputError
+from heliotrope.storage import EventBody
 from heliotrope.study.config import StudyConfig
 
 VERSION = 1
-Body: TypeAlias = dict[str, Any]
-"""An event, as versioned JSON."""
 
 
 @contextmanager
@@ -26,7 +25,7 @@ def fitting(body: Mapping[str, Any]) -> Iterator[None]:
         raise FormatError("an event that fits those before", json.dumps(body)[:80]) from error
 
 
-def created(config: StudyConfig) -> Body:
+def created(config: StudyConfig) -> EventBody:
     """The first event of a study."""
     return {"v": VERSION, "kind": "created", "setup": config.to_json()}
 

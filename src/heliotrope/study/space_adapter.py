@@ -27,7 +27,7 @@ _PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices a
 _DIGITS = 12  # of a context's number; the others are what scaling does to it
 
 Context = dict[str, Value]
-Place: TypeAlias = int | list[float]
+LoggedPlace: TypeAlias = int | list[float]
 """Where was measured, as the log has it: an index, or a canonical point."""
 
 
@@ -49,12 +49,12 @@ class SpaceAdapter:
         return cls(Options.from_json(config["options"]), _context_from_json(config))
 
     @property
-    def apart(self) -> bool:
+    def is_independent(self) -> bool:
         """Whether options share nothing: they are named, and without features."""
         return isinstance(self.space, Options) and self.space.features is None
 
     @cached_property
-    def ground(self) -> Domain | Contextual:
+    def problem(self) -> Domain | Contextual:
         """What an optimizer is made over."""
         if self.context is None:
             return self._choices
@@ -66,11 +66,11 @@ class SpaceAdapter:
     @property
     def domain(self) -> Domain:
         """Where one may measure: of contexts, all pairs of a choice and a context."""
-        return self.ground.joined if isinstance(self.ground, Contextual) else self.ground
+        return self.problem.joined if isinstance(self.problem, Contextual) else self.problem
 
     # ---- contexts
 
-    def given(self, context: Any) -> Context | None:
+    def check_context(self, context: Any) -> Context | None:
         """A context as it is kept, or say what is wrong with it; None where there are none."""
         if self.context is None:
             if context is not None:
@@ -82,9 +82,9 @@ class SpaceAdapter:
             names = short_repr(list(self.context.parameters))
             raise InputError(f"a context of {names}", "none", "Say context=...", "context")
         with relocated("params", "context"):
-            return self._words(self.context.point(context))
+            return self._describe_context(self.context.point(context))
 
-    def point(self, context: Context | None) -> Array | None:
+    def context_point(self, context: Context | None) -> Array | None:
         """The coordinates of a context that was given."""
         if self.context is None or context is None:
             return None
@@ -92,9 +92,9 @@ class SpaceAdapter:
 
     def context_of(self, x: Array) -> Array | None:
         """The coordinates of the context that a measured point has."""
-        return self.ground.context_of(x) if isinstance(self.ground, Contextual) else None
+        return self.problem.context_of(x) if isinstance(self.problem, Contextual) else None
 
-    def middle(self) -> Context | None:
+    def default_context(self) -> Context | None:
         """The context to look at before there is one: in the middle, or of the first choice."""
         if self.context is None:
             return None
@@ -102,18 +102,18 @@ class SpaceAdapter:
 
     # ---- places
 
-    def placed(self, chosen: Any, context: Any = None) -> Place:
+    def place_of(self, chosen: Any, context: Any = None) -> LoggedPlace:
         """The place of parameters or an option, in a context; or say what is wrong with them."""
-        given = self.given(context)
+        given = self.check_context(context)
         if isinstance(self.domain, Finite):
             index = self._index(chosen)
             if self.context is None or given is None:
                 return index
             return index * len(self._listed_context) + self.context.index(given)
-        point = self.point(given)
+        point = self.context_point(given)
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
-    def place(self, suggestion: Suggestion) -> Place:
+    def place_of_suggestion(self, suggestion: Suggestion) -> LoggedPlace:
         """Where a suggestion is measured."""
         if suggestion.index is not None:
             return suggestion.index
@@ -123,21 +123,22 @@ class SpaceAdapter:
         given: list[float] = [] if suggestion.context is None else suggestion.context.tolist()
         return [*choice.tolist(), *given]
 
-    def shown(self, place: int | Array) -> dict[str, Any]:
-        """A place in words: ``params`` or an ``option``, and its ``context`` if there are any."""
-        if not isinstance(self.ground, Contextual):
-            return self._chosen(place)
-        if isinstance(place, int):
-            choice, given = divmod(place, len(self._listed_context))
-            return {**self._chosen(choice), "context": self._words(given)}
-        width = self.ground.choices.dimension
-        return {**self._chosen(place[:width]), "context": self._words(place[width:])}
+    def describe(
+        self, place: LoggedPlace | Array, context: Context | None = None
+    ) -> dict[str, Any]:
+        """The ``params`` or ``option`` of a place, and its ``context``, decoded unless given."""
+        where = place if isinstance(place, int) else np.asarray(place)
+        if not isinstance(self.problem, Contextual):
+            return self._describe_choice(where)
+        choice, given = self._parted(where)
+        words = self._describe_context(given) if context is None else context
+        return {**self._describe_choice(choice), "context": words}
 
     # ---- the rest
 
     @cached_property
     def _choices(self) -> Domain:
-        if not self.apart:
+        if not self.is_independent:
             return self.space.domain
         assert isinstance(self.space, Options)
         numbers = np.arange(float(len(self.space.names)))
@@ -146,14 +147,22 @@ class SpaceAdapter:
     def _is_listed(self, choices: Domain, context: Domain) -> bool:
         if not (isinstance(choices, Finite) and isinstance(context, Finite)):
             return False
-        return len(choices) * len(context) <= (_PAIRS_APART if self.apart else _PAIRS)
+        return len(choices) * len(context) <= (_PAIRS_APART if self.is_independent else _PAIRS)
 
     @property
     def _listed_context(self) -> Finite:
         """The contexts, where all pairs are listed."""
-        assert isinstance(self.ground, Contextual)
-        assert isinstance(self.ground.context, Finite)
-        return self.ground.context
+        assert isinstance(self.problem, Contextual)
+        assert isinstance(self.problem.context, Finite)
+        return self.problem.context
+
+    def _parted(self, place: int | Array) -> tuple[int, int] | tuple[Array, Array]:
+        """The choice and the context of a place."""
+        assert isinstance(self.problem, Contextual)
+        if isinstance(place, int):
+            return divmod(place, len(self._listed_context))
+        width = self.problem.choices.dimension
+        return place[:width], place[width:]
 
     def _index(self, chosen: Any) -> int:
         """Which of the listed choices this is."""
@@ -169,14 +178,14 @@ class SpaceAdapter:
         point: Array = self._choices.at(np.array([self._index(chosen)]))[0]
         return point
 
-    def _chosen(self, place: int | Array) -> dict[str, Any]:
+    def _describe_choice(self, place: int | Array) -> dict[str, Any]:
         if isinstance(self.space, SearchSpace):
             return {"params": self.space.params(place)}
         if not isinstance(place, int):
             place = int(self._choices.places(place[None])[0])
         return {"option": self.space.name(place)}
 
-    def _words(self, place: int | Array) -> Context:
+    def _describe_context(self, place: int | Array) -> Context:
         """A context as it was given, free of what scaling did to its numbers."""
         assert self.context is not None
         parameters, values = self.context.parameters, self.context.params(place)

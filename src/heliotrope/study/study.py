@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 
 from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
-from heliotrope.storage import Event, Store, open_store
+from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.study import decisions, exports, views
 from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.commands import Command, Evaluation, as_time
 from heliotrope.study.config import Direction, StudyConfig
 from heliotrope.study.events import created
-from heliotrope.study.journals import Direct, Journal
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import StudyState
 from heliotrope.study.verbs import StudyVerbs
@@ -49,7 +48,7 @@ class Study(StudyVerbs):
     ) -> None:
         self._store, self._now = store, now
         self._info = store.find(name)
-        self._cache = StateCache(store, journal or Direct(store), self._info.uid, now)
+        self._cache = StateCache(store, journal or Journal(store), self._info.uid, now)
 
     @classmethod
     def create(

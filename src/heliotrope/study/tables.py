@@ -56,7 +56,7 @@ def read_results(path: str | os.PathLike[str], config: StudyConfig) -> list[Add]
     for row, value in enumerate(values[~np.isnan(values)].tolist()):
         with _on_row(sheet, row):
             result = Add(value, t=times[row], context=given[row], **as_choice(chosen[row]))
-            config.adapter.placed(result.chosen, result.context)
+            config.adapter.place_of(result.chosen, result.context)
         found.append(result)
     return found
 

@@ -34,7 +34,7 @@ def belief(state: StudyState, t: float, context: object = None) -> Show:
     """
     config, history = state.config, state.optimizer.history
     there = _chosen_context(state, context)
-    head, point = {"t": t, **_about(there)}, config.adapter.point(there)
+    head, point = {"t": t, **_about(there)}, config.adapter.context_point(there)
     if not config.policy.has_model:
         return lambda: {**head, "view": "none"}
     if t >= state.optimizer.latest:
@@ -52,7 +52,7 @@ def summary(state: StudyState, t: float, context: object = None) -> Json:
     optimizer, config = state.optimizer, state.config
     there = _chosen_context(state, context)
     told, model = len(optimizer.history), config.given.override(state.model)
-    view = BeliefView(config, optimizer, t, config.adapter.point(there))
+    view = BeliefView(config, optimizer, t, config.adapter.context_point(there))
     is_known = config.policy.has_model and told > 0
     return {
         "setup": config.to_json(),
@@ -110,7 +110,7 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
         model = replace(model, mean=mean, low=None, high=None)
     epsilon = drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
-    return Optimizer(config.adapter.ground, known.build(model))
+    return Optimizer(config.adapter.problem, known.build(model))
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
@@ -130,13 +130,13 @@ def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]
 
 
 def _result(config: StudyConfig, one: Observation) -> Json:
-    label = config.adapter.shown(one.x if one.index is None else one.index)
+    label = config.adapter.describe(one.x if one.index is None else one.index)
     return {"t": one.t, "value": config.sign * one.y, **label}
 
 
 def _chosen_context(state: StudyState, context: object) -> Context | None:
     """The context to look at: one that is given, or that of the latest ask."""
-    return state.config.adapter.given(state.context if context is None else context)
+    return state.config.adapter.check_context(state.context if context is None else context)
 
 
 def _about(context: Context | None) -> Json:

@@ -1,0 +1,172 @@
+"""Journals write the events of studies to a store: each append at once, or many in a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from time import sleep
+from typing import Any
+
+from heliotrope.errors import ConflictError, StoreError
+from heliotrope.storage.protocol import Append, Store
+
+_MOST = 1_000  # appends in one transaction
+_PAUSE, _PAUSES = 0.001, 5  # seconds to wait for further appends, and how often at most
+
+
+def _ignore(*_: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Submitted:
+    append: Append
+    follows: Future[int] | None
+    future: Future[int] = field(default_factory=Future)
+
+    def is_due(self) -> bool:
+        """Whether to write it; it fails if the append that it follows has failed."""
+        if not self.future.set_running_or_notify_cancel():
+            return False
+        if self.follows is not None and self.follows.done() and _failed(self.follows):
+            self.future.set_exception(_lost_predecessor(self.append))
+            return False
+        return True
+
+    def resolve(self, outcome: int | Exception) -> None:
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
+
+
+class Journal:
+    """Writes each append by itself, in the thread of the caller.
+
+    ``written`` is called with the study's uid and its last event after each append that is on
+    disk, ``conflict`` after each append that was refused because another process wrote first.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        written: Callable[[str, int], None] = _ignore,
+        conflict: Callable[[], None] = _ignore,
+    ) -> None:
+        self._store, self._written, self._conflict = store, written, conflict
+
+    def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
+        """Write events; the result is the number of the last one, once it is on disk.
+
+        If the append that this one ``follows`` fails, this one fails with a ConflictError, even
+        if events of another process have the numbers between.
+        """
+        submitted = _Submitted(append, follows)
+        submitted.future.add_done_callback(lambda done: self._report(append.study, done))
+        self._accept(submitted)
+        return submitted.future
+
+    def _accept(self, submitted: _Submitted) -> None:
+        self._write([submitted])
+
+    def _write(self, batch: Sequence[_Submitted]) -> None:
+        due = [submitted for submitted in batch if submitted.is_due()]
+        outcomes: Sequence[int | Exception]
+        try:
+            outcomes = self._store.append([submitted.append for submitted in due])
+        except Exception as error:  # each caller gets it
+            outcomes = [error] * len(due)
+        for submitted, outcome in zip(due, outcomes, strict=True):
+            submitted.resolve(outcome)
+
+    def _report(self, uid: str, done: Future[int]) -> None:
+        if done.cancelled():
+            return
+        if done.exception() is None:
+            self._written(uid, done.result())
+        elif isinstance(done.exception(), ConflictError):
+            self._conflict()
+
+
+class GroupCommit(Journal):
+    """Writes all waiting appends in one transaction, in their order, in a thread of its own.
+
+    While the disk syncs one group, the next one gathers. If the last group had several appends,
+    the next gets some milliseconds to gather, as long as further appends arrive: a transaction
+    costs more processor time than many appends. A single append is written at once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        written: Callable[[str, int], None] = _ignore,
+        conflict: Callable[[], None] = _ignore,
+    ) -> None:
+        super().__init__(store, written=written, conflict=conflict)
+        self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()
+        self._lock = Lock()
+        self._open = True
+        self._thread = Thread(target=self._work, name="heliotrope-group-commit", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what waits, and stop. The store stays open."""
+        with self._lock:
+            if self._open:
+                self._queue.put(None)
+            self._open = False
+        self._thread.join()
+
+    def _accept(self, submitted: _Submitted) -> None:
+        with self._lock:
+            if not (self._open and self._thread.is_alive()):
+                raise StoreError(
+                    "an open group commit", "a closed one", "Create one in each process."
+                )
+            self._queue.put(submitted)
+
+    def _work(self) -> None:
+        batch: list[_Submitted] = []
+        while (first := self._queue.get()) is not None:
+            if len(batch) > 1:
+                self._let_gather()
+            batch, more = self._gather(first)
+            self._write(batch)
+            if not more:
+                return
+
+    def _let_gather(self) -> None:
+        for _ in range(_PAUSES):
+            before = self._queue.qsize()
+            sleep(_PAUSE)
+            if self._queue.qsize() == before:
+                return
+
+    def _gather(self, first: _Submitted) -> tuple[list[_Submitted], bool]:
+        """All waiting appends, and whether more may come."""
+        batch = [first]
+        while len(batch) < _MOST:
+            try:
+                submitted = self._queue.get_nowait()
+            except Empty:
+                break
+            if submitted is None:
+                return batch, False
+            batch.append(submitted)
+        return batch, True
+
+
+def _failed(future: Future[int]) -> bool:
+    return future.cancelled() or future.exception() is not None
+
+
+def _lost_predecessor(append: Append) -> ConflictError:
+    return ConflictError(
+        f"event {append.after} of study {append.study} on disk",
+        "an error when it was written",
+        "Read the study and try again.",
+    )
