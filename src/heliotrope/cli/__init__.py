@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from heliotrope import __version__
-from heliotrope.cli.bounds import bounds_command
 from heliotrope.cli.console import Commands
-from heliotrope.cli.demo import demo_command
-from heliotrope.cli.league import league_command
-from heliotrope.cli.replay import replay_command
-from heliotrope.cli.reproduce import reproduce_command
-from heliotrope.cli.serve import serve_command
-from heliotrope.cli.study import study_app
+
+_NAMES = ("demo", "reproduce", "replay", "league", "bounds", "serve", "study")
+
+
+class _LazyCommands(Commands):
+    """The commands; each is loaded on first use, so that the others start fast."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the help."""
+        return list(_NAMES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command; for an unknown name load all, so that typer can suggest one."""
+        for name in (cmd_name,) if cmd_name in _NAMES else _NAMES:
+            if name not in self.commands:
+                self.add_command(typer.main.get_command(_app(name)), name)
+        return super().get_command(ctx, cmd_name)
+
+
+def _app(name: str) -> typer.Typer:
+    """The commands of a module, or its only one."""
+    module = import_module(f"heliotrope.cli.{name}")
+    if name == "study":
+        return module.study_app  # type: ignore[no-any-return]
+    only = typer.Typer(add_completion=False)
+    only.command(name)(getattr(module, f"{name}_command"))
+    return only
+
 
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=_LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
-app.command("demo")(demo_command)
-app.command("reproduce")(reproduce_command)
-app.command("replay")(replay_command)
-app.command("league")(league_command)
-app.command("bounds")(bounds_command)
-app.command("serve")(serve_command)
-app.add_typer(study_app, name="study")
 
 
 def _print_version(wanted: bool) -> None:

@@ -18,7 +18,12 @@ from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
 
-study_app = typer.Typer(no_args_is_help=True, help="Use studies in a store or at a service.")
+study_app = typer.Typer(
+    name="study",
+    help="Use studies in a store or at a service.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]

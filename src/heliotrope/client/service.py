@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heliotrope.client.errors import valid_answer
-from heliotrope.client.study import RemoteStudy
 from heliotrope.client.transport import Transport
 from heliotrope.storage.protocol import StudyInfo, as_name
 
 if TYPE_CHECKING:
+    from heliotrope.client.study import RemoteStudy
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
     from heliotrope.study.config import Direction
@@ -64,12 +64,12 @@ class Service:
             found = self.open(name)
             if found.is_described_by(description):
                 return found
-        return RemoteStudy(self._transport, reply.data())
+        return self._study(reply.data())
 
     def open(self, name: str) -> RemoteStudy:
         """Open an existing study."""
         summary = self._transport.send("GET", f"studies/{as_name(name)}").data()
-        return RemoteStudy(self._transport, summary)
+        return self._study(summary)
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
@@ -82,6 +82,11 @@ class Service:
                 if page["next"] is None:
                     return found
                 params["after"] = page["next"]
+
+    def _study(self, summary: Mapping[str, Any]) -> RemoteStudy:
+        from heliotrope.client.study import RemoteStudy  # a list of studies does without it
+
+        return RemoteStudy(self._transport, summary)
 
     def close(self) -> None:
         """Close the connections."""
