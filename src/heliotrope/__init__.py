@@ -7,43 +7,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heliotrope import acquisition as acquisition
-    from heliotrope import domains as domains
-    from heliotrope import errors as errors
-    from heliotrope import estimation as estimation
-    from heliotrope import lab as lab
-    from heliotrope import memory as memory
-    from heliotrope import policies as policies
-    from heliotrope import posterior as posterior
-    from heliotrope import priors as priors
-    from heliotrope import testing as testing
-    from heliotrope.acquisition import UCB as UCB
-    from heliotrope.acquisition import LogBeta as LogBeta
+    from heliotrope import (
+        acquisition as acquisition,
+        domains as domains,
+        errors as errors,
+        estimation as estimation,
+        lab as lab,
+        memory as memory,
+        policies as policies,
+        posterior as posterior,
+        priors as priors,
+        testing as testing,
+    )
+    from heliotrope.acquisition import UCB as UCB, LogBeta as LogBeta
     from heliotrope.client import connect as connect
-    from heliotrope.domains import Box as Box
-    from heliotrope.domains import Contextual as Contextual
-    from heliotrope.domains import Finite as Finite
-    from heliotrope.domains import grid as grid
+    from heliotrope.domains import (
+        Box as Box,
+        Contextual as Contextual,
+        Finite as Finite,
+        grid as grid,
+    )
     from heliotrope.errors import HeliotropeError as HeliotropeError
     from heliotrope.history import Suggestion as Suggestion
     from heliotrope.kernels import Tabulated as Tabulated
     from heliotrope.optimizer import Optimizer as Optimizer
-    from heliotrope.policies import Belief as Belief
-    from heliotrope.policies import auto as auto
-    from heliotrope.policies import gp_ucb as gp_ucb
-    from heliotrope.policies import r_gp_ucb as r_gp_ucb
-    from heliotrope.policies import tv_gp_ucb as tv_gp_ucb
-    from heliotrope.policies import uniform as uniform
+    from heliotrope.policies import (
+        Belief as Belief,
+        auto as auto,
+        gp_ucb as gp_ucb,
+        r_gp_ucb as r_gp_ucb,
+        tv_gp_ucb as tv_gp_ucb,
+        uniform as uniform,
+    )
     from heliotrope.posterior import Learn as Learn
-    from heliotrope.priors import Forgetting as Forgetting
-    from heliotrope.priors import Prior as Prior
-    from heliotrope.priors import Static as Static
-    from heliotrope.spaces import Boolean as Boolean
-    from heliotrope.spaces import Categorical as Categorical
-    from heliotrope.spaces import Integer as Integer
-    from heliotrope.spaces import Options as Options
-    from heliotrope.spaces import Real as Real
-    from heliotrope.spaces import SearchSpace as SearchSpace
+    from heliotrope.priors import Forgetting as Forgetting, Prior as Prior, Static as Static
+    from heliotrope.spaces import (
+        Boolean as Boolean,
+        Categorical as Categorical,
+        Integer as Integer,
+        Options as Options,
+        Real as Real,
+        SearchSpace as SearchSpace,
+    )
     from heliotrope.study import Study as Study
 
 __version__ = "0.1.0"

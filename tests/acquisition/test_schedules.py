@@ -6,8 +6,7 @@ from math import log, pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from heliotrope.acquisition import UCB, Beta, ConstantBeta, LogBeta, RBeta, TVBeta, argmax, as_beta
 from strategies import fixed

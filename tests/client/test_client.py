@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import heliotrope as ht
 from heliotrope import errors

@@ -20,8 +20,7 @@ import heliotrope as ht
 from data import DATA, measured
 from heliotrope.cli import app
 from heliotrope.errors import InputError
-from heliotrope.lab import pictures
-from heliotrope.lab import replay as replays
+from heliotrope.lab import pictures, replay as replays
 from heliotrope.lab.claims import compare
 from heliotrope.lab.environments import GPDrift
 from heliotrope.lab.logs import Log, log_of, read_log

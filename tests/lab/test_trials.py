@@ -35,8 +35,7 @@ from cluster import (
     wait_for,
 )
 from heliotrope.errors import HeliotropeError, InputError
-from heliotrope.lab.trials import cluster as cluster_module
-from heliotrope.lab.trials import run_trials
+from heliotrope.lab.trials import cluster as cluster_module, run_trials
 
 COUNT = 8
 run = partial(run_trials, settings=SETTINGS)

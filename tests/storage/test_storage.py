@@ -34,8 +34,15 @@ from heliotrope.errors import (
     StudyExistsError,
     UnknownStudyError,
 )
-from heliotrope.storage import Append, Event, GroupCommit, MemoryStore, Store, open_store
-from heliotrope.storage import migrations as migrations_package
+from heliotrope.storage import (
+    Append,
+    Event,
+    GroupCommit,
+    MemoryStore,
+    Store,
+    migrations as migrations_package,
+    open_store,
+)
 from heliotrope.storage.locks import WriteLock
 from heliotrope.storage.schema import HEAD, VERSIONS, metadata
 from heliotrope.storage.sql import SqlStore

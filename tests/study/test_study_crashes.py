@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from threading import Event as Signal
-from threading import Lock
+from threading import Event as Signal, Lock
 from typing import Any
 
 import pytest

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.estimation import Model

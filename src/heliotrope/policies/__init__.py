@@ -12,11 +12,13 @@ from heliotrope.policies.exponential_weights import *
 from heliotrope.policies.gp import GPPolicy as GPPolicy
 from heliotrope.policies.model_free import NoPosterior as NoPosterior
 from heliotrope.policies.named import *
-from heliotrope.policies.protocol import Agent as Agent
-from heliotrope.policies.protocol import Belief as Belief
-from heliotrope.policies.protocol import Best as Best
-from heliotrope.policies.protocol import Policy as Policy
-from heliotrope.policies.protocol import Recipe as Recipe
-from heliotrope.policies.protocol import Selective as Selective
+from heliotrope.policies.protocol import (
+    Agent as Agent,
+    Belief as Belief,
+    Best as Best,
+    Policy as Policy,
+    Recipe as Recipe,
+    Selective as Selective,
+)
 from heliotrope.policies.random import *
 from heliotrope.policies.registry import Named as Named

@@ -7,15 +7,16 @@ A store holds studies under unique names. A study is an append-only log of event
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from heliotrope.storage.protocol import Append as Append
-from heliotrope.storage.protocol import Event as Event
-from heliotrope.storage.protocol import EventBody as EventBody
-from heliotrope.storage.protocol import Store as Store
-from heliotrope.storage.protocol import StudyInfo as StudyInfo
+from heliotrope.storage.protocol import (
+    Append as Append,
+    Event as Event,
+    EventBody as EventBody,
+    Store as Store,
+    StudyInfo as StudyInfo,
+)
 
 if TYPE_CHECKING:
-    from heliotrope.storage.journal import GroupCommit as GroupCommit
-    from heliotrope.storage.journal import Journal as Journal
+    from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
     from heliotrope.storage.memory import MemoryStore as MemoryStore
     from heliotrope.storage.opening import open_store as open_store
 

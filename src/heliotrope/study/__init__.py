@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heliotrope.study.clocks import Steps as Steps
-    from heliotrope.study.clocks import Wall as Wall
+    from heliotrope.study.clocks import Steps as Steps, Wall as Wall
     from heliotrope.study.commands import Evaluation as Evaluation
     from heliotrope.study.config import StudyConfig as StudyConfig
     from heliotrope.study.policies import PolicyChoice as PolicyChoice

@@ -6,21 +6,25 @@ The names for arrays are imported on first use, because a client needs no numpy.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from heliotrope.validation.scalars import LARGEST as LARGEST
-from heliotrope.validation.scalars import as_number as as_number
-from heliotrope.validation.scalars import as_positive as as_positive
-from heliotrope.validation.scalars import as_python as as_python
-from heliotrope.validation.scalars import as_whole as as_whole
-from heliotrope.validation.scalars import short_repr as short_repr
+from heliotrope.validation.scalars import (
+    LARGEST as LARGEST,
+    as_number as as_number,
+    as_positive as as_positive,
+    as_python as as_python,
+    as_whole as as_whole,
+    short_repr as short_repr,
+)
 
 if TYPE_CHECKING:
-    from heliotrope.validation.arrays import Array as Array
-    from heliotrope.validation.arrays import Indices as Indices
-    from heliotrope.validation.arrays import as_array as as_array
-    from heliotrope.validation.arrays import as_indices as as_indices
-    from heliotrope.validation.arrays import as_points as as_points
-    from heliotrope.validation.arrays import as_table as as_table
-    from heliotrope.validation.arrays import as_vector as as_vector
+    from heliotrope.validation.arrays import (
+        Array as Array,
+        Indices as Indices,
+        as_array as as_array,
+        as_indices as as_indices,
+        as_points as as_points,
+        as_table as as_table,
+        as_vector as as_vector,
+    )
 else:
 
     def __getattr__(name: str) -> object:
