@@ -21,7 +21,7 @@ from heliotrope.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from heliotrope.lab.replay import Replay
+    from heliotrope.lab.replay import ReplayResult
 
 
 def replay_command(
@@ -53,7 +53,7 @@ def replay_command(
         names = list(CANDIDATES) if policies is None else [n.strip() for n in policies.split(",")]
         log = read_log(file, locations)
         with _progress_bar() as tick:
-            done = replays.replay(
+            done = replays.replay_log(
                 log,
                 train=train,
                 minimize=minimize,
@@ -68,7 +68,7 @@ def replay_command(
         console.print(_scores(done))
         for sentence in report.sentences(done):
             console.print(sentence, highlight=False, markup=False)
-        for path in report.write(done, out):
+        for path in report.write_replay(done, out):
             typer.echo(f"Wrote {path}")
 
 
@@ -85,7 +85,7 @@ def _progress_bar() -> Iterator[Callable[[int, int], None]]:
             yield tick
 
 
-def _scores(done: Replay) -> Table:
+def _scores(done: ReplayResult) -> Table:
     from heliotrope.lab.replay import CANDIDATES
 
     rows, places = len(done.rewards), len(done.log.names)

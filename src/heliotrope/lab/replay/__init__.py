@@ -1,21 +1,21 @@
-"""Replaying logged data: which policy would have tracked it best."""
+"""Replay logged data to find the policy that would have tracked it best."""
 
 from heliotrope.lab.replay.candidates import CANDIDATES
 from heliotrope.lab.replay.drift import Drift, drift_rate
-from heliotrope.lab.replay.result import Replay, ReplayRow, Score
-from heliotrope.lab.replay.run import replay
+from heliotrope.lab.replay.result import ReplayResult, ReplayRow, ReplayScore
+from heliotrope.lab.replay.run import replay_log
 from heliotrope.lab.replay.training import Neighbours, TrainedSetup, Tuning, trained_setup
 
 __all__ = [
     "CANDIDATES",
     "Drift",
     "Neighbours",
-    "Replay",
+    "ReplayResult",
     "ReplayRow",
-    "Score",
+    "ReplayScore",
     "TrainedSetup",
     "Tuning",
     "drift_rate",
-    "replay",
+    "replay_log",
     "trained_setup",
 ]

@@ -17,11 +17,14 @@ ENTRIES: Mapping[str, PolicyEntry] = {
 """The registry's entry of each candidate; the best place of the past has none."""
 
 CANDIDATES: Mapping[str, str] = {
-    **{name: entry.label for name, entry in ENTRIES.items()},
+    DEFAULT.name: DEFAULT.label,
     LEARNING: f"{DEFAULT.label}, learning",
+    **{name: ENTRIES[name].label for name in ENTRIES if name not in (RANDOM, AUTO.name, LEARNING)},
     FIXED: "best of the past",
+    RANDOM: BASELINE.label,
+    AUTO.name: AUTO.label,
 }
-"""Labels by name."""
+"""Labels by name, in the order of the saved trials."""
 
 STOCHASTIC = tuple(name for name, entry in ENTRIES.items() if entry.stochastic)
 """Candidates whose choices depend on the seed: several seeds are played."""

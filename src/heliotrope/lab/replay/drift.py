@@ -1,18 +1,17 @@
-"""The drift rate of a log: how fast what is known of its places goes stale.
+"""The drift rate of a log: how fast information about its places becomes stale.
 
-Each place is its own mean, plus the paper's f_t, plus noise. All places share epsilon; means,
-variances and noises are unknown, one each. A place's likelihood is the restricted one (of what is
-left once the mean is estimated), because a mean taken off beforehand takes drift with it. Places
-that move together say the same thing, so the sum over them counts as that of as many places as
-independent ones would be worth.
+Each place has a mean, plus the paper's f_t, plus noise. All places share epsilon; each has its own
+unknown mean, variance and noise. The likelihood of a place is the restricted one, because
+subtracting an estimated mean removes drift as well. Correlated places carry the same information,
+so the sum over places is scaled to their effective number of independent places.
 
 Symbols
 -------
-T, M   times, places           Y (T, M)  values, deviations around 0 of size 1; NaN is a gap
+T, M   times, places           Y (T, M)  standardized values; NaN is a gap
 R      candidate noises        r (R, 1)  noise over signal variance
 rho    (T,) correlation with the time before, 0 at the first
-a, b   means of f_t by what was seen, where the values are Y, and where all are 1;  C its variance
-v, u   surprises of Y and of the ones;  S their variance, in units of the signal's
+a, b   predicted mean of f_t for the values Y, and for values that are all 1;  C its variance
+v, u   innovations of Y and of the ones;  S their variance, in units of the signal's
 """
 
 from __future__ import annotations
@@ -31,27 +30,29 @@ from heliotrope.validation import Array, Indices
 
 _RATES = logit([*np.geomspace(1e-6, 0.5, 9), 0.8, 0.97, 0.999]).tolist()
 _RATIOS = np.geomspace(1e-4, 30.0, 23)  # candidates of r
-_LATEST, _MOST = 2000, 50  # rows and places that are enough
-_LEAST = 3  # values of a place: two tell its mean and its variance
+_LATEST, _MOST = 2000, 50  # rows and places that are used
+_LEAST = 3  # values per place: two determine its mean and variance
 _ROUNDING = 1e-14
-_FALL = float(np.sqrt(chi2.ppf(0.95, df=1) / 2.0))  # root of the log likelihood's, at the ends
+_DROP = float(
+    np.sqrt(chi2.ppf(0.95, df=1) / 2.0)
+)  # square root of the drop of the log likelihood at the ends
 
 
 @dataclass(frozen=True)
 class Drift:
-    """The most likely epsilon, a unit of time, and the 95 % interval of its likelihood."""
+    """The maximum-likelihood epsilon per unit of time, and its 95 % interval."""
 
     epsilon: float
     interval: tuple[float, float]
 
     @property
     def half_life(self) -> float:
-        """Units of time after which half of what was learned is stale."""
+        """Units of time after which half of the information is stale."""
         return half_life(self.epsilon)
 
 
 def half_life(epsilon: float) -> float:
-    """Units of time n with (1 - epsilon)^n = 1/2: what is left of the variance explained.
+    """Units of time n with (1 - epsilon)^n = 1/2, the remaining share of explained variance.
 
     Examples
     --------
@@ -62,50 +63,50 @@ def half_life(epsilon: float) -> float:
 
 
 def drift_rate(times: Array, values: Array) -> Drift:
-    """Learn epsilon from the latest of rising times (T,) and values (T, M), NaN in gaps."""
+    """Estimate epsilon from the latest of increasing times (T,) and values (T, M), NaN in gaps."""
     latest = values[-_LATEST:]
-    Y = _standardized(latest[:, _telling(latest)])
+    Y = _standardized(latest[:, _informative(latest)])
     profile = _Profile(times[-_LATEST:], Y)
     value = cache(profile.value)
     top = _top(value)
-    worth = _worth(Y, profile.noise_shares(top)) / len(Y.T)
+    weight = _effective_number(Y, profile.noise_shares(top)) / len(Y.T)
 
-    def fall(rate: float) -> float:
-        return float(np.sqrt(worth * max(value(top) - value(rate), 0.0))) - _FALL
+    def drop(rate: float) -> float:
+        return float(np.sqrt(weight * max(value(top) - value(rate), 0.0))) - _DROP
 
-    low = _crossing(fall, top, [rate for rate in reversed(_RATES) if rate < top])
-    high = _crossing(fall, top, [rate for rate in _RATES if rate > top])
+    low = _crossing(drop, top, [rate for rate in reversed(_RATES) if rate < top])
+    high = _crossing(drop, top, [rate for rate in _RATES if rate > top])
     return Drift(float(expit(top)), (float(expit(low)), float(expit(high))))
 
 
-def _telling(values: Array) -> Indices:
-    """Some of the columns in which three values or more differ: no others tell of drift."""
+def _informative(values: Array) -> Indices:
+    """Columns with at least three values that are not all equal, at most ``_MOST`` of them."""
     seen = ~np.isnan(values)
     lowest = np.where(seen, values, np.inf).min(axis=0)
     highest = np.where(seen, values, -np.inf).max(axis=0)
-    telling = np.flatnonzero((seen.sum(axis=0) >= _LEAST) & (highest > lowest))
-    if not len(telling):
-        expected = f"a place of {_LEAST} values or more that change"
-        raise InputError(f"{expected}, among the rows to learn from", "none", "Train on more.")
-    some: Indices = np.linspace(0, len(telling) - 1, min(len(telling), _MOST)).astype(int)
-    return telling[some]
+    informative = np.flatnonzero((seen.sum(axis=0) >= _LEAST) & (highest > lowest))
+    if not len(informative):
+        expected = f"a place with at least {_LEAST} values that are not all equal"
+        raise InputError(f"{expected} in the training rows", "none", "Train on more rows.")
+    some: Indices = np.linspace(0, len(informative) - 1, min(len(informative), _MOST)).astype(int)
+    return informative[some]
 
 
 def _standardized(values: Array) -> Array:
     centred = values - np.nanmean(values, axis=0)
-    centred /= np.nanmax(np.abs(centred), axis=0)  # whose squares can be taken
+    centred /= np.nanmax(np.abs(centred), axis=0)  # avoids overflow of squares
     return np.asarray(centred / np.nanstd(centred, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Profile:
-    """Log likelihood by the logit of epsilon, all else at its best."""
+    """Profile log likelihood of the logit of epsilon."""
 
     times: Array
     Y: Array
 
     def value(self, rate: float) -> float:
-        """Sum over the places."""
+        """The sum over the places."""
         return float(_peaks(self._by_ratio(rate))[1].sum())
 
     def noise_shares(self, rate: float) -> Array:
@@ -119,9 +120,9 @@ class _Profile:
 
 
 def _restricted(rho: Array, Y: Array) -> Array:
-    """Restricted log likelihood (R, M) of each place at each ratio, the variance at its best.
+    """Restricted log likelihood (R, M) of each place at each ratio, maximized over the variance.
 
-    Without gaps all that does not depend on Y is the same for all places, and kept as (R, 1).
+    Without gaps, quantities that do not depend on Y are equal for all places and have shape (R, 1).
     """
     seen, r = ~np.isnan(Y), _RATIOS[:, None]
     measured = seen[:, :1] if seen.all() else seen
@@ -143,7 +144,7 @@ def _restricted(rho: Array, Y: Array) -> Array:
 
 
 def _peaks(values: Array) -> tuple[Array, Array]:
-    """Where columns (R, M) have their tops, between the rows by a parabola, and how high."""
+    """Positions and heights of the columns' maxima (R, M), interpolated by a parabola."""
     columns = np.arange(values.shape[1])
     at = values.argmax(axis=0).clip(1, len(values) - 2)
     before, here, after = (values[at + step, columns] for step in (-1, 0, 1))
@@ -152,10 +153,10 @@ def _peaks(values: Array) -> tuple[Array, Array]:
     return at + by, np.maximum(here + slope * by + 0.5 * bend * by**2, values.max(axis=0))
 
 
-def _worth(Y: Array, noise_shares: Array) -> float:
-    """How many independent places M correlated ones are worth: M^2 / sum of c_ij^2.
+def _effective_number(Y: Array, noise_shares: Array) -> float:
+    """Effective number of independent places among M correlated ones: M^2 / sum of c_ij^2.
 
-    c is the correlation of the functions, which is that of the values without their noise.
+    c is the correlation of the functions, without noise.
     """
     seen = ~np.isnan(Y)
     filled = np.where(seen, Y, 0.0)
@@ -167,7 +168,7 @@ def _worth(Y: Array, noise_shares: Array) -> float:
 
 
 def _top(value: Callable[[float], float]) -> float:
-    """Where a function of the rate is highest: the best of the candidates, then between them."""
+    """Maximize a function of the rate: over the candidates, then between them."""
     best = int(np.argmax([value(rate) for rate in _RATES]))
     around = _RATES[max(best - 1, 0)], _RATES[min(best + 1, len(_RATES) - 1)]
     found = minimize_scalar(
@@ -176,11 +177,11 @@ def _top(value: Callable[[float], float]) -> float:
     return float(found.x)
 
 
-def _crossing(fall: Callable[[float], float], top: float, outward: Sequence[float]) -> float:
-    """Where a fall that is negative at the top reaches 0 on the way out; the end if nowhere."""
+def _crossing(drop: Callable[[float], float], top: float, outward: Sequence[float]) -> float:
+    """Where a drop that is negative at the top reaches 0 outwards, or the last candidate."""
     inside = top
     for outside in outward:
-        if fall(outside) >= 0.0:
-            return float(brentq(fall, inside, outside, xtol=1e-2))
+        if drop(outside) >= 0.0:
+            return float(brentq(drop, inside, outside, xtol=1e-2))
         inside = outside
     return inside

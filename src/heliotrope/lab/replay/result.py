@@ -1,4 +1,4 @@
-"""What a replay found: every step of every policy, and how each did over all."""
+"""The result of a replay: every step of every policy, and the scores."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from heliotrope.lab.replay.candidates import FIXED
 from heliotrope.lab.replay.training import TrainedSetup
 from heliotrope.validation import Array, Indices
 
-_STRETCHES = 10  # of the test part, over which two policies are compared
-_CLEAR = 2.0  # standard errors over the stretches
+_INTERVALS = 10  # intervals of the test part, over which policies are compared
+_CLEAR = 2.0  # standard errors over the intervals
 
 
 @dataclass(frozen=True)
 class ReplayRow:
-    """One step: the place that a policy chose at time ``t``, its value and the best there was."""
+    """One step: the place chosen at time ``t``, its value and the best value."""
 
     policy: str
     seed: int
@@ -32,12 +32,12 @@ class ReplayRow:
 
 
 @dataclass(frozen=True)
-class Score:
-    """How a policy did: mean regret a step, with its standard error over stretches of the log.
+class ReplayScore:
+    """Mean regret per step of a policy, with its standard error over intervals of the log.
 
-    ``share`` is the reward taken over the best possible (with costs the least possible over the
-    cost paid), None where some values are negative; ``gain`` is the share of what there was to
-    gain over a random choice, None where all places were worth the same.
+    ``share`` is the obtained reward divided by the best possible one (for costs, the least possible
+    cost divided by the paid one), None if some values are negative. ``gain`` is the regret saved
+    against random choice, as a share of random's regret, None if that is 0.
     """
 
     policy: str
@@ -48,8 +48,8 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """A log replayed.
+class ReplayResult:
+    """A replayed log.
 
     The ``setup`` is learned from the first ``trained`` rows. ``rewards`` (T, M) are the other
     rows, higher is better, with gaps filled; ``filled`` is the share of gaps. ``choices`` has the
@@ -71,15 +71,15 @@ class Replay:
 
     @cached_property
     def best_possible(self) -> Array:
-        """The highest reward (T,) of each time."""
+        """The highest reward at each time, (T,)."""
         return np.asarray(self.rewards.max(axis=1))
 
     def values(self, rewards: Array) -> Array:
-        """Rewards as the log has them: costs are positive again."""
+        """Rewards in the log's sign: costs are positive."""
         return -rewards if self.minimize else rewards
 
     def rows(self) -> Iterator[ReplayRow]:
-        """Every step of every policy, values as the log has them."""
+        """Every step of every policy, with values in the log's sign."""
         times, best = self.times.tolist(), self.values(self.best_possible).tolist()
         for policy, choices in self.choices.items():
             for seed, (places, rewards) in enumerate(
@@ -96,22 +96,23 @@ class Replay:
         return np.asarray(self.best_possible - self._taken(policy).mean(axis=0))
 
     @cached_property
-    def scores(self) -> list[Score]:
-        """Scores, the lowest regret first; of equal ones staying at one place, which is simpler."""
+    def scores(self) -> list[ReplayScore]:
+        """Scores by regret, lowest first; in a tie a fixed place comes first."""
         found = [self._score(policy) for policy in self.choices]
         return sorted(found, key=lambda score: (score.regret, score.policy != FIXED))
 
     @property
     def best(self) -> str:
-        """Name of the policy of least regret."""
+        """Name of the policy with the least regret."""
         return self.scores[0].policy
 
     @property
     def rivals(self) -> list[str]:
-        """Policies that the best is not clearly better than."""
-        best = self._stretches(self.best)
+        """Policies that are not significantly worse than the best."""
+        best = self._by_interval(self.best)
         margins = {
-            score.policy: compare(self._stretches(score.policy), best) for score in self.scores[1:]
+            score.policy: compare(self._by_interval(score.policy), best)
+            for score in self.scores[1:]
         }
         return [policy for policy, margin in margins.items() if margin.errors <= _CLEAR]
 
@@ -119,16 +120,16 @@ class Replay:
         """Rewards (seeds, T)."""
         return np.asarray(self.rewards[np.arange(len(self.rewards)), self.choices[policy]])
 
-    def _stretches(self, policy: str) -> Array:
-        """Mean regrets of the parts of the log."""
-        return np.array([part.mean() for part in np.array_split(self.regrets(policy), _STRETCHES)])
+    def _by_interval(self, policy: str) -> Array:
+        """Mean regret of each interval of the test part."""
+        return np.array([part.mean() for part in np.array_split(self.regrets(policy), _INTERVALS)])
 
-    def _score(self, policy: str) -> Score:
-        regret, stretches = float(self.regrets(policy).mean()), self._stretches(policy)
-        stderr = float(stretches.std(ddof=1) / np.sqrt(_STRETCHES))
-        there = float(np.mean(self.best_possible[:, None] - self.rewards))
-        gain = 1.0 - regret / there if there > 0.0 else None
-        return Score(policy, regret, stderr, self._share(regret), gain)
+    def _score(self, policy: str) -> ReplayScore:
+        regret, intervals = float(self.regrets(policy).mean()), self._by_interval(policy)
+        stderr = float(intervals.std(ddof=1) / np.sqrt(_INTERVALS))
+        random = float(np.mean(self.best_possible[:, None] - self.rewards))
+        gain = 1.0 - regret / random if random > 0.0 else None
+        return ReplayScore(policy, regret, stderr, self._share(regret), gain)
 
     def _share(self, regret: float) -> float | None:
         best = float(self.best_possible.mean())

@@ -1,4 +1,4 @@
-"""Learn from the first part of a log, and let every policy track the rest."""
+"""Train on the first part of a log, and replay every policy on the rest."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from heliotrope.kernels import Tabulated
 from heliotrope.lab.environments import Table
 from heliotrope.lab.logs import Log
 from heliotrope.lab.replay.candidates import CANDIDATES, STOCHASTIC
-from heliotrope.lab.replay.result import Replay
+from heliotrope.lab.replay.result import ReplayResult
 from heliotrope.lab.replay.training import TrainedSetup, trained_setup
 from heliotrope.lab.trials import run_trials, trial_seed
+from heliotrope.policies.registry import AUTO
 from heliotrope.validation import Array, Indices, as_number, as_whole
 
 _FEWEST = 10  # rows of either part
-_LARGEST = 1e45  # whose squares are far from overflow
+_LARGEST = 1e45  # its square is far from overflow
 
 
-def replay(
+def replay_log(
     log: Log,
     *,
     train: float = 0.6,
@@ -38,27 +39,27 @@ def replay(
     out: str | os.PathLike[str] | None = None,
     jobs: int = -1,
     tick: Callable[[int, int], object] | None = None,
-) -> Replay:
-    """Learn from the first ``train`` share of the rows, replay every policy on the rest.
+) -> ReplayResult:
+    """Train on the first ``train`` share of the rows, and replay every policy on the rest.
 
-    Gaps of the test part are filled between their neighbours in time.
+    Gaps of the test part are interpolated in time.
 
     Parameters
     ----------
     log
-        What :func:`~heliotrope.lab.logs.read_log` or :func:`~heliotrope.lab.logs.log_of` gave.
+        A log from :func:`~heliotrope.lab.logs.read_log` or :func:`~heliotrope.lab.logs.log_of`.
     minimize
-        Values are costs: the lowest is best.
+        Whether values are costs.
     policies
         Some of ``CANDIDATES``.
     seeds
-        How often policies that draw lots are played.
+        Number of runs of each stochastic policy.
     out
-        Folder in which finished replays are kept, so that an interrupted run goes on from there.
+        Folder of the finished replays, from which an interrupted run continues.
     jobs
-        Processes of this machine: 1 is this one, -1 as many as there are cores.
+        Number of processes; 1 is the current process, -1 one per core.
     tick
-        Called with the number of finished replays, and how many there are.
+        Called with the number of finished replays and of all replays.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def replay(
     >>> from heliotrope.lab.logs import log_of
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.normal([3.0, 0.0], size=(30, 2)), columns=["a", "b"])
-    >>> done = replay(log_of(table), policies=["fixed", "random"], seeds=2, jobs=1)
+    >>> done = replay_log(log_of(table), policies=["fixed", "random"], seeds=2, jobs=1)
     >>> done.best, len(list(done.rows()))
     ('fixed', 36)
     """
@@ -76,18 +77,18 @@ def replay(
     count, seed = as_whole(seeds, "seeds", least=1), as_whole(seed, "seed", least=0)
     rewards = -log.values if minimize else log.values
     _check_training(log, rewards[:cut])
-    with threadpool_limits(1):  # whose number the rounding, and so what is kept, depends on
+    with threadpool_limits(1):  # rounding, and so the key of saved trials, depends on the threads
         setup = trained_setup(log.times[:cut], rewards[:cut], log.points, names)
     filled = Table(rewards, log.times).values[cut:]
     work = _Work(Table(filled, log.times[cut:] - log.times[cut] + 1.0), setup, names, count, seed)
     choices = work.choices(out, jobs, tick)
     share = float(np.isnan(rewards[cut:]).mean())
-    return Replay(log, minimize, cut, setup, filled, share, choices)
+    return ReplayResult(log, minimize, cut, setup, filled, share, choices)
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """The replays to do, as trials."""
+    """The replays as trials."""
 
     table: Table
     setup: TrainedSetup
@@ -97,7 +98,7 @@ class _Work:
 
     @cached_property
     def trials(self) -> list[tuple[str, int]]:
-        """Policy, and which of its runs: first of all policies, so that more may follow."""
+        """Policy and run of each trial: first runs come first, so that more runs can follow."""
         first = [(policy, 0) for policy in self.policies]
         several = [policy for policy in self.policies if policy in STOCHASTIC]
         return first + [(policy, run) for run in range(1, self.seeds) for policy in several]
@@ -108,7 +109,7 @@ class _Work:
         jobs: int,
         tick: Callable[[int, int], object] | None,
     ) -> dict[str, Indices]:
-        """The places (seeds, T) that each policy chose."""
+        """Places (seeds, T) chosen by each policy."""
         count = len(self.trials)
         with TemporaryDirectory() if out is None else nullcontext(out) as folder:
             results = run_trials(
@@ -125,29 +126,30 @@ class _Work:
         return {policy: np.array(places) for policy, places in found.items()}
 
     def trial(self, number: int) -> dict[str, Indices]:
-        """The places that one policy chose."""
+        """Places chosen by one policy."""
         policy, run = self.trials[number]
         played = self.setup.play(policy, self.table.episode(), trial_seed(self.seed, run))
         return {"places": np.array([step.index for step in played])}
 
     def settings(self) -> dict[str, object]:
-        """Everything that a trial depends on but its number."""
-        prior = self.setup.prior
+        """Everything that a trial depends on except its number."""
+        prior, points = self.setup.prior, self.setup.points
         assert isinstance(prior.space, Tabulated)
+        located = {} if points is None else {"points": _digest(points)}  # only auto uses them
         return {
             "policies": list(self.policies),
             "seed": self.seed,
             "test": _digest(self.table.times, self.table.values),
             "prior": _digest(prior.space.K, np.asarray(prior.mean), np.array(prior.noise)),
             "epsilon": self.setup.drift.epsilon,
-            "points": None if self.setup.points is None else _digest(self.setup.points),
             "tuned": {name: asdict(tuning) for name, tuning in self.setup.tuned.items()},
-            "range": [self.setup.low, self.setup.high, self.setup.variation],
+            "rexp3": [self.setup.low, self.setup.high, self.setup.variation],
+            **(located if AUTO.name in self.policies else {}),
         }
 
 
 def _digest(*arrays: Array) -> str:
-    """A short name of arrays' content, every bit of it."""
+    """A short hash of the shapes and contents of arrays."""
     content = hashlib.sha256()
     for array in arrays:
         content.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
@@ -155,7 +157,7 @@ def _digest(*arrays: Array) -> str:
 
 
 def _names(policies: Sequence[str]) -> tuple[str, ...]:
-    """The policies asked for, each once, in the order of ``CANDIDATES``."""
+    """The requested policies, each once, in the order of ``CANDIDATES``."""
     asked = [policies] if isinstance(policies, str) else list(policies)
     unknown = [f"{name!r}" for name in asked if name not in CANDIDATES]
     if unknown or not asked:
@@ -170,23 +172,23 @@ def _cut(log: Log, train: float) -> int:
     cut = round(train * rows)
     if cut < _FEWEST or rows - cut < _FEWEST:
         raise InputError(
-            f"at least {_FEWEST} rows to learn from and {_FEWEST} to test on",
+            f"at least {_FEWEST} rows for training and {_FEWEST} for testing",
             f"{cut} and {rows - cut} of the log's {rows}",
         )
     return cut
 
 
 def _check_training(log: Log, training: Array) -> None:
-    """Refuse rows from which no prior can be learned."""
+    """Reject rows from which no prior can be learned."""
     unseen = np.flatnonzero(np.isnan(training).all(axis=0))
     if len(unseen):
         names = ", ".join(repr(log.names[i]) for i in unseen[:5])
         raise InputError(
-            "a value of every place among the rows to learn from",
+            "a value of every place in the training rows",
             f"none of {names}{', ...' if len(unseen) > 5 else ''}",
-            "Remove the place, or train on more.",
+            "Remove the place, or train on more rows.",
         )
     low, high = float(np.nanmin(training)), float(np.nanmax(training))
     if low < high and not 1.0 / _LARGEST < high - low < _LARGEST:
         expected = f"values that differ by more than {1.0 / _LARGEST:g} and less than {_LARGEST:g}"
-        raise InputError(expected, f"{low:g} to {high:g}", "Count them in another unit.")
+        raise InputError(expected, f"{low:g} to {high:g}", "Use another unit.")
