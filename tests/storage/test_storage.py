@@ -970,7 +970,7 @@ def test_a_closed_store_is_refused(store: Store) -> None:
     store.close()
     store.close()
     for call in (store.last, store.delete):
-        with pytest.raises(StoreError, match="which was closed"):
+        with pytest.raises(StoreError, match="which is closed"):
             call(uid)
 
 

@@ -1,8 +1,8 @@
-"""What tells an event as it was written from one that was damaged since.
+"""Checksums that reveal accidental damage to a log.
 
-Each event carries a checksum of itself and of the checksum before it; the first one follows one
-of the study's identity. A study's row carries a checksum of the row, and in it that of the last
-event: nothing can be changed, left out, added or exchanged unnoticed by accident.
+Each event has a checksum of itself and of the checksum before it. The chain starts with a checksum
+of the study's name and uid. The row of the study holds the last event's checksum and a checksum of
+the row itself. So a changed, missing, added or swapped event is noticed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ LENGTH = 2 * _BYTES  # hexadecimal digits of a checksum
 
 
 def seed(name: str, uid: str) -> str:
-    """The checksum that a study's first event follows."""
+    """The start of a study's chain."""
     return _digest(f"{uid} {name}".encode())
 
 
 def link(previous: str, seq: int, at: float, text: str) -> str:
     """The checksum of an event."""
     data = f"{previous} {seq} {at!r} {text}".encode()
-    return blake2b(data, digest_size=_BYTES).hexdigest()  # not _digest: long logs feel a call
+    return blake2b(data, digest_size=_BYTES).hexdigest()  # inlined: it runs once per event
 
 
 def chain(previous: str, seq: int, at: float, texts: Iterable[str]) -> list[str]:
@@ -34,13 +34,13 @@ def chain(previous: str, seq: int, at: float, texts: Iterable[str]) -> list[str]
     return checksums
 
 
-def seal(*values: object) -> str:
+def row_checksum(*values: object) -> str:
     """The checksum of a study's row."""
     return _digest(repr(values).encode())
 
 
-def snapshot_seal(event: str, data: bytes) -> str:
-    """The checksum of a snapshot, and by that of its last event of the history that led to it."""
+def snapshot_checksum(event: str, data: bytes) -> str:
+    """The checksum of a snapshot and of the last event in it, hence of the log up to there."""
     return _digest(event.encode() + data)
 
 

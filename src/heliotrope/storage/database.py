@@ -1,4 +1,4 @@
-"""Transactions on a database, its driver's errors told as ours."""
+"""Transactions on a database; errors of the driver become errors of this package."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from heliotrope.errors import StoreError
 
 T = TypeVar("T")
 
-DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter for messages about damage
+DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in messages about damage
 
 
 class Dialect(Protocol):
-    """Where databases differ."""
+    """The differences between databases."""
 
     engine: Engine
-    place: str  # for people to read
-    reading: dict[str, object]  # options by which all statements of a transaction see one state
-    writing: dict[str, object]  # options by which they see the newest, and keep others out
+    place: str  # for messages
+    reading: dict[str, object]  # options: all statements of a transaction see one state
+    writing: dict[str, object]  # options: they see the newest state, and exclude other writers
 
     def lock(self) -> AbstractContextManager[None]:
-        """Whatever a transaction that writes has to hold besides."""
+        """The lock that a writing transaction holds."""
 
     def check_place(self) -> None:
-        """StoreError if what was opened is not in its place any more."""
+        """Raise a StoreError if the opened database is no longer in its place."""
 
     def is_damage(self, error: DBAPIError) -> bool:
-        """Whether an error says that the database is not what was written."""
+        """Whether an error reports damage."""
 
     def advice(self, error: DBAPIError) -> str:
-        """What to do about another error, if there is something to say."""
+        """What to do about another error; may be empty."""
 
     def close(self) -> None:
-        """Let go of what is held besides connections."""
+        """Release everything but connections."""
 
 
 class Database:
-    """Transactions: one sees one state, and is done whole or not at all."""
+    """Runs transactions, each of which sees one state and is committed whole or not at all."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -52,12 +52,12 @@ class Database:
         self._open = True
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run what changes nothing."""
+        """Run a transaction that changes nothing."""
         self._check_usable()
         return self._explained(self._reader, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run what changes something; it is on disk afterwards."""
+        """Run a transaction that writes; it is on disk when this returns."""
         self._check_usable()
         with self.dialect.lock():
             return self._explained(self._writer, work)
@@ -72,20 +72,20 @@ class Database:
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         def work_in_place(connection: Connection) -> T:
             result = work(connection)
-            self.dialect.check_place()  # before it is committed, or believed
+            self.dialect.check_place()  # before the commit
             return result
 
         try:
             return _twice(engine, work_in_place)
         except DRIVER_ERRORS as error:
-            self.dialect.check_place()  # that would be why
+            self.dialect.check_place()  # a likely cause
             text = str(error.orig if isinstance(error, DBAPIError) else error)
             first, *_ = text.strip().splitlines() or [""]
             place = f"to use the store {self.dialect.place}"
             raise StoreError(place, f"«{first}»", self._advice(error)) from error
 
     def is_damage(self, error: Exception) -> bool:
-        """Whether an error of the driver says that the database is not what was written."""
+        """Whether an error of the driver reports damage."""
         if isinstance(error, DBAPIError):
             return self.dialect.is_damage(error)
         return isinstance(error, UnicodeDecodeError)
@@ -96,22 +96,22 @@ class Database:
         if not isinstance(error, DBAPIError):
             return ""
         if error.connection_invalidated:
-            return "Nobody knows whether a last write arrived: look before writing again."
+            return "The last write may have arrived: look before writing again."
         return self.dialect.advice(error)
 
     def _check_usable(self) -> None:
         if not self._open:
-            raise StoreError("an open store", f"{self.dialect.place}, which was closed")
+            raise StoreError("an open store", f"{self.dialect.place}, which is closed")
         if os.getpid() != self._process:
             raise StoreError(
                 "a store that this process opened",
-                "one from before a fork",
+                "one opened before a fork",
                 "Open it in each process.",
             )
 
 
 def _twice(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Run a transaction, again if the connection turns out to be lost before it is committed."""
+    """Run a transaction, once more if the connection is lost before the commit."""
     try:
         return _once(engine, work)
     except _Lost:
@@ -133,6 +133,6 @@ def _once(engine: Engine, work: Callable[[Connection], T]) -> T:
         return result
 
 
-class _Lost(Exception):  # noqa: N818 - not for callers
+class _Lost(Exception):  # noqa: N818 - private
     def __init__(self, error: DBAPIError) -> None:
         self.error = error

@@ -1,9 +1,9 @@
-"""One writer at a time, among the threads of this process and among processes.
+"""A lock for one writer at a time, among threads and among processes.
 
-SQLite has such a lock itself, but waits for it by looking again ever more rarely; and its versions
-before 3.51.3 (3.50.7, 3.44.6) can lose a commit that meets a checkpoint made by somebody else
-(https://sqlite.org/wal.html#walresetbug). A lock around the whole of a commit, with the checkpoint
-that may follow it, keeps the two apart.
+SQLite has a lock of its own, but polls it at growing intervals. Its versions before 3.51.3 (3.50.7,
+3.44.6) can also lose a commit that meets a checkpoint of another process
+(https://sqlite.org/wal.html#walresetbug). This lock covers the commit and the checkpoint that may
+follow it, so the two never meet.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 from heliotrope.errors import StoreError
 
-_SHORTEST, _LONGEST = 0.0005, 0.005  # seconds between two looks; a sync to disk takes about that
+_SHORTEST, _LONGEST = 0.0005, 0.005  # seconds between two tries; about the time of a sync
 
 
 class WriteLock:
-    """A lock by a file of its own, which stays where it is."""
+    """A lock on a file of its own, which is never removed."""
 
     def __init__(self, path: Path, mode: int, patience: float) -> None:
         self._path = path
@@ -32,7 +32,7 @@ class WriteLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; StoreError if others do for too long."""
+        """Hold the lock; StoreError if others hold it for too long."""
         if not self._threads.acquire(timeout=self._patience):
             raise self._impatient()
         try:
@@ -45,7 +45,7 @@ class WriteLock:
             self._threads.release()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)
 
     def _lock_file(self) -> None:
@@ -66,11 +66,11 @@ class WriteLock:
         return StoreError(
             f"the lock {self._path} within {self._patience:g} s",
             "another writer that holds it",
-            "Does one hang, or is it stopped?",
+            "Check for a writer that hangs or is stopped.",
         )
 
 
-if sys.platform == "win32":  # there SQLite's own lock has to do
+if sys.platform == "win32":  # SQLite's own lock must suffice there
 
     def _try_to_lock(_: int) -> bool:
         return True

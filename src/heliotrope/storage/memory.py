@@ -1,4 +1,4 @@
-"""A store that lasts as long as its process: for tests, for trying things out."""
+"""A store that lives as long as its process, for tests and trials."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from heliotrope.storage.protocol import (
     StudyInfo,
     as_bytes,
     as_name,
-    as_text,
     as_uid,
     conflict,
+    event_text,
+    name_taken,
     new_uid,
-    no_event,
-    taken,
-    unknown,
+    snapshot_ahead,
+    unknown_study,
 )
 from heliotrope.validation import as_number, as_whole
 
@@ -31,7 +31,7 @@ from heliotrope.validation import as_number, as_whole
 class _Study:
     name: str
     uid: str
-    events: list[tuple[float, str]]  # when, and JSON: nobody can change it from outside
+    events: list[tuple[float, str]]  # time and JSON text, which no caller can change
     snapshot: tuple[int, bytes] | None = None
 
     def info(self) -> StudyInfo:
@@ -48,21 +48,21 @@ class MemoryStore:
     _lock: Lock = field(default_factory=Lock)
 
     def create(self, name: str, body: EventBody, at: float) -> str:
-        """Begin a study."""
-        study = _Study(as_name(name), new_uid(), [(as_number(at, "at"), as_text(body))])
+        """Create a study."""
+        study = _Study(as_name(name), new_uid(), [(as_number(at, "at"), event_text(body))])
         with self._lock:
             if name in self._uids:
-                raise taken(name)
+                raise name_taken(name)
             self._uids[name] = study.uid
             self._studies[study.uid] = study
         return study.uid
 
     def find(self, name: str) -> StudyInfo:
-        """The study of a name."""
+        """Find a study by name."""
         with self._lock:
             uid = self._uids.get(as_name(name))
             if uid is None:
-                raise unknown(repr(name))
+                raise unknown_study(repr(name))
             return self._studies[uid].info()
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
@@ -74,12 +74,12 @@ class MemoryStore:
             return [self._studies[self._uids[n]].info() for n in names[start : start + limit]]
 
     def count(self) -> int:
-        """How many studies there are."""
+        """The number of studies."""
         with self._lock:
             return len(self._studies)
 
     def append(self, batch: Sequence[Append]) -> list[int | HeliotropeError]:
-        """Write many appends."""
+        """Write a batch of appends."""
         refused: set[str] = set()
         with self._lock:
             return [self._append(append, refused) for append in batch]
@@ -99,17 +99,17 @@ class MemoryStore:
             return len(self._held(study).events)
 
     def snapshot(self, study: str) -> tuple[int, bytes] | None:
-        """What was last kept."""
+        """The latest snapshot."""
         with self._lock:
             return self._held(study).snapshot
 
     def keep_snapshot(self, study: str, seq: int, data: bytes) -> None:
-        """Keep what the events up to a number add up to."""
+        """Keep a snapshot."""
         seq, data = as_whole(seq, "seq", least=1), as_bytes(data)
         with self._lock:
             held = self._held(study)
             if seq > len(held.events):
-                raise no_event(seq, len(held.events))
+                raise snapshot_ahead(seq, len(held.events))
             if held.snapshot is None or held.snapshot[0] <= seq:
                 held.snapshot = seq, data
 
@@ -120,18 +120,18 @@ class MemoryStore:
             del self._studies[held.uid], self._uids[held.name]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def _held(self, study: str) -> _Study:
         try:
             return self._studies[as_uid(study)]
         except KeyError:
-            raise unknown(study) from None
+            raise unknown_study(study) from None
 
     def _append(self, append: Append, refused: set[str]) -> int | HeliotropeError:
         held = self._studies.get(append.study)
         if held is None:
-            return unknown(append.study)
+            return unknown_study(append.study)
         if append.study in refused or append.after != len(held.events):
             refused.add(append.study)
             return conflict(append, len(held.events))

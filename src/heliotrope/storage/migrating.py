@@ -1,4 +1,4 @@
-"""Tables made or brought up to date by Alembic, which is loaded only where there is work for it."""
+"""Create or migrate the tables with Alembic, which is imported only if there is work for it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from heliotrope.errors import StoreError
 from heliotrope.storage.schema import HEAD, VERSIONS
 
 _FOLDER = Path(__file__).parent / "migrations"
-_ONE_AT_A_TIME = Lock()  # Alembic keeps what it works on in a global variable
+_ONE_AT_A_TIME = Lock()  # Alembic keeps its context in a global variable
 
 
 def version(connection: Connection) -> str | None:
-    """The last migration that a database has seen; None if it has no store."""
+    """The last migration of a database; None if it holds no store."""
     if not inspect(connection).has_table(VERSIONS):
         return None
     found = connection.scalar(text(f"SELECT version_num FROM {VERSIONS}"))
@@ -35,13 +35,13 @@ def is_current(connection: Connection, place: str) -> bool:
 
 
 def bring_up_to_date(connection: Connection, place: str) -> None:
-    """Migrate, unless somebody else was faster; the transaction under way keeps others out."""
+    """Migrate, unless another process has done so; the open transaction excludes others."""
     if not is_current(connection, place):
         migrate(connection)
 
 
 def migrate(connection: Connection) -> None:
-    """Bring the tables up to date, or make them, in the transaction under way."""
+    """Create or update the tables in the open transaction."""
     from alembic import command
     from alembic.config import Config
 

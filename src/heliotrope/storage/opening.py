@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Open a store by its URL."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ _ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql
 
 
 def open_store(url: str, *, make: bool = True) -> Store:
-    """Open the store of a URL; its tables are made, or brought up to date, if need be.
+    """Open the store of a URL, and create or update its tables if necessary.
 
-    Without ``make`` a SQLite file that is not there is a StoreError, and is not made.
-
-    ``memory:`` is a new one, of this process. ``sqlite:///file.db`` is a file, relative to the
-    working directory, safe for several processes of one machine. ``postgresql://user@host/name``
-    is for many machines.
+    ``memory:`` is a new store in this process. ``sqlite:///file.db`` is a file, relative to the
+    working directory, for several processes of one machine. ``postgresql://user@host/name`` is for
+    many machines. Without ``make``, a missing SQLite file is a StoreError.
 
     Examples
     --------
@@ -32,7 +30,7 @@ def open_store(url: str, *, make: bool = True) -> Store:
     if url == "memory:":
         return MemoryStore()
     if scheme not in ("sqlite", "postgresql"):
-        raise InputError("the URL of a store", repr(url), f"Take {_ADVICE}.")
+        raise InputError("the URL of a store", repr(url), f"Use {_ADVICE}.")
     with requires_extra("store"):
         return _open_sql(scheme, url, make)
 
@@ -47,4 +45,8 @@ def _open_sql(scheme: str, url: str, make: bool) -> Store:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:  # its text would show the password
         raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
-    return sqlite.open_url(parsed, make) if scheme == "sqlite" else postgresql.open_url(parsed)
+    return (
+        sqlite.open_sqlite(parsed, make)
+        if scheme == "sqlite"
+        else postgresql.open_postgresql(parsed)
+    )

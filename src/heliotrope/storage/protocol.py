@@ -1,8 +1,8 @@
-"""What every store can do, and the values that go in and out.
+"""The interface of every store, and its values.
 
-A *name* is what people call a study, a *uid* what tells it from every other one, also from one
-that had the same name before it. Everything but :meth:`Store.create` and :meth:`Store.find` goes
-by uid: whoever still holds a deleted study can neither read nor write its successor.
+A study has a *name* for people, and a *uid* that no other study has, not even a later one of the
+same name. All methods but :meth:`Store.create` and :meth:`Store.find` take the uid, so a client of
+a deleted study can neither read nor write its successor.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from heliotrope.errors import (
 )
 from heliotrope.validation import as_number, as_whole
 
-EventBody: TypeAlias = Mapping[str, Any]  # what the json module writes as an object
+EventBody: TypeAlias = Mapping[str, Any]  # JSON object
 
 _NAME = re.compile(r"(?![ .])[A-Za-z0-9 ._-]{1,100}(?<![ .])")
-_DEPTH = 100  # who reads an event may have less of the stack left than who wrote it
+_DEPTH = 100  # levels of nesting: a reader may have less of its stack left than the writer
 _UID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of a log; ``at`` is wall time in seconds (UTC), and orders nothing."""
+    """One entry of a log; ``at`` is the wall time in seconds (UTC), ``seq`` the order."""
 
     seq: int
     at: float
@@ -42,9 +42,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Append:
-    """Events to be written right after event number ``after`` of the study of uid ``study``.
+    """Events to write right after event number ``after`` of the study with uid ``study``.
 
-    Bodies are made JSON here, so that what cannot be written is refused before it is handed on.
+    Bodies become JSON here: a body that cannot be written is refused before it reaches a store.
 
     Examples
     --------
@@ -64,12 +64,12 @@ class Append:
             raise InputError("at least one event to append", "none")
         object.__setattr__(self, "after", as_whole(self.after, "after", least=0))
         object.__setattr__(self, "at", as_number(self.at, "at"))
-        object.__setattr__(self, "texts", tuple(as_text(body) for body in self.bodies))
+        object.__setattr__(self, "texts", tuple(event_text(body) for body in self.bodies))
 
 
 @dataclass(frozen=True)
 class StudyInfo:
-    """A study in the list: how many events it has, when the first and the last were written."""
+    """An entry of the list of studies; ``created`` and ``updated`` are wall times."""
 
     name: str
     uid: str
@@ -82,64 +82,64 @@ class StudyInfo:
 class Store(Protocol):
     """Named, append-only logs.
 
-    - What a call has written when it returns is on disk (a store in memory has none).
-    - Events of a study are numbered 1, 2, 3, ... without holes and never change.
-    - An append is written whole or not at all, and only right after the event that it names; so
-      two writers, in whatever processes, never lose or reorder each other's events.
-    - What was not written by a store is not believed: :class:`DamagedError`.
-    - Calls may come from several threads. A process opens its own store: not across a fork.
+    - When a call returns, its events are on disk (a store in memory has none).
+    - The events of a study are numbered 1, 2, 3, ... without gaps and never change.
+    - An append is written whole or not at all, and only right after the event that it names. So
+      two writers in any processes never lose or reorder each other's events.
+    - A store verifies what it reads: damage raises a :class:`DamagedError`.
+    - Several threads may call a store. Each process opens its own: not across a fork.
     """
 
     def create(self, name: str, body: EventBody, at: float) -> str:
-        """Begin a study with its event 1, and return its uid; StudyExistsError."""
+        """Create a study with its first event, and return its uid; StudyExistsError."""
 
     def find(self, name: str) -> StudyInfo:
-        """The study of a name; UnknownStudyError."""
+        """Find a study by name; UnknownStudyError."""
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
-        """Studies in the order of their names, those beyond the name ``after``."""
+        """At most ``limit`` studies by name, from the first one after the name ``after``."""
 
     def count(self) -> int:
-        """How many studies there are."""
+        """The number of studies."""
 
     def append(self, batch: Sequence[Append]) -> list[int | HeliotropeError]:
-        """Write many appends, in order, in one transaction with one sync.
+        """Write a batch of appends, in order, in one transaction with one sync.
 
-        Returns for each the number of the last event it wrote, or why it wrote none: a
-        ConflictError, an UnknownStudyError, a DamagedError. Once an append of a study is refused,
-        so are those of the same study behind it, which may have counted on it.
+        Returns for each the number of its last event, or the error: a ConflictError, an
+        UnknownStudyError or a DamagedError. After an append is refused, the later appends to the
+        same study are refused too, because they may rest on it.
 
-        A StoreError that is raised instead concerns the whole batch. If the connection was lost
-        while committing, nobody knows whether it was written: look before writing again.
+        A StoreError that is raised concerns the whole batch. If the connection was lost during
+        the commit, the batch may have been written: look before writing again.
         """
 
     def events(self, study: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """Events after a number, in order; DamagedError where they are not what was written.
+        """Events after a number, in order; DamagedError if the log is damaged.
 
-        What can be read of a damaged log is ``events(study, limit=error.sound)``.
+        ``events(study, limit=error.sound)`` reads the intact start of a damaged log.
         """
 
     def last(self, study: str) -> int:
-        """The number of a study's last event: cheap, to see whether somebody wrote."""
+        """The number of a study's last event: a cheap check for new events."""
 
     def snapshot(self, study: str) -> tuple[int, bytes] | None:
-        """What was last kept, and after which event; None if there is nothing that is sound."""
+        """The number of the last event in the latest snapshot, and its data; None without one."""
 
     def keep_snapshot(self, study: str, seq: int, data: bytes) -> None:
-        """Keep what the events up to ``seq`` add up to, unless a newer one is kept.
+        """Keep a snapshot of the events up to ``seq``, unless there is a newer one.
 
-        A snapshot saves time and is not the truth: losing it loses nothing.
+        A snapshot is a cache: its loss costs only time.
         """
 
     def delete(self, study: str) -> None:
         """Remove a study with all its events; UnknownStudyError."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def as_name(name: object) -> str:
-    """Return the name of a study, or say what it should look like."""
+    """Return the name of a study, or raise an InputError."""
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name
     raise InputError(
@@ -150,22 +150,22 @@ def as_name(name: object) -> str:
 
 
 def as_uid(study: object) -> str:
-    """Return what may be a uid; of anything else there is no study."""
+    """Return a uid; UnknownStudyError if this cannot be one."""
     if isinstance(study, str) and _UID.fullmatch(study):
         return study
-    raise unknown(repr(study)[:120])
+    raise unknown_study(repr(study)[:120])
 
 
-def as_text(body: object) -> str:
-    """JSON of one event: ASCII in one line, so that every database takes it as it is."""
+def event_text(body: object) -> str:
+    """The JSON of an event: one line of ASCII, which every database stores unchanged."""
     if not isinstance(body, dict):
-        raise InputError("a dict as body of an event", f"a {type(body).__name__}")
+        raise InputError("a dict as the body of an event", f"a {type(body).__name__}")
     try:
         text = json.dumps(body, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError("an event that can be written as JSON", str(error)) from error
     if text.count("[") + text.count("{") > _DEPTH and _is_deeper(body, _DEPTH):
-        raise InputError(f"an event nested at most {_DEPTH} deep", "a deeper one")
+        raise InputError(f"an event of at most {_DEPTH} nested levels", "a deeper one")
     return text
 
 
@@ -184,29 +184,29 @@ def as_bytes(data: object) -> bytes:
 
 
 def new_uid() -> str:
-    """A uid that no other process makes."""
+    """A new uid."""
     return uuid.uuid4().hex
 
 
-def unknown(what: str) -> UnknownStudyError:
-    """Say that there is no such study."""
+def unknown_study(what: str) -> UnknownStudyError:
+    """The error of a study that the store does not hold."""
     return UnknownStudyError("a study that the store holds", what, "Was it deleted?")
 
 
-def no_event(seq: int, last: int) -> InputError:
-    """Say that a snapshot is of more than there is."""
+def snapshot_ahead(seq: int, last: int) -> InputError:
+    """The error of a snapshot of more events than there are."""
     return InputError(f"a snapshot of up to {last} events", f"one of {seq}")
 
 
-def taken(name: str) -> StudyExistsError:
-    """Say that there is such a study."""
+def name_taken(name: str) -> StudyExistsError:
+    """The error of a name that a study has already."""
     return StudyExistsError("a name that no study has", repr(name), "Open that study instead.")
 
 
 def conflict(append: Append, last: int) -> ConflictError:
-    """Say that somebody else wrote."""
+    """The error of an append after an event that is not the last."""
     return ConflictError(
         f"event {append.after} to be the last of study {append.study}",
         f"event {last}, or a refused append before this one",
-        "Somebody else wrote: read what is new and try again.",
+        "Another client wrote: read the new events and try again.",
     )

@@ -1,4 +1,4 @@
-"""The tables, as the newest migration leaves them."""
+"""The tables after the newest migration."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sqlalchemy import (
 from heliotrope.storage.checksums import LENGTH
 
 HEAD = "0001"  # the newest migration
-VERSIONS = "heliotrope_version"  # the table that says which migration was the last
+VERSIONS = "heliotrope_version"  # table that holds the last migration
 
 metadata = MetaData()
 
-_Number = BigInteger().with_variant(Integer(), "sqlite")  # SQLite's alone number rows themselves
-_Name = String(100).with_variant(String(100, collation="C"), "postgresql")  # in the order of ASCII
+_Number = BigInteger().with_variant(Integer(), "sqlite")  # only this type numbers rows in SQLite
+_Name = String(100).with_variant(String(100, collation="C"), "postgresql")  # sorted as ASCII
 _Checksum = String(LENGTH)
 
 studies = Table(
@@ -47,7 +47,7 @@ events = Table(
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),
     Column("checksum", _Checksum, nullable=False),
-    sqlite_with_rowid=False,  # a study's events lie side by side
+    sqlite_with_rowid=False,  # keeps the events of a study together
 )
 
 snapshots = Table(

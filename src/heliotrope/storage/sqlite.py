@@ -1,8 +1,8 @@
-"""A store in a SQLite file: several threads and processes of one machine may use it at a time.
+"""A store in a SQLite file, for several threads and processes of one machine.
 
-Write-ahead log, synced at each commit (``synchronous=FULL``; on macOS down to the platter). A file
-is made under another name and linked to its own when it is complete, so that a file that exists
-is a store, and an empty one is a damaged one.
+The write-ahead log is synced at each commit (``synchronous=FULL``; on macOS with ``fullfsync``). A
+file is created under a temporary name and linked to its own when it is complete, so a file that
+exists is a store, and an empty one is damaged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
 from heliotrope.storage.database import Database
-from heliotrope.storage.files import OpenedFile
 from heliotrope.storage.locks import WriteLock
 from heliotrope.storage.migrating import bring_up_to_date, is_current, migrate, version
 from heliotrope.storage.schema import studies
@@ -35,52 +34,84 @@ _SETTINGS = (
     "PRAGMA cell_size_check=ON",
 )
 _ADVICE = {
-    "SQLITE_BUSY": "Another program holds it: end that one's transaction, and try again.",
+    "SQLITE_BUSY": "Another program holds it. End its transaction, and try again.",
     "SQLITE_IOERR": (
-        "Is it open under another name, or does the disk fail?"
-        " Stop all that use it, keep its -wal, and look before restoring a copy."
+        "It may be open under another name, or the disk may fail."
+        " Stop all its users, keep its -wal file, and look before restoring a copy."
     ),
 }
-_BEGIN = "begin"  # the option that says how a transaction begins
-_OURS = 0o600  # what a new file allows: reading and writing, to its owner
-_CONNECTIONS = 8  # kept open; more are opened and closed as threads need them
+_BEGIN = "begin"  # the option with the statement that begins a transaction
+_OURS = 0o600  # mode of a new file
+_CONNECTIONS = 8  # kept open; further ones are opened and closed on demand
+
+
+class _OpenedFile:
+    """A path, and the file that was opened there.
+
+    SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
+    the old name. Whoever opens the moved file would miss the events in that log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Remember the file at the first call; later raise a StoreError if it is not there."""
+        found = self._found()
+        if self._opened is None:
+            self._opened = found
+        if found is None or found != self._opened:
+            raise StoreError(
+                f"the file that was opened as {self._path}",
+                "no file there" if found is None else "another file there",
+                "Nothing was written. Put it back beside its -wal file. Stop all users of a store"
+                " before you move it.",
+            )
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 class SqliteDialect:
-    """A SQLite file, and the lock beside it."""
+    """A SQLite file and its lock file."""
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self.reading: dict[str, object] = {_BEGIN: "BEGIN"}
         self.writing: dict[str, object] = {_BEGIN: "BEGIN IMMEDIATE"}
         self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        self._file = OpenedFile(path)
+        self._file = _OpenedFile(path)
         self.engine = _engine(partial(_connect, path, self._file.check))
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep others from writing until the checkpoint is over that may follow a commit."""
+        """Exclude other writers until after the checkpoint that may follow a commit."""
         return self._lock.held()
 
     def check_place(self) -> None:
-        """Refuse to go on with a file that was moved, removed or replaced."""
+        """Raise a StoreError if the file was moved, removed or replaced."""
         self._file.check()
 
     def is_damage(self, error: DBAPIError) -> bool:
-        """Whether SQLite says so, or found a text that is none (such an error has no name)."""
+        """Whether SQLite reports damage, also as an unnamed error about invalid text."""
         return _name(error).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
     def advice(self, error: DBAPIError) -> str:
-        """What to do about a lock that was not to be had, and about a file that fails."""
+        """What to do about a lock that was not obtained, or about a file that fails."""
         fitting = (advice for start, advice in _ADVICE.items() if _name(error).startswith(start))
         return next(fitting, "")
 
     def close(self) -> None:
-        """Close the lock's file."""
+        """Close the lock file."""
         self._lock.close()
 
 
-def open_url(url: URL, make: bool = True) -> SqlStore:
-    """Open the store in a file, which is made, if it may be, where it is not there."""
+def open_sqlite(url: URL, make: bool = True) -> SqlStore:
+    """Open the store in a file; with ``make``, create the file if it is missing."""
     path = _path(url)
     with _told(path):
         if not path.exists():
@@ -109,7 +140,7 @@ def _path(url: URL) -> Path:
 
 
 def _missing(path: Path) -> StoreError:
-    advice = "Is its path right? It is made when a study is created."
+    advice = "Check its path. A store is created with its first study."
     return StoreError("a store", f"{path}, which does not exist", advice)
 
 
@@ -126,7 +157,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _check_access(path: Path) -> None:
-    """Without opening the file: to close it would let go of the locks of its other users."""
+    """Check without opening the file: closing it would release the locks of its other users."""
     if path.is_dir():
         raise StoreError("a file", f"the folder {path}")
     for place in (path, path.parent):
@@ -136,16 +167,16 @@ def _check_access(path: Path) -> None:
             )
 
 
-# Making a file
+# Creating a file
 
 
 def _create(path: Path) -> None:
     if not path.parent.is_dir():
         raise StoreError(f"the folder of {path}", "no such folder", "Make it first.")
     log = _beside(path, "-wal")
-    if log.exists() and not path.exists():  # in this order: somebody else may be making it
+    if log.exists() and not path.exists():  # in this order: another process may be creating it
         raise StoreError(
-            f"no {log.name} without {path}", "one", "It holds what was written last to a lost file."
+            f"no {log.name} without {path}", "one", "It holds the last writes to a lost file."
         )
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -158,7 +189,7 @@ def _create(path: Path) -> None:
 
 def _fill(draft: Path) -> None:
     with closing(_connect(draft)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")  # the file remembers it
+        connection.execute("PRAGMA journal_mode=WAL")  # stored in the file
     engine = _engine(partial(_connect, draft))
     try:
         with engine.connect() as connection:
@@ -171,7 +202,7 @@ def _fill(draft: Path) -> None:
 def _link(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)
-    except FileExistsError:  # somebody else was faster: that one is the store
+    except FileExistsError:  # another process was faster: its file is the store
         return
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(path.parent, os.O_DIRECTORY)
@@ -181,24 +212,24 @@ def _link(draft: Path, path: Path) -> None:
             os.close(folder)
 
 
-# Checking one
+# Checking a file
 
 
 def _check(database: Database) -> None:
     place = database.dialect.place
     if database.read(version) is None:
-        raise StoreError("a store of heliotrope", f"something else in {place}")
+        raise StoreError("a store of heliotrope", f"another database in {place}")
     if not database.read(partial(is_current, place=place)):
         database.write(partial(bring_up_to_date, place=place))
     database.read(partial(_check_directory, place=place))
 
 
 def _check_directory(connection: Connection, place: str) -> None:
-    """Compare the list of studies with its indices: a lost study must not look like none."""
+    """Compare the list of studies with its indices, so that a lost study is noticed."""
     found = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})").scalars().all()
     if found != ["ok"]:
         raise DamagedError(
-            f"a sound list of studies in {place}", f"«{found[0]}»", "Restore a copy."
+            f"an intact list of studies in {place}", f"«{found[0]}»", "Restore a copy."
         )
 
 
@@ -227,7 +258,7 @@ def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Co
         check_same_thread=False,
     )
     try:
-        check()  # before SQLite reads: it would take the log that lies there for this file's
+        check()  # before SQLite reads: it would take another file's log for this one's
         for setting in _SETTINGS:
             connection.execute(setting)
     except BaseException:

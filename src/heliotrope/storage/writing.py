@@ -1,4 +1,4 @@
-"""What transactions write."""
+"""The statements that write studies, events and snapshots."""
 
 from __future__ import annotations
 
@@ -10,66 +10,66 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
-from heliotrope.storage.checksums import snapshot_seal
-from heliotrope.storage.heads import Head, checksum_of, head_of, heads
-from heliotrope.storage.protocol import Append, conflict, no_event, taken, unknown
+from heliotrope.storage.checksums import snapshot_checksum
+from heliotrope.storage.protocol import Append, conflict, name_taken, snapshot_ahead, unknown_study
 from heliotrope.storage.schema import events, snapshots, studies
+from heliotrope.storage.study_rows import StudyRow, checked_row, event_checksum, study_rows
 
 _TOGETHER = 1_000  # studies looked up by one statement
 
 _locked = (
-    heads.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
-    .order_by(studies.c.uid)  # the same order for all: two writers never wait for each other
+    study_rows.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
+    .order_by(studies.c.uid)  # one order for all writers: no deadlock
     .with_for_update(key_share=True)
 )
 _moved = update(studies).where(studies.c.id == bindparam("key"))
 
 
-def begin(connection: Connection, head: Head, first: Append) -> None:
+def insert_study(connection: Connection, study: StudyRow, first: Append) -> None:
     """Write the row of a new study and its first event."""
-    row = {name: value for name, value in head.values().items() if name != "id"}
+    row = {name: value for name, value in study.values().items() if name != "id"}
     try:
         key = connection.execute(insert(studies).returning(studies.c.id), row).scalar_one()
     except IntegrityError:
-        raise taken(head.name) from None
-    new, rows = replace(head, id=key, chain=head.start).extended(first)
+        raise name_taken(study.name) from None
+    new, rows = replace(study, id=key, chain=study.start).extended(first)
     _save(connection, [new], rows)
 
 
-def write(connection: Connection, batch: Sequence[Append]) -> list[int | HeliotropeError]:
-    """Write what fits, each append where the one before it left its study."""
+def write_appends(connection: Connection, batch: Sequence[Append]) -> list[int | HeliotropeError]:
+    """Write the appends that fit, each after the one before it; return the outcome of each."""
     found = _lock(connection, sorted({append.study for append in batch}))
-    changed: dict[str, Head] = {}
+    changed: dict[str, StudyRow] = {}
     rows: list[dict[str, Any]] = []
     results: list[int | HeliotropeError] = []
     for append in batch:
-        head = found.get(append.study) or unknown(append.study)
-        if isinstance(head, Head) and head.last == append.after:
-            head, new = head.extended(append)
-            changed[append.study] = head
+        row = found.get(append.study) or unknown_study(append.study)
+        if isinstance(row, StudyRow) and row.last == append.after:
+            row, new = row.extended(append)
+            changed[append.study] = row
             rows += new
-        elif isinstance(head, Head):
-            head = conflict(append, head.last)
-        found[append.study] = head
-        results.append(head.last if isinstance(head, Head) else head)
+        elif isinstance(row, StudyRow):
+            row = conflict(append, row.last)
+        found[append.study] = row
+        results.append(row.last if isinstance(row, StudyRow) else row)
     _save(connection, list(changed.values()), rows)
     return results
 
 
-def keep(connection: Connection, uid: str, seq: int, data: bytes) -> None:
-    """Write a snapshot over an older one."""
-    head = _lock(connection, [uid]).get(uid) or unknown(uid)
-    if not isinstance(head, Head):
-        raise head
-    if seq > head.last:
-        raise no_event(seq, head.last)
-    mine = snapshots.c.study == head.id
+def write_snapshot(connection: Connection, uid: str, seq: int, data: bytes) -> None:
+    """Replace an older snapshot."""
+    study = _lock(connection, [uid]).get(uid) or unknown_study(uid)
+    if not isinstance(study, StudyRow):
+        raise study
+    if seq > study.last:
+        raise snapshot_ahead(seq, study.last)
+    mine = snapshots.c.study == study.id
     kept = connection.scalar(select(snapshots.c.seq).where(mine))
     row = {
-        "study": head.id,
+        "study": study.id,
         "seq": seq,
         "data": data,
-        "checksum": snapshot_seal(checksum_of(connection, head, seq), data),
+        "checksum": snapshot_checksum(event_checksum(connection, study, seq), data),
     }
     if kept is None:
         connection.execute(insert(snapshots), row)
@@ -77,25 +77,25 @@ def keep(connection: Connection, uid: str, seq: int, data: bytes) -> None:
         connection.execute(update(snapshots).where(mine), row)
 
 
-def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, Head | HeliotropeError]:
-    """The rows of studies, which nobody else writes to until the transaction ends."""
-    found: dict[str, Head | HeliotropeError] = {}
+def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | HeliotropeError]:
+    """Lock the rows of studies until the transaction ends, and return them."""
+    found: dict[str, StudyRow | HeliotropeError] = {}
     for start in range(0, len(uids), _TOGETHER):
         some = uids[start : start + _TOGETHER]
         for row in connection.execute(_locked, {"uids": some}):
-            found[row.uid] = _head_or_damage(row)
+            found[row.uid] = _row_or_damage(row)
     return found
 
 
-def _head_or_damage(row: Any) -> Head | DamagedError:
+def _row_or_damage(row: Any) -> StudyRow | DamagedError:
     try:
-        return head_of(row)
+        return checked_row(row)
     except DamagedError as error:
         return error
 
 
-def _save(connection: Connection, changed: Iterable[Head], rows: list[dict[str, Any]]) -> None:
+def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(insert(events), rows)
-        moved = [{"key": head.id, **head.values()} for head in changed]
+        moved = [{"key": row.id, **row.values()} for row in changed]
         connection.execute(_moved, moved)

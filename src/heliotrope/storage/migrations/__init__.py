@@ -1,1 +1,1 @@
-"""What Alembic runs to make the tables or to bring them up to date."""
+"""The Alembic environment that creates and updates the tables."""

@@ -1,4 +1,4 @@
-"""Run by Alembic for each command: on the connection, and in the transaction, that it is given."""
+"""Alembic runs this file for each command, on the connection that it is given."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from alembic import context
 from heliotrope.storage.schema import VERSIONS, metadata
 
 
-def run() -> None:
-    """Run the migrations that are due."""
+def run_due_migrations() -> None:
+    """Run the due migrations in the open transaction."""
     connection = context.config.attributes["connection"]
     context.configure(connection, target_metadata=metadata, version_table=VERSIONS)
     with context.begin_transaction():
@@ -16,4 +16,4 @@ def run() -> None:
 
 
 if __name__ == "env_py":  # as Alembic calls this file
-    run()
+    run_due_migrations()

@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
     name = sa.String(100).with_variant(sa.String(100, collation="C"), "postgresql")
     op.create_table(
