@@ -1,5 +1,6 @@
 """The package's exceptions: each states what was expected, what it got, and what to do."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,7 +9,13 @@ class HeliotropeError(Exception):
     """Base class of all errors that this package raises on purpose.
 
     ``field`` locates the error in a larger input, as in ``space.fan.low``; it may be empty.
+    ``code`` names the kind of error for other programs, as in ``unknown_study``.
     """
+
+    code = "error"
+
+    def __init_subclass__(cls) -> None:
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, expected: str, got: str, advice: str = "", field: str = "") -> None:
         self.expected = expected

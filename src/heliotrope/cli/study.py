@@ -6,6 +6,7 @@ Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` p
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +18,7 @@ from heliotrope.cli.backends import DEFAULT, create_study, open_backend
 from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
+from heliotrope.study.commands import Add, Ask, Cancel, Command, Tell, as_choice
 
 study_app = typer.Typer(
     name="study",
@@ -112,9 +114,7 @@ def ask_command(
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    with errors_as_messages(), open_backend(at, token_file) as studies:
-        made = studies.open(name).ask(t, context=_values(context), key=key)
-    print_out(made.to_json())
+    _do(lambda: Ask(t, _values(context), key), name, at, token_file)
 
 
 @study_app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
@@ -126,9 +126,7 @@ def tell_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result. Repeating it is accepted; another value is an error."""
-    with errors_as_messages(), open_backend(at, token_file) as studies:
-        studies.open(name).tell(id, value)
-    print_out({"told": id})
+    _do(lambda: Tell(id, value), name, at, token_file)
 
 
 @study_app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
@@ -148,10 +146,12 @@ def add_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
-    with errors_as_messages(), open_backend(at, token_file) as studies:
-        chosen = _chosen(params, option)
-        made = studies.open(name).add(chosen, value, t, context=_values(context), key=key)
-    print_out(made.to_json())
+
+    def command() -> Add:
+        chosen = as_choice(_chosen(params, option))
+        return Add(value, t=t, context=_values(context), key=key, **chosen)
+
+    _do(command, name, at, token_file)
 
 
 @study_app.command("import")
@@ -177,9 +177,7 @@ def import_command(
 @study_app.command("cancel")
 def cancel_command(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
     """Cancel an evaluation whose measurement failed."""
-    with errors_as_messages(), open_backend(at, token_file) as studies:
-        studies.open(name).cancel(id)
-    print_out({"cancelled": id})
+    _do(lambda: Cancel(id), name, at, token_file)
 
 
 @study_app.command("show")
@@ -237,6 +235,14 @@ def delete_command(
             typer.confirm(f"Delete {name} with all its events?", abort=True, err=True)
         study.delete()
     print_out({"deleted": name})
+
+
+def _do(command: Callable[[], Command[Any]], name: str, at: str, token_file: Path | None) -> None:
+    """Carry out a command, and print the answer of the service to it."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
+        asked = command()
+        answer = asked.answer(studies.open(name).do(asked))
+    print_out(answer)
 
 
 def _read(text: str, option: str) -> Any:

@@ -9,21 +9,11 @@ from contextlib import contextmanager
 from heliotrope import errors
 from heliotrope.errors import HeliotropeError, ServiceError
 
+_PACKAGE = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 _KINDS: dict[str, type[HeliotropeError]] = {
-    "closed_suggestion": errors.ClosedSuggestionError,
-    "conflict": errors.ConflictError,
-    "damaged": errors.DamagedError,
-    "format": errors.FormatError,
-    "input": errors.InputError,
+    **{kind.code: kind for kind in _PACKAGE if issubclass(kind, HeliotropeError)},
     "json": errors.InputError,
-    "kernel": errors.KernelError,
     "limit": errors.InputError,
-    "no_belief": errors.NoBeliefError,
-    "store": errors.StoreError,
-    "study_exists": errors.StudyExistsError,
-    "time": errors.TimeError,
-    "unknown_study": errors.UnknownStudyError,
-    "unknown_suggestion": errors.UnknownSuggestionError,
 }
 _UNAUTHORIZED = 401
 _NO_ROUTE = "not_found"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 
 from starlette.applications import Starlette
@@ -46,7 +45,6 @@ _STATUS: Mapping[type[HeliotropeError], int] = {
     BusyError: 429,
 }
 _ABOUT_NAME = (errors.UnknownStudyError, errors.StudyExistsError)
-_SERVER_FAULT = 503  # of the store or the service: details go to the log, not to the client
 _SEE_LOG = "The service's log has the details."
 
 
@@ -57,12 +55,11 @@ def add_handlers(app: Starlette) -> None:
     app.add_exception_handler(Exception, _on_defect)
 
 
-def error_response(
-    error: HeliotropeError, status: int, code: str, headers: Mapping[str, str] | None = None
+def _response(
+    error: HeliotropeError, status: int, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """An error as an answer."""
     body = {
-        "code": code,
+        "code": error.code,
         "message": str(error),
         "field": error.field,
         "expected": error.expected,
@@ -75,27 +72,15 @@ def error_response(
 def response_to(error: HeliotropeError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """The answer to an error of the package."""
     if isinstance(error, RequestError):
-        return error_response(error, error.status, error.code, headers)
-    code = code_of(type(error))
+        return _response(error, error.status, headers)
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             if isinstance(error, _ABOUT_NAME):
                 error.field = error.field or "name"
-            return error_response(error, status, code, headers)
+            return _response(error, status, headers)
     log.error("%s: %s", type(error).__name__, error)
-    hidden = HeliotropeError("a working store", "a store that fails", _SEE_LOG)
-    return error_response(hidden, _SERVER_FAULT, code)
-
-
-def code_of(kind: type[HeliotropeError]) -> str:
-    """The code of an error class.
-
-    Examples
-    --------
-    >>> code_of(errors.UnknownStudyError)
-    'unknown_study'
-    """
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Error")).lower()
+    hidden = RequestError(503, error.code, "a working store", "a store that fails", _SEE_LOG)
+    return _response(hidden, hidden.status)  # the details are for the log only
 
 
 async def _on_package_error(_: Request, error: HeliotropeError) -> JSONResponse:
@@ -105,12 +90,10 @@ async def _on_package_error(_: Request, error: HeliotropeError) -> JSONResponse:
 async def _on_http_error(_: Request, error: HTTPException) -> JSONResponse:
     """Answer an error of the routing: an unknown path, or a wrong method of a page."""
     if error.status_code == 405:
-        wrong = HeliotropeError("a method of this path", "another")
-        return error_response(wrong, 405, "method_not_allowed", error.headers)
-    unknown = HeliotropeError("a path of this service", "an unknown path")
-    return error_response(unknown, 404, "not_found")
+        wrong = RequestError(405, "method_not_allowed", "a method of this path", "another")
+        return response_to(wrong, error.headers)
+    return response_to(RequestError(404, "not_found", "a path of this service", "an unknown path"))
 
 
 async def _on_defect(_: Request, __: Exception) -> JSONResponse:
-    defect = HeliotropeError("an answer", "an internal error", _SEE_LOG)
-    return error_response(defect, 500, "internal")
+    return response_to(RequestError(500, "internal", "an answer", "an internal error", _SEE_LOG))
