@@ -3,8 +3,9 @@
 Names and submodules load on first use, so ``import heliotrope`` costs almost nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from heliotrope.lazy import lazy_names
 
 if TYPE_CHECKING:
     from heliotrope import (
@@ -67,7 +68,6 @@ _NAMES = {  # by the submodule that they are loaded from
     "spaces": ("Boolean", "Categorical", "Integer", "Options", "Real", "SearchSpace"),
     "study": ("Study",),
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
 _SUBMODULES = {
     "acquisition",
     "domains",
@@ -81,19 +81,11 @@ _SUBMODULES = {
     "testing",
 }
 
-__all__ = [*_HOME, "__version__"]
+__all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 
 
 if not TYPE_CHECKING:  # otherwise a misspelled name would pass a type check
-
-    def __getattr__(name: str) -> object:
-        if name in _SUBMODULES:
-            return import_module(f"heliotrope.{name}")
-        if name not in _HOME:
-            raise AttributeError(f"module 'heliotrope' has no attribute {name!r}")
-        value = getattr(import_module(f"heliotrope.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = lazy_names(__name__, _NAMES, _SUBMODULES)
 
 
 def __dir__() -> list[str]:

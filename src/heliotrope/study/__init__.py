@@ -1,10 +1,11 @@
 """Studies: named optimizers that outlive the process.
 
-Names are imported when they are first used: a client needs the commands, and no optimizer.
+Names are imported on first use: a client needs the commands, but no optimizer.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from heliotrope.lazy import lazy_names
 
 if TYPE_CHECKING:
     from heliotrope.study.clocks import Steps as Steps, Wall as Wall
@@ -13,20 +14,14 @@ if TYPE_CHECKING:
     from heliotrope.study.policies import PolicyChoice as PolicyChoice
     from heliotrope.study.study import Study as Study
 
-_HOME = {
-    "Evaluation": "commands",
-    "PolicyChoice": "policies",
-    "StudyConfig": "config",
-    "Steps": "clocks",
-    "Study": "study",
-    "Wall": "clocks",
+_NAMES = {
+    "clocks": ("Steps", "Wall"),
+    "commands": ("Evaluation",),
+    "config": ("StudyConfig",),
+    "policies": ("PolicyChoice",),
+    "study": ("Study",),
 }
-__all__ = list(_HOME)
+__all__ = [name for names in _NAMES.values() for name in names]
 
-
-if not TYPE_CHECKING:  # or a misspelled name would pass a type check
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOME:
-            raise AttributeError(f"module 'heliotrope.study' has no attribute {name!r}")
-        return getattr(import_module(f"heliotrope.study.{_HOME[name]}"), name)
+if not TYPE_CHECKING:  # otherwise a misspelled name would pass a type check
+    __getattr__ = lazy_names(__name__, _NAMES)

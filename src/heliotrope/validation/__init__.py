@@ -3,9 +3,9 @@
 The names for arrays are imported on first use, because a client needs no numpy.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from heliotrope.lazy import lazy_names
 from heliotrope.validation.scalars import (
     LARGEST as LARGEST,
     as_number as as_number,
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
         as_table as as_table,
         as_vector as as_vector,
     )
-else:
-
-    def __getattr__(name: str) -> object:
-        arrays = import_module("heliotrope.validation.arrays")
-        if name.startswith("_") or not hasattr(arrays, name):
-            raise AttributeError(f"module 'heliotrope.validation' has no attribute {name!r}")
-        return getattr(arrays, name)
+else:  # otherwise a misspelled name would pass a type check
+    _ARRAYS = ("Array", "Indices", "as_array", "as_indices", "as_points", "as_table", "as_vector")
+    __getattr__ = lazy_names(__name__, {"arrays": _ARRAYS})
