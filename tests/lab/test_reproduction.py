@@ -30,7 +30,7 @@ from heliotrope.lab.reproduction import (
     Reproduction,
     reproduce_figure,
 )
-from heliotrope.lab.reproduction.matched import EPSILONS, Matched, fig2b, prior, world
+from heliotrope.lab.reproduction.matched import DRIFTS, Matched, fig2b, prior, world
 from heliotrope.lab.reproduction.mismatch import Mismatch
 from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import tv_gp_ucb
@@ -91,7 +91,7 @@ def test_rows_are_the_mean_over_paired_trials(made: Reproduction) -> None:
 
 
 def test_block_lengths_are_the_corollarys() -> None:
-    assert [Matched("fig2a", "SE", 1, 300, 0).block(e) for e in EPSILONS] == [68, 38, 29]
+    assert [Matched("fig2a", "SE", 1, 300, 0).block(e) for e in DRIFTS] == [68, 38, 29]
     assert fig2b(FigureOptions()).block(0.01) == int(np.ceil(24 * 0.01 ** (-1 / (4 - 6 / 11))))
 
 

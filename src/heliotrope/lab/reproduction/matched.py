@@ -27,8 +27,8 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-EPSILONS = (0.001, 0.01, 0.03)
-BETA = LogBeta(0.8, 4.0)
+DRIFTS = (0.001, 0.01, 0.03)
+PAPER_BETA = LogBeta(0.8, 4.0)
 NOISE = 0.01
 SIDE = 50
 _POLICIES = ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie")
@@ -49,7 +49,7 @@ def prior(name: _KernelName, epsilon: float) -> Prior:
     return Prior(kernel(name), Forgetting(epsilon), NOISE)
 
 
-@lru_cache(maxsize=len(EPSILONS))
+@lru_cache(maxsize=len(DRIFTS))
 def world(name: _KernelName, epsilon: float, side: int = SIDE) -> GPDrift:
     """The environment over the unit square, cached in each process."""
     return GPDrift(grid(side, side), prior(name, epsilon))
@@ -81,8 +81,8 @@ class Matched:
             "seed": self.seed,
             "grid": [self.side, self.side],
             "noise": NOISE,
-            "beta": [BETA.c1, BETA.c2],
-            "N": {str(epsilon): self.block(epsilon) for epsilon in EPSILONS},
+            "beta": [PAPER_BETA.c1, PAPER_BETA.c2],
+            "N": {str(epsilon): self.block(epsilon) for epsilon in DRIFTS},
         }
 
     @cached_property
@@ -95,7 +95,7 @@ class Matched:
                 epsilon=epsilon,
                 parameter={"TV-GP-UCB": epsilon, "R-GP-UCB": self.block(epsilon)}.get(policy),
             )
-            for epsilon in EPSILONS
+            for epsilon in DRIFTS
             for policy in _POLICIES
         )
 
@@ -103,7 +103,7 @@ class Matched:
         """Run every policy at every epsilon: regrets (series, T)."""
         seed = trial_seed(self.seed, number)
         regrets = []
-        for epsilon in EPSILONS:
+        for epsilon in DRIFTS:
             episode = world(self.kernel, epsilon, self.side).episode(self.horizon, seed)
             regrets += [
                 [step.regret for step in player(episode, seed)] for player in self._players(epsilon)
@@ -120,25 +120,24 @@ class Matched:
         by_step = stacked(results)
         final = {one: by_step[:, i].mean(axis=1) for i, one in enumerate(self._keys())}
         claims = [
-            *(self._above("R-GP-UCB", "TV-GP-UCB", epsilon, final) for epsilon in EPSILONS),
-            *(self._oscillates(epsilon, by_step) for epsilon in EPSILONS),
-            *(self._above("GP-UCB", "TV-GP-UCB", epsilon, final, _OURS) for epsilon in EPSILONS),
-            *(self._above("TV-GP-UCB", "genie", epsilon, final, _OURS) for epsilon in EPSILONS),
+            *(self._above("R-GP-UCB", "TV-GP-UCB", epsilon, final) for epsilon in DRIFTS),
+            *(self._oscillates(epsilon, by_step) for epsilon in DRIFTS),
+            *(self._above("GP-UCB", "TV-GP-UCB", epsilon, final, _OURS) for epsilon in DRIFTS),
+            *(self._above("TV-GP-UCB", "genie", epsilon, final, _OURS) for epsilon in DRIFTS),
         ]
         for policy in _POLICIES[:2]:
             claims += [
-                self._faster_is_harder(policy, slow, fast, final)
-                for slow, fast in pairwise(EPSILONS)
+                self._faster_is_harder(policy, slow, fast, final) for slow, fast in pairwise(DRIFTS)
             ]
         return [claim for claim in claims if claim is not None]
 
     def draw(self, results: TrialResults) -> Picture:
         """One panel per epsilon."""
         values, t = average_regret(stacked(results)), np.arange(1.0, self.horizon + 1.0)
-        picture, (axes,) = pictures.panels(1, len(EPSILONS))
+        picture, (axes,) = pictures.panels(1, len(DRIFTS))
         for i, (_, policy) in enumerate(self._keys()):
             pictures.curve(axes[i // len(_POLICIES)], t, values[:, i], policy)
-        for epsilon, one in zip(EPSILONS, axes, strict=True):
+        for epsilon, one in zip(DRIFTS, axes, strict=True):
             one.set(title=rf"$\epsilon = {epsilon}$", xlabel="time $t$", xlim=(0, self.horizon))
         axes[0].set(ylabel="average regret $R_t / t$", ylim=(0, None))
         pictures.legend(picture, axes[0])
@@ -147,14 +146,14 @@ class Matched:
     def _players(self, epsilon: float) -> list[_Player]:
         known = prior(self.kernel, epsilon)
         policies = (
-            tv_gp_ucb(known, BETA),
-            r_gp_ucb(known, self.block(epsilon), BETA),
-            gp_ucb(known, BETA),
+            tv_gp_ucb(known, PAPER_BETA),
+            r_gp_ucb(known, self.block(epsilon), PAPER_BETA),
+            gp_ucb(known, PAPER_BETA),
         )
         return [*(partial(play, policy) for policy in policies), run_genie]
 
     def _keys(self) -> list[tuple[float, str]]:
-        return [(epsilon, policy) for epsilon in EPSILONS for policy in _POLICIES]
+        return [(epsilon, policy) for epsilon in DRIFTS for policy in _POLICIES]
 
     def _above(
         self,

@@ -12,7 +12,7 @@ from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare
 from heliotrope.lab.environments import play
 from heliotrope.lab.reproduction.figure import FigureOptions, TrialResults, stacked
-from heliotrope.lab.reproduction.matched import BETA, NOISE, SIDE, kernel, prior, world
+from heliotrope.lab.reproduction.matched import NOISE, PAPER_BETA, SIDE, kernel, prior, world
 from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.theory import block_length
 from heliotrope.lab.trials import trial_seed
@@ -52,7 +52,7 @@ class Mismatch:
             "seed": self.seed,
             "grid": [self.side, self.side],
             "noise": NOISE,
-            "beta": [BETA.c1, BETA.c2],
+            "beta": [PAPER_BETA.c1, PAPER_BETA.c2],
         }
 
     def trial(self, number: int) -> Mapping[str, Array]:
@@ -107,8 +107,8 @@ class Mismatch:
 
     def _policy(self, parameter: float) -> Policy:
         if self.policy == "TV-GP-UCB":
-            return tv_gp_ucb(prior("SE", parameter), BETA)
-        return r_gp_ucb(prior("SE", _TRUTH), parameter, BETA)
+            return tv_gp_ucb(prior("SE", parameter), PAPER_BETA)
+        return r_gp_ucb(prior("SE", _TRUTH), parameter, PAPER_BETA)
 
     def _reference(self) -> float:
         """The true epsilon, or the corollary's N."""

@@ -22,9 +22,9 @@ from heliotrope.validation import Array, as_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-EPSILON = 0.01
-POINTS = 200
-KERNELS = {"SE": RBF(0.2), "Matern 3/2": Matern(0.2, nu=1.5)}
+_EPSILON = 0.01
+_POINTS = 200
+_KERNELS = {"SE": RBF(0.2), "Matern 3/2": Matern(0.2, nu=1.5)}
 _TITLES = {"SE": "Squared exponential, $l = 0.2$", "Matern 3/2": r"Matérn, $\nu = 1.5$, $l = 0.2$"}
 
 
@@ -43,17 +43,17 @@ class Samples:
         """Everything that a trial depends on except its number."""
         return {
             "figure": self.name,
-            "kernels": [str(kernel) for kernel in KERNELS.values()],
-            "epsilon": EPSILON,
-            "points": POINTS,
+            "kernels": [str(kernel) for kernel in _KERNELS.values()],
+            "epsilon": _EPSILON,
+            "points": _POINTS,
             "horizon": self.horizon,
             "seed": self.seed,
         }
 
     def trial(self, number: int) -> Mapping[str, Array]:
         """Draw f (T, points) of each kernel."""
-        seed, line = trial_seed(self.seed, number), grid(POINTS)
-        priors = {name: Prior(kernel, Forgetting(EPSILON)) for name, kernel in KERNELS.items()}
+        seed, line = trial_seed(self.seed, number), grid(_POINTS)
+        priors = {name: Prior(kernel, Forgetting(_EPSILON)) for name, kernel in _KERNELS.items()}
         return {
             name: GPDrift(line, prior).episode(self.horizon, seed).values
             for name, prior in priors.items()
@@ -63,7 +63,7 @@ class Samples:
         """Position and height of the maximum."""
         curves, values = [], []
         for name, f in results[0].items():
-            curves += [Series(name, "argmax", EPSILON), Series(name, "max", EPSILON)]
+            curves += [Series(name, "argmax", _EPSILON), Series(name, "max", _EPSILON)]
             values += [_argmax(f), f.max(axis=1)]
         return rows(self.name, curves, np.arange(1.0, self.horizon + 1.0), np.array([values]))
 
@@ -111,7 +111,7 @@ class Samples:
 
 def _argmax(f: Array) -> Array:
     """Position of the maximum at each time."""
-    return np.asarray(f.argmax(axis=1) / (POINTS - 1.0))
+    return np.asarray(f.argmax(axis=1) / (_POINTS - 1.0))
 
 
 def fig1(options: FigureOptions) -> Samples:

@@ -35,7 +35,7 @@ from heliotrope.validation import Array, as_positive, as_whole
 Strategy = Callable[[FiniteEpisode, int], Iterator[Step]]
 """Runs through an episode with a seed."""
 
-TV, R, RANDOM = "TV-GP-UCB", "R-GP-UCB", "a random point"
+TV, R, _RANDOM = "TV-GP-UCB", "R-GP-UCB", "a random point"
 GENIE = "genie (knows f_{t-1}, from t = 2 on)"
 PRACTICAL, THEOREM = "0.8 log(4 t)", "theorem"
 
@@ -158,7 +158,7 @@ def strategies(setting: Setting) -> Mapping[tuple[str, str], Strategy]:
         (TV, PRACTICAL): tv_gp_ucb(prior, practical),
         (R, PRACTICAL): r_gp_ucb(prior, every, practical),
         ("GP-UCB", PRACTICAL): gp_ucb(prior, practical),
-        (RANDOM, ""): Uniform(),
+        (_RANDOM, ""): Uniform(),
     }
     return {key: partial(play, policy) for key, policy in policies.items()} | {
         (GENIE, ""): _informed
@@ -192,7 +192,7 @@ def summarize_bounds(setting: Setting, numbers: Theory, measured: list[MeasuredR
     bound = min(numbers.bounds[:2], key=lambda bound: bound.corrected)
     per_step = bound.corrected / setting.assumptions.horizon
     mean = {(m.strategy, m.beta): m.mean for m in measured}
-    theorem, practical, random = mean[TV, THEOREM], mean[TV, PRACTICAL], mean[RANDOM, ""]
+    theorem, practical, random = mean[TV, THEOREM], mean[TV, PRACTICAL], mean[_RANDOM, ""]
     worth = "no better" if per_step >= random else "better"
     return (
         f"The tightest valid bound for TV-GP-UCB is {per_step:.3g} per step ({bound.equation}): "
