@@ -13,7 +13,7 @@ import heliotrope as ht
 from heliotrope.lab.environments import Place
 from heliotrope.lab.environments.suite import Sliced
 from heliotrope.lab.league import CommandCompetitor
-from heliotrope.lab.league.commands import Speaking
+from heliotrope.lab.league.commands import CommandPlayer
 from heliotrope.policies import Policy
 from heliotrope.validation import Array
 
@@ -97,7 +97,7 @@ def _optimizer_step(policy: Policy, results: Results) -> Step:
     return step
 
 
-def _peer_step(player: Speaking, results: Results, limit: float) -> Step:
+def _peer_step(player: CommandPlayer, results: Results, limit: float) -> Step:
     told: list[tuple[float, Place, float]] = list(
         zip(results.t.tolist(), results.x, results.y.tolist(), strict=True)
     )

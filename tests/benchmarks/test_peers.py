@@ -128,8 +128,8 @@ def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> N
         (POLITE.replace('reply["x"] =', 'reply["error"] = "out of ideas" #'), "out of ideas"),
         (POLITE.replace('reply["x"] = ', "#"), "x"),
         ("import os; os.write(1, b'\\xff!\\n'); input()", "JSON; got '\N{REPLACEMENT CHARACTER}!"),
-        (spending("-1.0"), "spent not to fall below 0; got -1"),
-        (spending("9.0 if 'ask' in request else 5.0"), "spent not to fall below 9; got 5"),
+        (spending("-1.0"), "spent not below 0; got -1"),
+        (spending("9.0 if 'ask' in request else 5.0"), "spent not below 9; got 5"),
     ],
     ids=[
         *("dead", "list", "text", "outside", "word", "nan", "long", "error", "nothing"),
@@ -182,7 +182,7 @@ def test_a_peer_that_does_not_begin_is_given_up(
     monkeypatch.setattr("heliotrope.lab.league.commands._START", 0.5)
     text = "import time\ntime.sleep(20.0)\n" + asking("1.5")
     played = play_match(written(text), line(), 0, limit=100.0)
-    assert "a command that begins; got no reply within 0.5 s" in played.failure
+    assert "a command that starts; got no reply within 0.5 s" in played.failure
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ import heliotrope as ht
 from heliotrope.errors import InputError
 from heliotrope.memory import KeepAll, Restart
 from heliotrope.policies import GPPolicy
+from heliotrope.serialization.codec import Arrays, decode, encode
 from strategies import PRIOR, refusal
 
 
@@ -74,3 +75,22 @@ def test_first_points_lie_apart_also_after_a_reload(tmp_path: Path) -> None:
 def test_first_is_a_point_or_one_of_two_words() -> None:
     with refusal(InputError):
         GPPolicy(PRIOR, ht.UCB(2.0), first="nearby")
+
+
+def test_values_are_clipped_to_the_outlier_bounds() -> None:
+    prior = ht.Prior(noise=0.1)
+    agents = [GPPolicy(prior, ht.UCB(2.0), low=-1.0, high=1.0).start(ht.grid(3)) for _ in range(2)]
+    for agent, y in zip(agents, (1e9, 1.0), strict=True):
+        agent.open(0, 1.0, np.array([1]))
+        agent.tell(0, y)
+    one, other = (agent.predict(1.0, np.arange(3), count_open=False)[0] for agent in agents)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_clipping_policies_of_before_are_read() -> None:
+    policy = GPPolicy(ht.Prior(noise=0.1), ht.UCB(2.0), high=3.0)
+    arrays: Arrays = {}
+    tree = encode(policy, arrays)
+    assert tree["$type"] == "GPPolicy"
+    read = decode({**tree, "$type": "Tamed"}, arrays)
+    assert (type(read), read.low, read.high) == (GPPolicy, -np.inf, 3.0)

@@ -11,9 +11,8 @@ import pytest
 import heliotrope as ht
 from heliotrope import policies
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model
-from heliotrope.policies.parameters import MODEL
-from heliotrope.policies.registry import AUTO, BASELINE, DEFAULT, REGISTRY, Named, as_markdown
+from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
+from heliotrope.policies.registry import AUTO, BASELINE, REGISTRY, STUDY_DEFAULT, Named, as_markdown
 from heliotrope.serialization.codec import decode, encode
 from heliotrope.study import PolicyChoice
 
@@ -34,20 +33,18 @@ def test_every_factory_is_registered() -> None:
 
 
 def test_the_roles() -> None:
-    assert (AUTO.name, DEFAULT.name, BASELINE.name) == ("auto", "tv_gp_ucb", "uniform")
-    assert [entry.name for entry in REGISTRY.values() if entry.learns_drift] == [DEFAULT.name]
+    assert (AUTO.name, STUDY_DEFAULT.name, BASELINE.name) == ("auto", "tv_gp_ucb", "uniform")
+    assert [entry.name for entry in REGISTRY.values() if entry.learns_drift] == [STUDY_DEFAULT.name]
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_parameters_are_the_factory_s_or_the_model_s(name: str) -> None:
     entry = REGISTRY[name]
     taken = set(inspect.signature(entry.factory).parameters)
-    own = {one.name for one in entry.parameters if one not in MODEL} - {"epsilon"}
+    assert set(entry.parameters) <= set(PARAMETERS)
+    own = {*entry.parameters} - {"epsilon", *OF_MODEL}
     assert own <= taken
-    learned = {
-        *entry.basis.derive(Model(), 0.1, ht.grid(3)),
-        *entry.derive(Model(), 0.1, ht.grid(3)),
-    }
+    learned = {*entry.basis.learned, *entry.learned}
     assert learned <= taken
     needed = [
         one.name

@@ -26,11 +26,15 @@ class OutlierBounds:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Both bounds as numbers, infinite on a side without outliers."""
+        low = -np.inf if self.low is None else self.low
+        return low, np.inf if self.high is None else self.high
+
     def clip(self, values: Array) -> Array:
         """The values, with outliers moved to the bound that they pass."""
-        low = -np.inf if self.low is None else self.low
-        high = np.inf if self.high is None else self.high
-        return np.clip(values, low, high)
+        return np.clip(values, *self.limits)
 
     def clip_one(self, value: float) -> float:
         """One value, or the bound that it passes."""

@@ -33,7 +33,7 @@ from heliotrope.estimation import (
     level_shift_length,
     outlier_bounds,
 )
-from heliotrope.policies.evaluations import Evaluation, Timeline, columns_of, evaluations_of
+from heliotrope.policies.evaluations import CubeEvaluation, Timeline, columns_of, evaluations_of
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
@@ -85,8 +85,8 @@ class AdaptiveAgent:
         self._inner = self._made(self._model, self._timeline, [], {})
         self._told = 0  # number of all results, dropped ones included
         self._since = -np.inf  # time of the latest level shift; earlier results do not count
-        self._latest: list[Evaluation] = []  # in the order of their times
-        self._open: dict[int, Evaluation] = {}
+        self._latest: list[CubeEvaluation] = []  # in the order of their times
+        self._open: dict[int, CubeEvaluation] = {}
 
     @property
     def model(self) -> Model:
@@ -121,7 +121,7 @@ class AdaptiveAgent:
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
-        evaluation = Evaluation(t, self._cube.enter(place))
+        evaluation = CubeEvaluation(t, self._cube.enter(place))
         with _times_in_user_units(t):
             self._inner.open(key, self._timeline.at(t), evaluation.place)
         self._open[key] = evaluation
@@ -132,7 +132,7 @@ class AdaptiveAgent:
         if asked.t < self._since:
             self.cancel(key)
             return
-        known = self._with(Evaluation(asked.t, asked.place, value))
+        known = self._with(CubeEvaluation(asked.t, asked.place, value))
         still_open = {other: one for other, one in self._open.items() if other != key}
         values = np.array([one.y for one in known])
         shifted = level_shift_length(
@@ -196,11 +196,11 @@ class AdaptiveAgent:
 
     # ---- learning
 
-    def _with(self, new: Evaluation) -> list[Evaluation]:
+    def _with(self, new: CubeEvaluation) -> list[CubeEvaluation]:
         return sorted([*self._latest, new], key=attrgetter("t"))
 
     def _learn(
-        self, latest: list[Evaluation], waiting: Mapping[int, Evaluation], told: int
+        self, latest: list[CubeEvaluation], waiting: Mapping[int, CubeEvaluation], told: int
     ) -> None:
         """Estimate the model from some results, and make an inner agent that has seen them."""
         results = self._results(latest)
@@ -209,11 +209,11 @@ class AdaptiveAgent:
         self._inner = self._made(model, timeline, latest, waiting)
         self._model, self._timeline, self._latest = model, timeline, latest
 
-    def _fewer(self, kept: list[Evaluation]) -> list[Evaluation]:
+    def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
         results = self._results(kept)
         return [kept[i] for i in results.select(_LATEST, _APART)]
 
-    def _results(self, kept: Sequence[Evaluation]) -> Results:
+    def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y)
@@ -226,8 +226,8 @@ class AdaptiveAgent:
         self,
         model: Model,
         timeline: Timeline,
-        latest: Iterable[Evaluation],
-        waiting: Mapping[int, Evaluation],
+        latest: Iterable[CubeEvaluation],
+        waiting: Mapping[int, CubeEvaluation],
     ) -> Agent:
         """A new inner agent that has seen some results and open evaluations, in order of time."""
         agent = self._policy(model).start(self._domain)

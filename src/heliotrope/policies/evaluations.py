@@ -12,7 +12,7 @@ from heliotrope.serialization.state import State
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class CubeEvaluation:
     """A place in the cube at a time, and its value (NaN while it is open)."""
 
     t: float
@@ -33,7 +33,7 @@ class Timeline:
         return self.told + (t - self.latest) / self.pace
 
 
-def columns_of(name: str, evaluations: Iterable[Evaluation]) -> State:
+def columns_of(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
     """Times, values and places of evaluations as arrays."""
     listed = list(evaluations)
     return {
@@ -43,11 +43,11 @@ def columns_of(name: str, evaluations: Iterable[Evaluation]) -> State:
     }
 
 
-def evaluations_of(name: str, state: State) -> list[Evaluation]:
+def evaluations_of(name: str, state: State) -> list[CubeEvaluation]:
     """Read the evaluations that :func:`columns_of` wrote."""
     times, values = state[f"{name}/t"].tolist(), state[f"{name}/y"].tolist()
     places = state[f"{name}/place"]
     return [
-        Evaluation(t, places[i : i + 1], y)
+        CubeEvaluation(t, places[i : i + 1], y)
         for i, (t, y) in enumerate(zip(times, values, strict=True))
     ]

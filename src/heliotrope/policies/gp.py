@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf
 from typing import Literal, TypeAlias
 
@@ -50,7 +50,7 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 """
 
 
-@register
+@register(former="Tamed")  # once the class of clipping policies
 @dataclass(frozen=True, eq=False)
 class GPPolicy:
     """A policy that maximizes an acquisition of a GP posterior.
@@ -58,7 +58,7 @@ class GPPolicy:
     ``memory`` says which observations count. ``first`` is the first point, if nothing was told
     before. ``engine`` overrides the choice of the engine ("finite", "box", "dense", "reference",
     or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
-    kept when the memory restarts.
+    kept when the memory restarts. Values beyond ``low`` and ``high`` are clipped.
     """
 
     prior: Prior
@@ -67,6 +67,8 @@ class GPPolicy:
     first: First = None
     engine: str | EngineOptions | None = None
     learn: Learn | None = None
+    low: float = -inf
+    high: float = inf
 
     def __post_init__(self) -> None:
         for value, kind in (
@@ -147,9 +149,9 @@ class GPAgent:
             self._begun.append(place)
 
     def tell(self, key: int, y: float) -> None:
-        """Take a value; ignore it if its epoch is over."""
+        """Take a value, clipped; ignore it if its epoch is over."""
         if key in self._keys:
-            self._engine.tell(key, y)
+            self._engine.tell(key, min(max(y, self._policy.low), self._policy.high))
             self._keys.remove(key)
         self._told = True
 
@@ -238,34 +240,3 @@ class GPAgent:
 def _first_place(first: First, domain: Domain) -> Places | None:
     """Return the place of a given first point, or None."""
     return None if first is None or isinstance(first, str) else one_place(domain, first)
-
-
-@register(former="Tamed")
-@dataclass(frozen=True, eq=False)
-class Clipped(GPPolicy):
-    """A GP policy that clips values to the outlier bounds ``low`` and ``high``."""
-
-    low: float = -inf
-    high: float = inf
-
-    def start(self, domain: Domain) -> GPAgent:
-        """Return a fresh agent over a domain."""
-        return _ClippedAgent(self, domain)
-
-
-def clipped(policy: GPPolicy, low: float | None, high: float | None) -> GPPolicy:
-    """The policy with values clipped to bounds; None means no bound."""
-    if low is None and high is None:
-        return policy
-    parts = {field.name: getattr(policy, field.name) for field in fields(GPPolicy)}
-    return Clipped(**parts, low=-inf if low is None else low, high=inf if high is None else high)
-
-
-class _ClippedAgent(GPAgent):
-    def __init__(self, policy: Clipped, domain: Domain) -> None:
-        super().__init__(policy, domain)
-        self._low, self._high = policy.low, policy.high
-
-    def tell(self, key: int, y: float) -> None:
-        """Take a value, clipped to the bounds."""
-        super().tell(key, min(max(y, self._low), self._high))

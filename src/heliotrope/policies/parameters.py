@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from heliotrope.validation import as_number, short_repr
 
 
 @dataclass(frozen=True)
-class Parameter:
+class PolicyParameter:
     """A parameter: ``read`` turns a JSON value into the factory's argument, or refuses it.
 
     ``required`` says that a study cannot learn it.
@@ -33,10 +33,6 @@ def _of_model(name: str, value: Any) -> Any:
     return getattr(Given(**{name: value}), name)
 
 
-def _epsilon(value: Any) -> float:
-    return Forgetting(as_number(value, "epsilon")).epsilon
-
-
 def _beta(value: Any) -> Beta | None:
     """None, a number, or {"c1": 0.8, "c2": 4.0}."""
     if value is None:
@@ -48,43 +44,44 @@ def _beta(value: Any) -> Beta | None:
     return LogBeta(value["c1"], value["c2"])
 
 
-def _number(name: str, value: Any) -> float:
-    return as_number(value, name)
+def _number(name: str, about: str, *, required: bool = True) -> PolicyParameter:
+    return PolicyParameter(name, about, partial(as_number, name=name), required)
 
 
-def _gamma(value: Any) -> float | None:
-    return None if value is None else as_number(value, "gamma")
-
-
-def number(name: str, about: str, *, required: bool = True) -> Parameter:
-    """A parameter that is a number."""
-    return Parameter(name, about, partial(_number, name), required)
-
-
-MODEL = (
-    Parameter("mean", "mean of the values", partial(_of_model, "mean")),
-    Parameter("variance", "variance of the values", partial(_of_model, "variance")),
-    Parameter("noise", "variance of the measurement noise", partial(_of_model, "noise")),
-    Parameter("kernel", "`matern` or `se`", partial(_of_model, "kernel")),
-    Parameter("length_scale", "length scale in the unit cube", partial(_of_model, "length_scale")),
+_ALL = (
+    PolicyParameter("mean", "mean of the values", partial(_of_model, "mean")),
+    PolicyParameter("variance", "variance of the values", partial(_of_model, "variance")),
+    PolicyParameter("noise", "variance of the noise", partial(_of_model, "noise")),
+    PolicyParameter("kernel", "`matern` or `se`", partial(_of_model, "kernel")),
+    PolicyParameter("length_scale", "in the unit cube", partial(_of_model, "length_scale")),
+    PolicyParameter("beta", "width of the confidence bound", _beta),
+    PolicyParameter(
+        "epsilon",
+        "drift per unit of time",
+        lambda value: Forgetting(as_number(value, "epsilon")).epsilon,
+    ),
+    PolicyParameter("epsilons", "candidate drifts", lambda value: Learn(value).epsilons, True),
+    PolicyParameter("every", "time between restarts", lambda value: Restart(value).every),
+    PolicyParameter("window", "how much of the past counts", lambda value: Window(value).length),
+    PolicyParameter("weight", "weight after a unit of time", lambda value: Weights(value).rate),
+    PolicyParameter("delta", "probability of a false alarm", lambda v: EventTrigger(v).delta),
+    PolicyParameter("hazard", "jumps per unit of time", lambda value: ChangePoints(value).hazard),
+    PolicyParameter("alpha", "growth of the removal budget", lambda v: Wasserstein(v).alpha),
+    PolicyParameter("rate", "growth of the variance per unit of time", lambda v: Wiener(v).rate),
+    _number("low", "lowest value"),
+    _number("high", "highest value"),
+    _number("batch", "time between restarts"),
+    _number("horizon", "time that gamma is tuned for"),
+    PolicyParameter(
+        "gamma",
+        "share of random choices",
+        lambda value: None if value is None else as_number(value, "gamma"),
+    ),
+    _number("discount", "weight after a unit of time"),
+    _number("xi", "width of the confidence interval", required=False),
 )
-BETA = Parameter("beta", "width of the confidence bound", _beta)
-EPSILON = Parameter("epsilon", "drift per unit of time", _epsilon)
-BOUND = (BETA, *MODEL)
-EVERY = Parameter("every", "time between restarts", lambda value: Restart(value).every)
-WINDOW = Parameter("window", "number of latest values that count", lambda v: Window(v).length)
-WEIGHT = Parameter("weight", "weight after a unit of time", lambda value: Weights(value).rate)
-DELTA = Parameter("delta", "probability of a false alarm", lambda v: EventTrigger(v).delta)
-HAZARD = Parameter(
-    "hazard", "probability of a jump per unit of time", lambda value: ChangePoints(value).hazard
-)
-ALPHA = Parameter("alpha", "growth of the removal budget", lambda v: Wasserstein(v).alpha)
-RATE = Parameter("rate", "growth of the variance per unit of time", lambda v: Wiener(v).rate)
-RANGE = (number("low", "lowest value"), number("high", "highest value"))
-BATCH = number("batch", "time between restarts")
-HORIZON = number("horizon", "units of time that gamma is tuned for")
-GAMMA = Parameter("gamma", "share of random choices", _gamma)
-DISCOUNT = number("discount", "weight after a unit of time")
-SPAN = number("window", "units of time that count")
-XI = number("xi", "width of the confidence interval", required=False)
-EPSILONS = Parameter("epsilons", "candidate drifts", lambda v: Learn(v).epsilons, required=True)
+PARAMETERS: Mapping[str, PolicyParameter] = {one.name: one for one in _ALL}
+"""The parameters by name."""
+
+OF_MODEL = tuple(field.name for field in fields(Given))
+"""Names of the parameters of the model, which all GP policies share."""

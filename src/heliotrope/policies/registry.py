@@ -8,19 +8,19 @@ the parameters follow from a learned model. Replay reads the labels, and the doc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any
 
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
-from heliotrope.policies import from_model, parameters
+from heliotrope.policies import from_model
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.auto import auto
-from heliotrope.policies.bandits import d_ucb, d_ucb_discount, sw_ucb, sw_ucb_window
+from heliotrope.policies.bandits import d_ucb, sw_ucb
 from heliotrope.policies.elimination import pe_gp_ucb
-from heliotrope.policies.exponential_weights import exp3, rexp3, rexp3_batch
-from heliotrope.policies.model_free import number_of_points
+from heliotrope.policies.exponential_weights import exp3, rexp3
+from heliotrope.policies.from_model import Derive
 from heliotrope.policies.named import (
     cp_gp_ucb,
     et_gp_ucb,
@@ -33,14 +33,11 @@ from heliotrope.policies.named import (
     wdbo,
     wgp_ucb,
 )
-from heliotrope.policies.parameters import BOUND, EPSILON, MODEL, Parameter
+from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
 from heliotrope.policies.protocol import Policy
 from heliotrope.policies.random import uniform
 from heliotrope.serialization.codec import register
 from heliotrope.validation import short_repr
-
-Derive: TypeAlias = Callable[[Model, float, Domain | None], Mapping[str, Any]]
-"""Arguments of a factory, from a model, a drift per unit of time and a domain."""
 
 
 @dataclass(frozen=True)
@@ -48,30 +45,29 @@ class Basis:
     """The first arguments of a factory: what its user needs to know, and how they are learned."""
 
     needs: str
-    derive: Derive
+    learned: Mapping[str, Derive]
     has_posterior: bool
     is_learned: bool = True
     finite: bool = False
 
 
-def _range(model: Model, _: float, domain: Domain | None) -> Mapping[str, Any]:
-    number_of_points(domain)  # refuses a Box
-    low, high = from_model.value_range(model)
-    return {"low": low, "high": high}
-
-
-PRIOR = Basis("a prior", lambda model, epsilon, _: {"prior": model.prior(epsilon)}, True)
-RANGE = Basis("a Finite domain, the range of the values", _range, False, finite=True)
-NOTHING = Basis("nothing", lambda *_: {}, False, is_learned=False)
-ONLY_A_DOMAIN = Basis("nothing", lambda _, __, domain: {"domain": domain}, True, is_learned=False)
+FROM_PRIOR = Basis("a prior", {"prior": from_model.prior}, True)
+FROM_RANGE = Basis(
+    "a Finite domain, the range of the values",
+    {"low": from_model.low, "high": from_model.high},
+    has_posterior=False,
+    finite=True,
+)
+FROM_DOMAIN = Basis("nothing", {"domain": lambda *known: known[-1]}, True, is_learned=False)
+FROM_NOTHING = Basis("nothing", {}, False, is_learned=False)
 
 
 @dataclass(frozen=True)
 class PolicyEntry:
     """What is known of a policy besides its code.
 
-    ``derive`` gives the policy's own parameters for a learned model; ``parameters`` are those that
-    a study may be given instead. ``static`` policies take the function to stand still,
+    ``learned`` says how its own arguments follow from a model; ``parameters`` are those that a
+    study may be given. ``static`` policies take the function to stand still,
     ``learns_drift`` marks the one whose drift a study learns at every result, ``stochastic`` ones
     choose at random, and ``in_paper`` ones are compared in the paper.
     """
@@ -79,9 +75,9 @@ class PolicyEntry:
     factory: Callable[..., Policy]
     label: str
     about: str
-    basis: Basis = PRIOR
-    derive: Derive = lambda *_: {}
-    parameters: tuple[Parameter, ...] = ()
+    basis: Basis = FROM_PRIOR
+    learned: Mapping[str, Derive] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
     takes_contexts: bool = True
     static: bool = False
     learns_drift: bool = False
@@ -99,16 +95,13 @@ class PolicyEntry:
         """What the policy needs, in words."""
         return self.basis.needs + ("" if self.takes_contexts else ", no contexts")
 
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of a name, or None."""
-        return next((one for one in self.parameters if one.name == name), None)
-
     def build(
         self, model: Model, epsilon: float, domain: Domain | None = None, **given: Any
     ) -> Policy:
-        """The policy for a model and a drift per unit of time; given parameters are kept."""
-        known = model, epsilon, domain
-        return self.factory(**{**self.basis.derive(*known), **self.derive(*known), **given})
+        """The policy with given arguments; the others follow from a model and its drift."""
+        derived = {**self.basis.learned, **self.learned}
+        others = [name for name in derived if name not in given]
+        return self.factory(**given, **{n: derived[n](model, epsilon, domain) for n in others})
 
     def adaptive(self, domain: Domain) -> Policy:
         """The policy over a domain with all of its parameters learned from the results."""
@@ -117,12 +110,13 @@ class PolicyEntry:
         return self.build(Model(), 0.0, domain)
 
 
+_BOUND = ("beta", *OF_MODEL)
 _ENTRIES = (
     PolicyEntry(
         auto,
         "auto",
         "TV-GP-UCB that learns its model, with a bound that does not grow with time",
-        ONLY_A_DOMAIN,
+        FROM_DOMAIN,
         stochastic=True,
         in_studies=False,
     ),
@@ -130,7 +124,7 @@ _ENTRIES = (
         tv_gp_ucb,
         "TV-GP-UCB",
         "older observations count for less (Bogunovic et al. 2016)",
-        parameters=(EPSILON, *BOUND),
+        parameters=("epsilon", *_BOUND),
         learns_drift=True,
         in_paper=True,
     ),
@@ -138,15 +132,15 @@ _ENTRIES = (
         r_gp_ucb,
         "R-GP-UCB",
         "GP-UCB that restarts at regular times (Bogunovic et al. 2016)",
-        derive=lambda model, eps, _: {"every": from_model.block(model, eps) * model.pace},
-        parameters=(parameters.EVERY, *BOUND),
+        learned={"every": from_model.block_time},
+        parameters=("every", *_BOUND),
         in_paper=True,
     ),
     PolicyEntry(
         gp_ucb,
         "GP-UCB",
         "the function stands still (Srinivas et al. 2012)",
-        parameters=BOUND,
+        parameters=_BOUND,
         static=True,
         in_paper=True,
     ),
@@ -154,73 +148,64 @@ _ENTRIES = (
         sw_gp_ucb,
         "SW-GP-UCB",
         "GP-UCB on the latest values (Zhou and Shroff 2021)",
-        derive=lambda model, eps, _: {"window": from_model.block(model, eps)},
-        parameters=(parameters.WINDOW, *BOUND),
+        learned={"window": from_model.block},
+        parameters=("window", *_BOUND),
     ),
     PolicyEntry(
         wgp_ucb,
         "WGP-UCB",
         "GP-UCB on values whose weights fall with their age (Deng et al. 2022)",
-        derive=lambda model, eps, _: {
-            "weight": from_model.left_after_a_unit(
-                1.0 - 1.0 / from_model.block(model, eps), model.pace
-            )
-        },
-        parameters=(parameters.WEIGHT, *BOUND),
+        learned={"weight": from_model.weight},
+        parameters=("weight", *_BOUND),
     ),
     PolicyEntry(
         et_gp_ucb,
         "ET-GP-UCB",
         "GP-UCB that restarts at a surprising value (Brunzema et al. 2025)",
-        parameters=(parameters.DELTA, *BOUND),
+        parameters=("delta", *_BOUND),
     ),
     PolicyEntry(
         cp_gp_ucb,
         "CP-GP-UCB",
         "TV-GP-UCB for a function that also jumps (Adams and MacKay 2007)",
-        derive=lambda model, *_: {"hazard": model.per_unit(from_model.HAZARD)},
-        parameters=(parameters.HAZARD, EPSILON, *BOUND),
+        learned={"hazard": from_model.hazard},
+        parameters=("hazard", "epsilon", *_BOUND),
     ),
     PolicyEntry(
         wdbo,
         "W-DBO",
         "TV-GP-UCB that drops the least relevant values (Bardou et al. 2024)",
-        parameters=(parameters.ALPHA, EPSILON, *BOUND),
+        parameters=("alpha", "epsilon", *_BOUND),
     ),
     PolicyEntry(
         ui_gp_ucb,
         "UI-GP-UCB",
         "GP-UCB on a random walk in time (Brunzema et al. 2022)",
-        derive=lambda _, epsilon, __: {"rate": epsilon},
-        parameters=(parameters.RATE, *BOUND),
+        learned={"rate": from_model.given_drift},
+        parameters=("rate", *_BOUND),
     ),
     PolicyEntry(
         tv_ts,
         "TV-TS",
         "Thompson sampling from the time-varying posterior (Russo and Van Roy 2014)",
-        parameters=(EPSILON, *MODEL),
+        parameters=("epsilon", *OF_MODEL),
         stochastic=True,
     ),
     PolicyEntry(
         pe_gp_ucb,
         "PE-GP-UCB",
         "TV-GP-UCB over several drift rates; refuted ones go (Ziomek et al. 2024)",
-        derive=lambda model, *_: {"epsilons": from_model.candidate_drifts(model)},
-        parameters=(parameters.EPSILONS, *BOUND),
+        learned={"epsilons": from_model.candidate_drifts},
+        parameters=("epsilons", *_BOUND),
         in_studies=False,
     ),
     PolicyEntry(
         rexp3,
         "RExp3",
         "Exp3 that restarts at regular times (Besbes et al. 2014)",
-        RANGE,
-        lambda model, eps, domain: {
-            "batch": model.pace
-            * rexp3_batch(
-                number_of_points(domain), from_model.HORIZON, from_model.variation(model, eps)
-            )
-        },
-        parameters=(*parameters.RANGE, parameters.BATCH, parameters.GAMMA),
+        FROM_RANGE,
+        {"batch": from_model.batch},
+        parameters=("low", "high", "batch", "gamma"),
         takes_contexts=False,
         stochastic=True,
         in_paper=True,
@@ -229,9 +214,9 @@ _ENTRIES = (
         exp3,
         "Exp3",
         "exponential weights (Auer et al. 2002)",
-        RANGE,
-        lambda model, *_: {"horizon": from_model.HORIZON * model.pace},
-        parameters=(*parameters.RANGE, parameters.HORIZON, parameters.GAMMA),
+        FROM_RANGE,
+        {"horizon": from_model.horizon},
+        parameters=("low", "high", "horizon", "gamma"),
         takes_contexts=False,
         stochastic=True,
         in_studies=False,
@@ -240,33 +225,27 @@ _ENTRIES = (
         d_ucb,
         "D-UCB",
         "UCB on discounted rewards (Garivier and Moulines 2011)",
-        RANGE,
-        lambda model, eps, _: {
-            "discount": from_model.left_after_a_unit(
-                d_ucb_discount(from_model.HORIZON, from_model.changes(model, eps)), model.pace
-            )
-        },
-        parameters=(*parameters.RANGE, parameters.DISCOUNT, parameters.XI),
+        FROM_RANGE,
+        {"discount": from_model.discount},
+        parameters=("low", "high", "discount", "xi"),
         in_studies=False,
     ),
     PolicyEntry(
         sw_ucb,
         "SW-UCB",
         "UCB on the latest rewards (Garivier and Moulines 2011)",
-        RANGE,
-        lambda model, eps, _: {
-            "window": model.pace * sw_ucb_window(from_model.HORIZON, from_model.changes(model, eps))
-        },
-        parameters=(*parameters.RANGE, parameters.SPAN, parameters.XI),
+        FROM_RANGE,
+        {"window": from_model.window_time},
+        parameters=("low", "high", "window", "xi"),
         in_studies=False,
     ),
-    PolicyEntry(uniform, "random", "a random choice", NOTHING, stochastic=True, in_paper=True),
+    PolicyEntry(uniform, "random", "a random choice", FROM_NOTHING, stochastic=True, in_paper=True),
 )
 
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
 """The entries by name."""
 
-AUTO, DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, tv_gp_ucb, uniform))
+AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, tv_gp_ucb, uniform))
 """The policy to start with, a study's default, and the one that all others must beat."""
 
 
@@ -305,5 +284,5 @@ def as_markdown() -> str:
 
 
 def _own_parameters(entry: PolicyEntry) -> str:
-    own = [one for one in entry.parameters if one not in BOUND]
-    return "; ".join(f"`{one.name}`: {one.about}" for one in own) or "none"
+    own = [name for name in entry.parameters if name not in _BOUND]
+    return "; ".join(f"`{name}`: {PARAMETERS[name].about}" for name in own) or "none"

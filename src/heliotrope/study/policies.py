@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from heliotrope.acquisition import MeasurementUCB
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
-from heliotrope.policies import Policy, lasting_beta
-from heliotrope.policies.gp import GPPolicy, clipped
-from heliotrope.policies.parameters import BETA, EPSILON, MODEL
-from heliotrope.policies.registry import DEFAULT, REGISTRY, PolicyEntry
+from heliotrope.policies import GPPolicy, Policy, lasting_beta
+from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
+from heliotrope.policies.registry import REGISTRY, STUDY_DEFAULT, PolicyEntry
 from heliotrope.posterior import Learn
 from heliotrope.validation import as_python, short_repr
 
@@ -31,19 +29,19 @@ class PolicyChoice:
     they are told.
     """
 
-    kind: str = DEFAULT.name
+    kind: str = STUDY_DEFAULT.name
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in _KINDS:
             raise InputError(f"a kind among {', '.join(_KINDS)}", short_repr(self.kind), "", "kind")
         for name in self.parameters:
-            if self.entry.parameter(name) is None:
-                known = ", ".join(one.name for one in self.entry.parameters) or "none"
+            if name not in self.entry.parameters:
+                known = ", ".join(self.entry.parameters) or "none"
                 raise InputError(f"parameters of {self.kind} ({known})", short_repr(name), "", name)
-        for one in self.entry.parameters:
-            if one.required and one.name not in self.parameters:
-                raise InputError(f"{one.name} for {self.kind}", "none", "", one.name)
+        for name in self.entry.parameters:
+            if PARAMETERS[name].required and name not in self.parameters:
+                raise InputError(f"{name} for {self.kind}", "none", "", name)
         self.policy(self.given.override(Model()), 1.0, "best")  # refuses wrong values
 
     @property
@@ -54,8 +52,7 @@ class PolicyChoice:
     @property
     def given(self) -> Given:
         """The given parameters of the model."""
-        names = [one.name for one in MODEL if one.name in self.parameters]
-        return Given(**{name: self.parameters[name] for name in names})
+        return Given(**{name: self.parameters.get(name) for name in OF_MODEL})
 
     @property
     def has_model(self) -> bool:
@@ -70,19 +67,19 @@ class PolicyChoice:
     @property
     def has_drift(self) -> bool:
         """Whether the policy has a drift rate."""
-        return EPSILON in self.entry.parameters
+        return "epsilon" in self.entry.parameters
 
     @property
     def learns_drift(self) -> bool:
         """Whether the drift is learned at every result."""
-        return self.entry.learns_drift and EPSILON.name not in self.parameters
+        return self.entry.learns_drift and "epsilon" not in self.parameters
 
     @property
     def epsilon(self) -> float | None:
         """The given drift; 0 for a policy that assumes none, None if it is unknown."""
         if self.entry.static:
             return 0.0
-        given = self.parameters.get(EPSILON.name)
+        given = self.parameters.get("epsilon")
         return None if given is None else float(given)
 
     def rates(self, pace: float) -> Sequence[float]:
@@ -93,19 +90,17 @@ class PolicyChoice:
 
     def policy(self, model: Model, sign: float, weighing: Weighing) -> Policy:
         """The policy over values that are multiplied by a sign."""
-        if not self.has_model:
-            return self.entry.factory(**self._signed(sign))
-        model = replace(model, mean=sign * model.mean)
-        own = {name: value for name, value in self._arguments.items() if value is not None}
-        epsilon = own.pop(EPSILON.name, model.epsilon)
+        own = self._arguments(sign)
+        epsilon = own.pop("epsilon", model.epsilon)
         if self.learns_drift:
             own["learn"] = Learn(model.epsilons(), choose=weighing)
-        policy = self.entry.build(model, epsilon, **own)
-        assert isinstance(policy, GPPolicy)
-        if BETA in self.entry.parameters and BETA.name not in own:
+        policy = self.entry.build(replace(model, mean=sign * model.mean), epsilon, **own)
+        if not isinstance(policy, GPPolicy):
+            return policy
+        if "beta" in self.entry.parameters and "beta" not in own:
             policy = replace(policy, acquisition=self._acquisition(model, policy.prior.noise))
-        bounds = model.outlier_bounds(sign)
-        return clipped(replace(policy, first="apart"), bounds.low, bounds.high)
+        low, high = model.outlier_bounds(sign).limits
+        return replace(policy, first="apart", low=low, high=high)
 
     def to_json(self) -> dict[str, Any]:
         """The choice as JSON."""
@@ -117,28 +112,24 @@ class PolicyChoice:
         if data is None:
             return cls()
         if not isinstance(data, Mapping):
-            raise InputError(f'a policy such as {{"kind": "{DEFAULT.name}"}}', short_repr(data))
+            raise InputError(
+                f'a policy such as {{"kind": "{STUDY_DEFAULT.name}"}}', short_repr(data)
+            )
         parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
-        return cls(data.get("kind", DEFAULT.name), parameters)
+        return cls(data.get("kind", STUDY_DEFAULT.name), parameters)
 
-    @cached_property
-    def _arguments(self) -> dict[str, Any]:
-        """The given parameters as the factory takes them, without those of the model."""
+    def _arguments(self, sign: float) -> dict[str, Any]:
+        """The given arguments of the factory, over values that are multiplied by a sign."""
         read = {}
-        for one in self.entry.parameters:
-            if one.name in self.parameters and one not in MODEL:
-                with located(one.name):
-                    read[one.name] = one.read(self.parameters[one.name])
-        return read
+        for name, value in self.parameters.items():
+            if name not in OF_MODEL:
+                with located(name):
+                    read[name] = PARAMETERS[name].read(value)
+        if sign < 0.0 and self.entry.basis.finite:
+            read["low"], read["high"] = -read["high"], -read["low"]
+        return {name: value for name, value in read.items() if value is not None}
 
     def _acquisition(self, model: Model, noise: float) -> MeasurementUCB:
         """The acquisition of auto, where no beta is given."""
         rate = model.rate if self.epsilon is None else model.per_result(self.epsilon)
         return MeasurementUCB(lasting_beta(rate), noise)
-
-    def _signed(self, sign: float) -> dict[str, Any]:
-        """The arguments over values that are multiplied by a sign."""
-        known = self._arguments
-        if sign > 0.0 or not self.entry.basis.finite:
-            return known
-        return {**known, "low": -known["high"], "high": -known["low"]}

@@ -1,17 +1,16 @@
-"""Optimizers of other people: a command that is spoken to in lines of JSON.
+"""Other optimizers as competitors: a command that exchanges lines of JSON.
 
-The command is started once an episode. Each request is one line on its standard input, each reply
-one line on its standard output, an object:
+The command is started once per episode. Each request is a line on its standard input, each reply
+a line on its standard output, both JSON objects:
 
     {"begin": {"lower": [...], "upper": [...], "seed": 0}}     {}
     {"ask": 3.0}                                               {"x": [0.2, 0.7]}
     {"tell": [{"t": 3.0, "x": [0.2, 0.7], "y": 1.5}]}          {}
 
-or {"error": "what went wrong"}. It is to maximize y. With "spent" in each reply, the seconds of
-processor time that it has used so far, these are counted; otherwise those that one waited for it.
-When the episode is over, the command and all that it has started are killed.
-Over a Finite domain lower and upper are those of its points, what it asks for is moved to the
-nearest point, and it is told that one.
+A reply may be {"error": "message"}. The command maximizes y. If each reply has "spent", the
+seconds of processor time used so far, these count; otherwise the waiting time counts. After the
+episode the command and all its child processes are killed. Over a Finite domain lower and upper
+are the bounds of its points; the x of a reply is moved to the nearest point, which is then told.
 """
 
 from __future__ import annotations
@@ -37,63 +36,63 @@ from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.lab.environments import Place
 from heliotrope.validation import Array, as_number, as_vector
 
-_START = 60.0  # seconds on a clock for a command to load what it needs
-_BUSY = 5.0  # seconds on a clock that one of processor time may take on a busy machine
-_GONE = 10.0  # seconds for the last of a killed process to be read
+_START = 60.0  # seconds of real time for a command to start
+_BUSY = 5.0  # seconds of real time per second of processor time on a busy machine
+_GONE = 10.0  # seconds to read the last output of a killed process
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
 class CommandCompetitor:
-    """A competitor that is a process of its own; it gets one thread, as the trials do."""
+    """A competitor that runs as a process; it gets one thread, as the trials do."""
 
     name: str
     words: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\w[\w.+-]*", self.name):  # it also names a folder
+        if not re.fullmatch(r"\w[\w.+-]*", self.name):  # it is also a folder's name
             raise InputError("a name of letters, digits, '.', '+', '-' and '_'", repr(self.name))
 
     def settings(self) -> Mapping[str, object]:
-        """Everything that its play depends on: the command."""
+        """Everything that its matches depend on: the command."""
         return {"command": [self.name, *self.words]}
 
     @contextmanager
-    def player(self, domain: Domain, seed: int) -> Iterator[Speaking]:
-        """A process that plays one episode; ended with it."""
-        with tempfile.TemporaryFile() as complaints:
+    def player(self, domain: Domain, seed: int) -> Iterator[CommandPlayer]:
+        """A process that plays one episode and ends with it."""
+        with tempfile.TemporaryFile() as stderr:
             process = subprocess.Popen(
                 self.words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=complaints,
+                stderr=stderr,
                 encoding="utf-8",
-                errors="replace",  # so that what came can be shown
+                errors="replace",  # so that any output can be shown
                 env=os.environ | _ONE_THREAD,
-                start_new_session=True,  # so that all it starts can be ended with it
+                start_new_session=True,  # so that its child processes end with it
             )
-            lines = Lines(process, complaints)
+            running = CommandProcess(process, stderr)
             try:
-                yield Speaking(lines, domain, seed)
+                yield CommandPlayer(running, domain, seed)
             finally:
-                lines.end()
+                running.end()
 
 
-class Lines:
+class CommandProcess:
     """Requests to a process and its replies."""
 
-    def __init__(self, process: subprocess.Popen[str], complaints: Any) -> None:
-        self._process, self._complaints = process, complaints
+    def __init__(self, process: subprocess.Popen[str], stderr: Any) -> None:
+        self._process, self._stderr = process, stderr
         self._replies: Queue[str] = Queue()
         self.spent = 0.0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def request(self, body: Mapping[str, object], seconds: float) -> dict[str, Any]:
-        """Send a request; return its reply, or TimeoutError after these seconds on a clock."""
+        """Send a request and return the reply; raise TimeoutError after these seconds."""
         assert self._process.stdin is not None
         started = time.monotonic()
-        with suppress(BrokenPipeError):  # what it said before it ended tells more
+        with suppress(BrokenPipeError):  # its last output says more
             self._process.stdin.write(json.dumps(body) + "\n")
             self._process.stdin.flush()
         try:
@@ -101,31 +100,29 @@ class Lines:
         except Empty:
             raise TimeoutError from None
         if not line:
-            raise HeliotropeError(
-                "a process that goes on", f"one that ended ({self._last_words()})"
-            )
+            raise HeliotropeError("a running process", f"one that ended ({self._last_error()})")
         reply = _reply(line)
         self.spent = self._counted(reply, time.monotonic() - started)
         return reply
 
     def end(self) -> None:
-        """End the process and all that it has started."""
+        """End the process and its child processes."""
         assert self._process.stdin is not None
-        with suppress(ProcessLookupError, PermissionError):  # none is left; macOS says the latter
+        with suppress(ProcessLookupError, PermissionError):  # it has ended; macOS raises the latter
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        with suppress(BrokenPipeError):  # what it did not read
+        with suppress(BrokenPipeError):  # it did not read everything
             self._process.stdin.close()
-        self._reader.join(_GONE)  # who left the group may hold the pipe, and is not waited for
+        self._reader.join(_GONE)  # a process that left the group may still hold the pipe
 
     def _counted(self, reply: Mapping[str, Any], waited: float) -> float:
-        """Seconds so far: as the process says, or with those that one waited."""
+        """Seconds so far: as the process reports, or including the waiting time."""
         spent = as_number(reply.get("spent", self.spent + waited), "spent")
         if spent < self.spent:
             raise FormatError(
-                f"spent not to fall below {self.spent:.6g}",
+                f"spent not below {self.spent:.6g}",
                 f"{spent:.6g}",
-                "Say it in each reply, or in none.",
+                "Report it in each reply, or in none.",
             )
         return spent
 
@@ -136,50 +133,50 @@ class Lines:
                 self._replies.put(line)
         self._replies.put("")
 
-    def _last_words(self) -> str:
-        self._complaints.seek(0)
-        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "without a word"
+    def _last_error(self) -> str:
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "without a message"
 
 
-class Speaking:
+class CommandPlayer:
     """A process as a player."""
 
-    def __init__(self, lines: Lines, domain: Domain, seed: int) -> None:
-        self._lines, self._domain = lines, domain
+    def __init__(self, process: CommandProcess, domain: Domain, seed: int) -> None:
+        self._process, self._domain = process, domain
         lower, upper = _bounds(domain)
         self._width = np.where(upper > lower, upper - lower, 1.0)
         bounds = {"lower": lower.tolist(), "upper": upper.tolist(), "seed": seed}
         try:
-            lines.request({"begin": bounds}, _START)
+            process.request({"begin": bounds}, _START)
         except TimeoutError:
             raise HeliotropeError(
-                "a command that begins", f"no reply within {_START:g} s"
+                "a command that starts", f"no reply within {_START:g} s"
             ) from None
 
     def ask(self, t: float, seconds: float) -> Place:
         """Choose a place."""
-        reply = self._lines.request({"ask": t}, _BUSY * seconds)
+        reply = self._process.request({"ask": t}, _BUSY * seconds)
         x = as_vector(reply.get("x", ()), "x", self._domain.dimension)
         if isinstance(self._domain, Finite):
             return _nearest(self._domain.points / self._width, x / self._width)
         return np.asarray(self._domain.places(x[None])[0])
 
     def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
-        """Pass on what was measured."""
+        """Pass on a measured value."""
         self.tell_many([(t, place, y)], seconds)
 
     def tell_many(self, results: Sequence[tuple[float, Place, float]], seconds: float) -> None:
         """Pass on several results at once."""
         told = [{"t": t, "x": self._point(place), "y": y} for t, place, y in results]
-        self._lines.request({"tell": told}, _BUSY * seconds)
+        self._process.request({"tell": told}, _BUSY * seconds)
 
     def spent(self) -> float:
-        """As it says itself."""
-        return self._lines.spent
+        """Seconds, as the process reports."""
+        return self._process.spent
 
     def memory(self) -> float:
-        """Nobody knows."""
+        """Unknown."""
         return float("nan")
 
     def _point(self, place: Place) -> list[float]:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from heliotrope import __version__
 from heliotrope.lab import pictures
-from heliotrope.lab.replay.candidates import CANDIDATES, FIXED, LEARNING, RANDOM
+from heliotrope.lab.replay.candidates import CANDIDATES, FIXED, LEARNING, RANDOM_CHOICE
 from heliotrope.lab.replay.drift import half_life
 from heliotrope.lab.replay.picture import draw_replay
 from heliotrope.lab.replay.result import ReplayResult, ReplayRow
-from heliotrope.policies.registry import DEFAULT
+from heliotrope.policies.registry import STUDY_DEFAULT
 
 _ALONE = 0.05  # share of variance in common with neighbours that is negligible
-_LABELS = {**CANDIDATES, LEARNING: f"{DEFAULT.label} that learns the drift"}
+_LABELS = {**CANDIDATES, LEARNING: f"{STUDY_DEFAULT.label} that learns the drift"}
 
 
 def sentences(result: ReplayResult) -> list[str]:
@@ -61,7 +61,7 @@ def recommendation(result: ReplayResult) -> str:
         return f"{_LABELS[result.best]} is the only policy: replay others for a comparison."
     if result.best == FIXED:
         return f"Stay at {place}: no policy was better than the best place of the past."
-    if result.best == RANDOM:
+    if result.best == RANDOM_CHOICE:
         return "No policy was better than random choice."
     said = f"Use {_LABELS[result.best]}{_parameters(result)}."
     rivals = [_LABELS[policy] for policy in result.rivals if policy != FIXED]

@@ -21,6 +21,7 @@ from heliotrope.lab.replay.candidates import CANDIDATES, STOCHASTIC
 from heliotrope.lab.replay.result import ReplayResult
 from heliotrope.lab.replay.training import TrainedSetup, trained_setup
 from heliotrope.lab.trials import run_trials, trial_seed
+from heliotrope.policies import rexp3
 from heliotrope.policies.registry import AUTO
 from heliotrope.validation import Array, Indices, as_number, as_whole
 
@@ -143,7 +144,7 @@ class _Work:
             "prior": _digest(prior.space.K, np.asarray(prior.mean), np.array(prior.noise)),
             "epsilon": self.setup.drift.epsilon,
             "tuned": {name: asdict(tuning) for name, tuning in self.setup.tuned.items()},
-            "rexp3": [self.setup.low, self.setup.high, self.setup.variation],
+            rexp3.__name__: [self.setup.low, self.setup.high, self.setup.variation],
             **(located if AUTO.name in self.policies else {}),
         }
 

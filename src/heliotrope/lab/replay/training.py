@@ -18,8 +18,7 @@ from heliotrope.lab.environments import FiniteEpisode, Step, Table, play
 from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, TUNABLE
 from heliotrope.lab.replay.drift import Drift, drift_rate
 from heliotrope.policies import Policy, rexp3_batch
-from heliotrope.policies.parameters import EPSILON, EVERY
-from heliotrope.policies.registry import AUTO, DEFAULT, RANGE
+from heliotrope.policies.registry import AUTO, FROM_RANGE, STUDY_DEFAULT
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -61,7 +60,7 @@ class Tuning:
 
     def policy(self, prior: Prior) -> Policy:
         """The policy with a prior."""
-        own: dict[str, Any] = {EVERY.name: self.every} if self.every else {}
+        own: dict[str, Any] = {"every": self.every} if self.every else {}
         if self.name == LEARNING:
             own["learn"] = Learn()
         return ENTRIES[self.name].factory(prior, beta=LogBeta(self.c1, 0.4), **own)
@@ -71,7 +70,7 @@ class Tuning:
         words = [f"beta = {self.c1:g} log(0.4 t)"]
         if self.every:
             words.insert(0, f"a restart every {self.every} steps")
-        elif self.name != LEARNING and EPSILON in ENTRIES[self.name].parameters:
+        elif self.name != LEARNING and "epsilon" in ENTRIES[self.name].parameters:
             words.insert(0, f"epsilon = {epsilon:.3g}")
         return ", ".join(words)
 
@@ -107,7 +106,7 @@ class TrainedSetup:
         if entry is AUTO:  # it learns from its own results, so it needs coordinates
             episode = Table(episode.values, episode.times, self.points).episode()
             return play(entry.adaptive(episode.domain), episode, seed)
-        if entry.basis is RANGE:
+        if entry.basis is FROM_RANGE:
             batch = self.batch(episode.horizon, len(episode.domain))
             return play(entry.factory(self.low, self.high, batch), episode, seed)
         policy = self.tuned[name].policy(self.prior) if name in self.tuned else entry.factory()
@@ -185,12 +184,12 @@ def _tuned(
     """Tune each policy by replay in folds: c1, and N if it restarts."""
     latest = Panel(panel.times[-_LATEST:], panel.values[-_LATEST:])
     blocks = [n for n in BLOCKS if n <= len(latest.times) // _FOLDS] or BLOCKS[:1]
-    wanted = {DEFAULT.name if name == LEARNING else name for name in policies} & set(TUNABLE)
+    wanted = {STUDY_DEFAULT.name if name == LEARNING else name for name in policies} & set(TUNABLE)
     tried = [
         Tuning(name, c1, n)
         for name in sorted(wanted)
         for c1 in C1S
-        for n in (blocks if EVERY in ENTRIES[name].parameters else [0])
+        for n in (blocks if "every" in ENTRIES[name].parameters else [0])
     ]
     if not tried:
         return {}
@@ -198,6 +197,6 @@ def _tuned(
     best: dict[str, Tuning] = {}
     for i in np.argsort(regret, kind="stable"):
         best.setdefault(tried[i].name, tried[i])
-    if DEFAULT.name in best:  # learning the drift is slow to replay, and explores alike
-        best[LEARNING] = replace(best[DEFAULT.name], name=LEARNING)
+    if STUDY_DEFAULT.name in best:  # learning the drift is slow to replay, and explores alike
+        best[LEARNING] = replace(best[STUDY_DEFAULT.name], name=LEARNING)
     return best

@@ -30,7 +30,7 @@ from heliotrope.lab.reproduction.measured import (
 )
 from heliotrope.lab.reproduction.series import CurveRow, Series, rows
 from heliotrope.lab.trials import fingerprint, trial_seed
-from heliotrope.policies import RExp3, Uniform, gp_ucb, r_gp_ucb, rexp3_batch, tv_gp_ucb
+from heliotrope.policies import Uniform, gp_ucb, r_gp_ucb, rexp3, rexp3_batch, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
 
@@ -84,7 +84,7 @@ class Temperature:
             "N": self.every,
             "noise": _NOISE,
             "beta": [_BETA.c1, _BETA.c2],
-            "range": [self.low, self.high, self.batch],
+            rexp3.__name__: [self.low, self.high, self.batch],
             "test_data": fingerprint(self.test),
         }
 
@@ -168,7 +168,7 @@ class Temperature:
             "TV-GP-UCB": lambda first: tv_gp_ucb(self.prior, _BETA, first=first),
             "R-GP-UCB": lambda first: r_gp_ucb(self.prior, self.every, _BETA, first=first),
             "GP-UCB": lambda first: gp_ucb(self.prior, _BETA, first=first),
-            "RExp3": lambda _: RExp3(self.low, self.high, self.batch),
+            "RExp3": lambda _: rexp3(self.low, self.high, self.batch),
             "random": lambda _: Uniform(),
         }
 
