@@ -24,7 +24,6 @@ from heliotrope.estimation import (
     log_likelihood,
 )
 from heliotrope.estimation.fit import _crossing
-from heliotrope.lab.cross_validation import choose_block_length, cross_validate
 from heliotrope.lab.environments import GPDrift
 from heliotrope.validation import Array
 
@@ -380,15 +379,6 @@ def test_empirical_prior_of_episodes_with_gaps() -> None:
     assert width > np.log(whole.fit.interval[1] / whole.fit.interval[0])  # less is known
 
 
-def test_block_length_by_cross_validation() -> None:
-    panel = drawn_panel(0.05, points=12, steps=180, seed=0)
-    chosen = choose_block_length(panel, candidates=(1, 10, 20, 500))
-    assert chosen.tried == (1, 10, 20)
-    assert chosen.every == chosen.tried[int(np.argmin(chosen.regret))]
-    assert chosen.every != 1  # a memory of one step is no memory
-    assert np.all(chosen.stderr > 0)
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -432,20 +422,12 @@ def test_block_length_by_cross_validation() -> None:
         ),
         lambda: Panel(np.arange(1.0), [[np.datetime64("2020")]]),
         lambda: Panel(np.arange(2.0), [["1", "2"], ["4", "3"]]),
-        lambda: cross_validate(drawn_panel(0.1, points=3, steps=20, seed=0), [3]),  # type: ignore[list-item]
         lambda: gradient(
             ht.Prior(time=ht.Forgetting(1.0)), drawn_panel(0.1, points=3, steps=4, seed=0)
         ),
         lambda: fit(ht.Prior(), some_observations(), learn=None),  # type: ignore[arg-type]
         lambda: fit(ht.Prior(), some_observations(), restarts="a"),  # type: ignore[arg-type]
         lambda: fit(None, some_observations()),  # type: ignore[arg-type]
-        lambda: choose_block_length(None),  # type: ignore[arg-type]
-        lambda: choose_block_length(some_observations()),  # type: ignore[arg-type]
-        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), folds=1),
-        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=5, seed=0), folds=3),
-        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates=(0,)),
-        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates=(90,)),
-        lambda: choose_block_length(drawn_panel(0.1, points=3, steps=20, seed=0), candidates="ab"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_data_is_refused(make: object) -> None:
