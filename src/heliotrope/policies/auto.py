@@ -22,7 +22,7 @@ _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
 
 def auto(domain: Domain | Contextual) -> Adaptive:
-    """The policy to start with: it learns drift rate, length scale and noise.
+    """The policy to start with: TV-GP-UCB that learns drift rate, length scale and noise.
 
     Examples
     --------

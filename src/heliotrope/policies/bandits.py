@@ -71,7 +71,7 @@ class WindowUCB(RangedPolicy):
 
 
 def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> DiscountedUCB:
-    """D-UCB (Kocsis and Szepesvari 2006; Garivier and Moulines 2011).
+    """D-UCB (Kocsis and Szepesvari 2006; Garivier and Moulines 2011): UCB on discounted rewards.
 
     Maximizes S / N + 2 sqrt(xi log(n) / N). The choice of the previous step has weight 1, one
     that is older by dt has weight discount^dt.
@@ -93,7 +93,7 @@ def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> Discount
 
 
 def sw_ucb(low: float, high: float, window: float, xi: float = 0.6) -> WindowUCB:
-    """SW-UCB (Garivier and Moulines 2011).
+    """SW-UCB (Garivier and Moulines 2011): UCB on the rewards of the last ``window`` units of time.
 
     Maximizes S / N + sqrt(xi log(n) / N) over the choices of the last ``window`` units of time
     (:func:`~heliotrope.policies.sw_ucb_window` is the paper's choice). The other parameters are

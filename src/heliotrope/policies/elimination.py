@@ -72,7 +72,7 @@ def pe_gp_ucb(
     *,
     delta: float = 0.1,
 ) -> PriorElimination:
-    """PE-GP-UCB (Ziomek et al. 2024) over drift rates: TV-GP-UCB with the most optimistic one.
+    """PE-GP-UCB (Ziomek et al. 2024): TV-GP-UCB with the most optimistic of several drift rates.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def exp3(low: float, high: float, horizon: float, gamma: float | None = None) ->
 
 
 def rexp3(low: float, high: float, batch: float, gamma: float | None = None) -> RExp3:
-    """RExp3 (Besbes, Gur and Zeevi 2014), for values between ``low`` and ``high``.
+    """RExp3 (Besbes, Gur and Zeevi 2014): Exp3 that restarts every ``batch`` units of time.
 
     Parameters
     ----------

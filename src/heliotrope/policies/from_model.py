@@ -30,7 +30,7 @@ _HORIZON = 1000  # results
 _WIDTH = 3.0  # deviations
 
 
-def prior(model: Model, epsilon: float, _: Domain | None) -> Prior:
+def learned_prior(model: Model, epsilon: float, _: Domain | None) -> Prior:
     """The prior of the model."""
     return model.prior(epsilon)
 

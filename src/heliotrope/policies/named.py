@@ -56,7 +56,10 @@ def r_gp_ucb(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """R-GP-UCB (Algorithm alg:R): GP-UCB that restarts every ``every`` units of time."""
+    """R-GP-UCB (Bogunovic et al. 2016, Algorithm alg:R): GP-UCB that restarts at regular times.
+
+    ``every`` is the time between restarts.
+    """
     return GPPolicy(_static(prior), UCB(beta), Restart(every), first, engine)
 
 
@@ -68,7 +71,7 @@ def tv_gp_ucb(
     engine: str | EngineOptions | None = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
-    """TV-GP-UCB (Algorithm alg:TV): older observations count for less.
+    """TV-GP-UCB (Bogunovic et al. 2016, Algorithm alg:TV): older observations count for less.
 
     The prior's time kernel says how: Forgetting(epsilon), or any stationary kernel. With
     ``learn=Learn()`` the drift rate is learned from the observations, whatever the prior's
@@ -116,7 +119,7 @@ def cp_gp_ucb(
     engine: str | EngineOptions | None = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
-    """TV-GP-UCB for a function that also jumps, with probability ``hazard`` per unit of time.
+    """CP-GP-UCB: TV-GP-UCB for a function that jumps with probability ``hazard`` per unit of time.
 
     The time of the latest jump is learned from the observations (Adams and MacKay 2007).
     """
@@ -130,7 +133,7 @@ def wdbo(
     *,
     first: First = None,
 ) -> GPPolicy:
-    """TV-GP-UCB with W-DBO's memory (Bardou et al. 2024), which drops irrelevant observations.
+    """TV-GP-UCB with W-DBO's memory (Bardou et al. 2024): it drops the least relevant observations.
 
     ``alpha`` says how fast the budget for removals grows.
     """
@@ -145,7 +148,7 @@ def ui_gp_ucb(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """GP-UCB with injected uncertainty (UI-TVBO, Brunzema et al. 2022): f is a random walk.
+    """UI-GP-UCB (Brunzema et al. 2022): GP-UCB with injected uncertainty, f is a random walk.
 
     Per unit of time the variance grows by ``rate`` times the space kernel's, and the mean stays.
     Wiener(rate) replaces the prior's own time kernel.
@@ -160,7 +163,7 @@ def tv_ts(
     first: First = None,
     engine: str | EngineOptions | None = None,
 ) -> GPPolicy:
-    """Thompson sampling from the time-varying posterior: it has no beta, the draw explores.
+    """TV-TS: Thompson sampling from the time-varying posterior. It has no beta: the draw explores.
 
     The prior's time kernel says how the function drifts. With ``learn=Learn()`` the drift rate is
     unknown: one hypothesis is drawn by its weight, then a function.

@@ -26,7 +26,7 @@ class Uniform:
 
 
 def uniform() -> Uniform:
-    """Return the policy that chooses at random."""
+    """A random choice."""
     return Uniform()
 
 

@@ -51,7 +51,7 @@ class Basis:
     finite: bool = False
 
 
-FROM_PRIOR = Basis("a prior", {"prior": from_model.prior}, True)
+FROM_PRIOR = Basis("a prior", {"prior": from_model.learned_prior}, True)
 FROM_RANGE = Basis(
     "a Finite domain, the range of the values",
     {"low": from_model.low, "high": from_model.high},
@@ -74,7 +74,6 @@ class PolicyEntry:
 
     factory: Callable[..., Policy]
     label: str
-    about: str
     basis: Basis = FROM_PRIOR
     learned: Mapping[str, Derive] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
@@ -89,6 +88,11 @@ class PolicyEntry:
     def name(self) -> str:
         """The name of the factory."""
         return self.factory.__name__
+
+    @property
+    def about(self) -> str:
+        """The first line of the factory's docstring."""
+        return (self.factory.__doc__ or "").partition("\n")[0].replace("``", "`")
 
     @property
     def needs(self) -> str:
@@ -112,89 +116,42 @@ class PolicyEntry:
 
 _BOUND = ("beta", *OF_MODEL)
 _ENTRIES = (
+    PolicyEntry(auto, "auto", FROM_DOMAIN, stochastic=True, in_studies=False),
     PolicyEntry(
-        auto,
-        "auto",
-        "TV-GP-UCB that learns its model, with a bound that does not grow with time",
-        FROM_DOMAIN,
-        stochastic=True,
-        in_studies=False,
-    ),
-    PolicyEntry(
-        tv_gp_ucb,
-        "TV-GP-UCB",
-        "older observations count for less (Bogunovic et al. 2016)",
-        parameters=("epsilon", *_BOUND),
-        learns_drift=True,
-        in_paper=True,
+        tv_gp_ucb, "TV-GP-UCB", parameters=("epsilon", *_BOUND), learns_drift=True, in_paper=True
     ),
     PolicyEntry(
         r_gp_ucb,
         "R-GP-UCB",
-        "GP-UCB that restarts at regular times (Bogunovic et al. 2016)",
         learned={"every": from_model.block_time},
         parameters=("every", *_BOUND),
         in_paper=True,
     ),
+    PolicyEntry(gp_ucb, "GP-UCB", parameters=_BOUND, static=True, in_paper=True),
     PolicyEntry(
-        gp_ucb,
-        "GP-UCB",
-        "the function stands still (Srinivas et al. 2012)",
-        parameters=_BOUND,
-        static=True,
-        in_paper=True,
+        sw_gp_ucb, "SW-GP-UCB", learned={"window": from_model.block}, parameters=("window", *_BOUND)
     ),
     PolicyEntry(
-        sw_gp_ucb,
-        "SW-GP-UCB",
-        "GP-UCB on the latest values (Zhou and Shroff 2021)",
-        learned={"window": from_model.block},
-        parameters=("window", *_BOUND),
+        wgp_ucb, "WGP-UCB", learned={"weight": from_model.weight}, parameters=("weight", *_BOUND)
     ),
-    PolicyEntry(
-        wgp_ucb,
-        "WGP-UCB",
-        "GP-UCB on values whose weights fall with their age (Deng et al. 2022)",
-        learned={"weight": from_model.weight},
-        parameters=("weight", *_BOUND),
-    ),
-    PolicyEntry(
-        et_gp_ucb,
-        "ET-GP-UCB",
-        "GP-UCB that restarts at a surprising value (Brunzema et al. 2025)",
-        parameters=("delta", *_BOUND),
-    ),
+    PolicyEntry(et_gp_ucb, "ET-GP-UCB", parameters=("delta", *_BOUND)),
     PolicyEntry(
         cp_gp_ucb,
         "CP-GP-UCB",
-        "TV-GP-UCB for a function that also jumps (Adams and MacKay 2007)",
         learned={"hazard": from_model.hazard},
         parameters=("hazard", "epsilon", *_BOUND),
     ),
-    PolicyEntry(
-        wdbo,
-        "W-DBO",
-        "TV-GP-UCB that drops the least relevant values (Bardou et al. 2024)",
-        parameters=("alpha", "epsilon", *_BOUND),
-    ),
+    PolicyEntry(wdbo, "W-DBO", parameters=("alpha", "epsilon", *_BOUND)),
     PolicyEntry(
         ui_gp_ucb,
         "UI-GP-UCB",
-        "GP-UCB on a random walk in time (Brunzema et al. 2022)",
         learned={"rate": from_model.given_drift},
         parameters=("rate", *_BOUND),
     ),
-    PolicyEntry(
-        tv_ts,
-        "TV-TS",
-        "Thompson sampling from the time-varying posterior (Russo and Van Roy 2014)",
-        parameters=("epsilon", *OF_MODEL),
-        stochastic=True,
-    ),
+    PolicyEntry(tv_ts, "TV-TS", parameters=("epsilon", *OF_MODEL), stochastic=True),
     PolicyEntry(
         pe_gp_ucb,
         "PE-GP-UCB",
-        "TV-GP-UCB over several drift rates; refuted ones go (Ziomek et al. 2024)",
         learned={"epsilons": from_model.candidate_drifts},
         parameters=("epsilons", *_BOUND),
         in_studies=False,
@@ -202,7 +159,6 @@ _ENTRIES = (
     PolicyEntry(
         rexp3,
         "RExp3",
-        "Exp3 that restarts at regular times (Besbes et al. 2014)",
         FROM_RANGE,
         {"batch": from_model.batch},
         parameters=("low", "high", "batch", "gamma"),
@@ -213,7 +169,6 @@ _ENTRIES = (
     PolicyEntry(
         exp3,
         "Exp3",
-        "exponential weights (Auer et al. 2002)",
         FROM_RANGE,
         {"horizon": from_model.horizon},
         parameters=("low", "high", "horizon", "gamma"),
@@ -224,7 +179,6 @@ _ENTRIES = (
     PolicyEntry(
         d_ucb,
         "D-UCB",
-        "UCB on discounted rewards (Garivier and Moulines 2011)",
         FROM_RANGE,
         {"discount": from_model.discount},
         parameters=("low", "high", "discount", "xi"),
@@ -233,13 +187,12 @@ _ENTRIES = (
     PolicyEntry(
         sw_ucb,
         "SW-UCB",
-        "UCB on the latest rewards (Garivier and Moulines 2011)",
         FROM_RANGE,
         {"window": from_model.window_time},
         parameters=("low", "high", "window", "xi"),
         in_studies=False,
     ),
-    PolicyEntry(uniform, "random", "a random choice", FROM_NOTHING, stochastic=True, in_paper=True),
+    PolicyEntry(uniform, "random", FROM_NOTHING, stochastic=True, in_paper=True),
 )
 
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
@@ -275,10 +228,9 @@ class Named:
 
 def as_markdown() -> str:
     """The registry as the table in docs/algorithms.md."""
-    head = ("policy", "label", "what it does", "needs", "own parameters")
+    head = ("policy", "what it does", "needs", "own parameters")
     rows = [
-        (f"`{entry.name}`", entry.label, entry.about, entry.needs, _own_parameters(entry))
-        for entry in _ENTRIES
+        (f"`{entry.name}`", entry.about, entry.needs, _own_parameters(entry)) for entry in _ENTRIES
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows))
 
