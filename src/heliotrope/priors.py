@@ -19,7 +19,7 @@ from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated, check_kerne
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array, as_number, as_positive
 
-DRIFTS = tuple(np.geomspace(1e-4, 0.3, 7))
+CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an unknown epsilon."""
 
 

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import OutlierBounds
-from heliotrope.priors import DRIFTS, Forgetting, Prior
+from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior
 from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
@@ -92,7 +92,7 @@ class Model:
 
     def epsilons(self) -> Sequence[float]:
         """Candidates for the drift per unit of time: the usual ones for one result each."""
-        return sorted({self.per_unit(rate) for rate in DRIFTS})
+        return sorted({self.per_unit(rate) for rate in CANDIDATE_EPSILONS})
 
     def per_unit(self, rate: float) -> float:
         """The drift per unit of time, from the drift between two results."""

@@ -24,7 +24,7 @@ from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
-from heliotrope.priors import DRIFTS, Forgetting, Prior, Static
+from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import register
 from heliotrope.serialization.state import State
 from heliotrope.validation import Array, as_positive, as_vector
@@ -58,7 +58,7 @@ class Learn:
         "mixture" uses the mean and variance of all hypotheses, "best" only the most likely one.
     """
 
-    epsilons: Sequence[float] = DRIFTS
+    epsilons: Sequence[float] = CANDIDATE_EPSILONS
     noises: Sequence[float] = (1.0,)
     scales: Sequence[float] = (1.0,)
     choose: Literal["best", "mixture"] = "mixture"
