@@ -31,7 +31,7 @@ class Served:
 
     def start(self) -> None:
         """Start the process, and wait until it answers."""
-        command = [sys.executable, "-m", "heliotrope.cli", "serve", "--store", self.store]
+        command = [sys.executable, "-m", "heliotrope", "serve", "--store", self.store]
         command += ["--port", str(self._port)]
         if self._token is not None:
             file = Path(self._folder.name) / "tokens"

@@ -78,7 +78,7 @@ def command(store: str, *options: str) -> Iterator[Command]:
         [
             sys.executable,
             "-m",
-            "heliotrope.cli",
+            "heliotrope",
             "serve",
             "--store",
             store,

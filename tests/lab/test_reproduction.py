@@ -122,7 +122,7 @@ def test_another_seed_is_another_world(made: Reproduction, tmp_path: Path) -> No
 
 def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     arguments = ["fig2d", "--trials", "6", "--horizon", "25", "--jobs", "2"]
-    command = [sys.executable, "-m", "heliotrope.cli", "reproduce", *arguments]
+    command = [sys.executable, "-m", "heliotrope", "reproduce", *arguments]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "killed")],
         stdout=subprocess.DEVNULL,

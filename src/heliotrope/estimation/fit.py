@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 from scipy.stats import chi2
+from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.data import Data, Observations, Panel, episodes, spacing, spread
@@ -25,7 +26,6 @@ from heliotrope.estimation.parameters import (
     theta,
     theta_bounds,
     theta_for_variance,
-    with_theta,
 )
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_whole
@@ -140,7 +140,8 @@ class _Problem:
         if "noise" in self._learn:
             prior = replace(prior, noise=float(np.exp(rest.pop(0))))
         if rest:
-            prior = replace(prior, space=with_theta(prior, np.array(rest)))
+            assert isinstance(prior.space, Kernel)
+            prior = replace(prior, space=prior.space.clone_with_theta(np.array(rest)))
         return prior
 
     def value(self, u: Array) -> float:

@@ -74,12 +74,6 @@ def theta_for_variance(prior: Prior, points: Array, variance: float) -> Array:
     return np.asarray(np.clip(moved, *theta_bounds(prior).T))
 
 
-def with_theta(prior: Prior, values: Array) -> Kernel:
-    """The space kernel with other values of its free parameters."""
-    assert isinstance(prior.space, Kernel)
-    return prior.space.clone_with_theta(values)
-
-
 def theta_slope(prior: Prior, points: Array | None, by_K: Array) -> Array:
     """Derivatives by theta, from the derivatives by the entries of K over the points."""
     if not len(theta(prior)):

@@ -1,5 +1,0 @@
-"""``python -m heliotrope.cli``."""
-
-from heliotrope.cli import app
-
-app()
