@@ -58,18 +58,6 @@ def test_imports_are_lazy(module: str) -> None:
     assert "typer" not in loaded("import heliotrope")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import heliotrope as ht; ht.connect('http://127.0.0.1:1')",
-        "from heliotrope.cli.backends import open_backend\n"
-        "with open_backend('http://127.0.0.1:1', None): pass",
-    ],
-)
-def test_a_client_loads_no_numpy(code: str) -> None:
-    assert not loaded(code) & {"numpy", "scipy", "sklearn"}
-
-
 ASK_TELL = """
 import heliotrope as ht
 
