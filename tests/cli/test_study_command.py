@@ -16,9 +16,7 @@ from typer.testing import CliRunner, Result
 
 import heliotrope as ht
 from heliotrope.cli import app as all_commands
-from heliotrope.cli.backends import DEFAULT
 from heliotrope.cli.study import study_app
-from heliotrope.study.study import DEFAULT_STORE
 from served import Served
 
 SPACE = (
@@ -93,7 +91,6 @@ def test_the_study_is_that_of_the_library() -> None:
         "seed": 3,
     }
     assert [ask.id for ask in study.open_asks()] == [run("show", "boiler")["open"][0]["id"]]
-    assert DEFAULT == DEFAULT_STORE
 
 
 def test_values_may_be_negative_whatever_they_look_like() -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from heliotrope.storage import Store, StudyInfo
     from heliotrope.study import Study
 
-DEFAULT = "sqlite:///heliotrope.db"
 _PAGE = 1_000  # studies in one read
 
 

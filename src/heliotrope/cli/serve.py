@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from heliotrope.cli.backends import DEFAULT, is_service
+from heliotrope.cli.backends import is_service
 from heliotrope.cli.console import errors_as_messages
 from heliotrope.errors import InputError, requires_extra
+from heliotrope.storage.protocol import DEFAULT_STORE
 
 
 def serve_command(
@@ -20,7 +21,7 @@ def serve_command(
             envvar="HELIOTROPE_STORE",
             help="URL of the store: sqlite:///file.db or postgresql://...",
         ),
-    ] = DEFAULT,
+    ] = DEFAULT_STORE,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free port.")] = 8765,
     token_file: Annotated[

@@ -14,10 +14,11 @@ from typing import Annotated, Any
 
 import typer
 
-from heliotrope.cli.backends import DEFAULT, create_study, open_backend
+from heliotrope.cli.backends import create_study, open_backend
 from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
+from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study.commands import Add, Ask, Cancel, Command, Tell, as_choice
 
 study_app = typer.Typer(
@@ -82,7 +83,7 @@ def create_command(
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
     seed: Seed = 0,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Create a study with parameters (--space) or named options (--options)."""
@@ -110,7 +111,7 @@ def ask_command(
     key: Annotated[
         str | None, typer.Option(help="The same key returns the same open evaluation.")
     ] = None,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
@@ -122,7 +123,7 @@ def tell_command(
     name: Name,
     id: Id,
     value: Annotated[float, typer.Argument(help="Measured value.")],
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Record a result. Repeating it is accepted; another value is an error."""
@@ -142,7 +143,7 @@ def add_command(
     key: Annotated[
         str | None, typer.Option(help="The same result with the same key is recorded once.")
     ] = None,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
@@ -158,7 +159,7 @@ def add_command(
 def import_command(
     name: Name,
     table: Annotated[Path, typer.Argument(dir_okay=False, help="A CSV file.")],
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Add the results of a table that the study lacks; columns as in an export."""
@@ -175,7 +176,9 @@ def import_command(
 
 
 @study_app.command("cancel")
-def cancel_command(name: Name, id: Id, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+def cancel_command(
+    name: Name, id: Id, at: At = DEFAULT_STORE, token_file: TokenFile = None
+) -> None:
     """Cancel an evaluation whose measurement failed."""
     _do(lambda: Cancel(id), name, at, token_file)
 
@@ -185,7 +188,7 @@ def show_command(
     name: Name,
     context: InContext = None,
     as_json: AsJson = False,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Show the current best, the drift, and the open evaluations."""
@@ -195,7 +198,9 @@ def show_command(
 
 
 @study_app.command("list")
-def list_command(as_json: AsJson = False, at: At = DEFAULT, token_file: TokenFile = None) -> None:
+def list_command(
+    as_json: AsJson = False, at: At = DEFAULT_STORE, token_file: TokenFile = None
+) -> None:
     """List all studies."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
         found = studies.studies()
@@ -209,7 +214,7 @@ def export_command(
     out: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Output file. Default: print.")
     ] = None,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Export all evaluations and results."""
@@ -225,7 +230,7 @@ def export_command(
 def delete_command(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    at: At = DEFAULT,
+    at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Delete a study with all its events."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heliotrope.errors import InputError
-from heliotrope.study.study import DEFAULT_STORE
+from heliotrope.storage.protocol import DEFAULT_STORE
 
 ANY_HOST = "*"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")

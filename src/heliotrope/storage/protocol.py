@@ -26,6 +26,7 @@ from heliotrope.validation import as_number, as_whole
 
 EventBody: TypeAlias = Mapping[str, Any]  # JSON object
 
+DEFAULT_STORE = "sqlite:///heliotrope.db"
 _NAME = re.compile(r"(?![ .])[A-Za-z0-9 ._-]{1,100}(?<![ .])")
 _DEPTH = 100  # levels of nesting: a reader may have less of its stack left than the writer
 _UID = re.compile(r"[0-9a-f]{32}")

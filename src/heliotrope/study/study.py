@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
+from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, exports, views
 from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
@@ -20,8 +21,6 @@ from heliotrope.study.state import StudyState
 from heliotrope.study.verbs import StudyVerbs
 
 T = TypeVar("T")
-
-DEFAULT_STORE = "sqlite:///heliotrope.db"
 
 
 class Study(StudyVerbs):
