@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 
 import heliotrope as ht
 from heliotrope.estimation import Model
-from heliotrope.policies import Named, Recipe, Tracking
+from heliotrope.policies import Named, Recipe, Tracking, WindowUCB, from_model
 from heliotrope.policies.registry import REGISTRY
 from strategies import fixed
 
@@ -33,3 +33,19 @@ def test_a_recipe_makes_a_policy_at_any_pace(name: str, digits: float, rate: flo
     for step in range(1, 4):
         optimizer.tell(optimizer.ask(t=step * model.pace), float(np.cos(step)))
     assert len(optimizer.history) == 3
+
+
+def test_weights_are_those_of_a_unit_of_time_and_never_nothing() -> None:
+    assert from_model._after_a_unit(0.5, Model(pace=0.5)) == 0.25
+    assert from_model._after_a_unit(0.5, Model(pace=1e-9)) > 0.0
+
+
+def test_values_are_expected_within_three_deviations() -> None:
+    policy = Named("sw_ucb").policy(Model(mean=5.0, variance=0.9, noise=0.1), 0.01, ht.grid(5))
+    assert isinstance(policy, WindowUCB)
+    assert (policy.low, policy.high) == (2.0, 8.0)
+
+
+def test_there_are_always_two_candidates_for_the_drift() -> None:
+    assert from_model.candidate_drifts(Model()) == Model().epsilons()
+    assert len(set(from_model.candidate_drifts(Model(pace=1e-12)))) == 2
