@@ -43,7 +43,7 @@ TokenFile = Annotated[
     typer.Option(
         exists=True,
         dir_okay=False,
-        help="File with its token. Default: $HELIOTROPE_TOKEN.",
+        help="Token file of the service. Default: $HELIOTROPE_TOKEN.",
     ),
 ]
 InContext = Annotated[

@@ -106,19 +106,19 @@ def app_from(settings: Settings) -> Starlette:
     return app
 
 
-def _monitoring(store: Store, metrics: Metrics) -> list[Endpoint]:
+def _monitoring(store: Store, counters: Metrics) -> list[Endpoint]:
     def health() -> Response:
         """Check that the service runs and reaches its store."""
         store.studies(limit=1)
         return JSONResponse({"status": "ok", "version": __version__})
 
-    def numbers() -> Response:
+    def metrics() -> Response:
         """Export metrics in the Prometheus text format."""
-        return Response(metrics.text(), media_type=_METRICS)
+        return Response(counters.text(), media_type=_METRICS)
 
     return [
         Endpoint("/healthz", Operation("GET", health, "Health")),
-        Endpoint("/metrics", Operation("GET", numbers, None, media_type=_METRICS)),
+        Endpoint("/metrics", Operation("GET", metrics, None, media_type=_METRICS)),
     ]
 
 

@@ -37,7 +37,7 @@ def document(endpoints: Iterable[Endpoint]) -> Json:
 
 def _operation(path: str, operation: Operation) -> Json:
     subject = operation.subject or operation.handler
-    text = inspect.getdoc(subject) or ""
+    text = (inspect.getdoc(subject) or "").replace("``", "`")  # Markdown
     described: Json = {
         "summary": text.partition("\n")[0].rstrip("."),
         "description": text,
