@@ -273,9 +273,9 @@ def test_odd_tables(name: str, located: bool) -> None:
     table = ODD[name]
     x = np.append(np.arange(table.shape[1] - 1.0) // 2.0, 9.0)  # pairs at one point
     where = places(x) if located else None
-    done = replays.replay_log(log_of(frame(table), where), policies=FEW, seeds=2, jobs=1)
+    done = replays.replay_log(log_of(frame(table), where), policies=(*FEW, "auto"), seeds=2, jobs=1)
     assert all(np.isfinite([score.regret, score.stderr]).all() for score in done.scores)
-    assert {row.policy for row in done.rows()} == set(FEW)
+    assert {row.policy for row in done.rows()} == {*FEW, "auto"}
     assert 0.0 < done.setup.drift.interval[0] <= done.setup.drift.interval[1] < 1.0
     assert all(text.endswith(".") for text in report.sentences(done))
 
