@@ -76,9 +76,9 @@ def league_command(
 
 def _competitors(wanted: str | None) -> tuple[Competitor, ...]:
     from heliotrope.lab.league import COMPETITORS, PolicyCompetitor
-    from heliotrope.lab.league.standings import YARDSTICK
+    from heliotrope.policies.registry import BASELINE
 
-    names = list(COMPETITORS) if wanted is None else [*_parts(wanted), YARDSTICK]
+    names = list(COMPETITORS) if wanted is None else [*_parts(wanted), BASELINE.name]
     return tuple(PolicyCompetitor(name) for name in dict.fromkeys(names))
 
 

@@ -12,8 +12,6 @@ from heliotrope.lab.league.matches import Match
 from heliotrope.policies.registry import BASELINE
 from heliotrope.validation import Array
 
-YARDSTICK = BASELINE.name  # its regret is 1
-
 
 @dataclass(frozen=True)
 class ProblemScore:
@@ -76,7 +74,7 @@ class Standings:
             for (name, some), rank in zip(matches.items(), ranks, strict=True):
                 regrets[id, name] = average[name]
                 scores.append(
-                    _score(id, name, some, average[name], average[YARDSTICK], float(rank))
+                    _score(id, name, some, average[name], average[BASELINE.name], float(rank))
                 )
         return cls(tuple(problems), tuple(scores), regrets)
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from heliotrope.errors import InputError
 from heliotrope.lab.environments.suite import LogWindows, problem
 from heliotrope.lab.league.matches import Competitor, Match, play_match
-from heliotrope.lab.league.standings import YARDSTICK, Standings
+from heliotrope.lab.league.standings import Standings
 from heliotrope.lab.trials import fingerprint, run_trials, trial_seed
+from heliotrope.policies.registry import BASELINE
 from heliotrope.validation import as_positive, as_whole
 
 
@@ -61,8 +62,10 @@ class Tournament:
             as_whole(getattr(self, name), name, least=least)
         as_positive(self.limit, "limit")
         names = [one.name for one in self.competitors]
-        if len(set(names)) < len(names) or YARDSTICK not in names:
-            raise InputError(f"competitors with different names, including {YARDSTICK}", str(names))
+        if len(set(names)) < len(names) or BASELINE.name not in names:
+            raise InputError(
+                f"competitors with different names, including {BASELINE.name}", str(names)
+            )
         if not self.problems or len(set(self.problems)) < len(self.problems):
             raise InputError("at least one problem, each once", str(self.problems))
         for id in self.problems:
