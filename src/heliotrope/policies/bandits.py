@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import log, sqrt
-from typing import Protocol
 
 import numpy as np
 
@@ -126,32 +125,17 @@ def sw_ucb_window(horizon: int, changes: int) -> float:
     return float(np.clip(2.0 * sqrt(T * log(T) / often), 1.0, T))
 
 
-class WeightedRewards(Protocol):
-    """Rewards whose weights fall with their age."""
-
-    def weights(self, ages: Array) -> Array:
-        """Weights of choices of these ages."""
-
-    def sums(self, t: float) -> tuple[Array, Array]:
-        """Return N and S at time t."""
-
-    def add(self, t: float, place: int, reward: float) -> None:
-        """Take the reward of a choice at time t."""
-
-    def state(self) -> State:
-        """The state as arrays."""
-
-    def restore(self, state: State) -> None:
-        """Continue from a state."""
-
-
 class UCBAgent(NoPosterior):
     """Choose the largest upper confidence bound of the weighted mean rewards."""
 
     policy = "a bandit policy without a model"
 
     def __init__(
-        self, policy: RangedPolicy, spread: float, points: int, rewards: WeightedRewards
+        self,
+        policy: RangedPolicy,
+        spread: float,
+        points: int,
+        rewards: DiscountedRewards | WindowRewards,
     ) -> None:
         self._range, self._spread, self._rewards = policy, spread, rewards
         self._everywhere = np.arange(points)
