@@ -150,7 +150,6 @@ def test_every_policy_plays_everywhere(name: str, id: str) -> None:
 def test_the_league_has_every_named_policy() -> None:
     assert set(COMPETITORS) == set(REGISTRY)
     assert {"auto", "rexp3", "exp3", "d_ucb", "sw_ucb", "uniform"} < set(COMPETITORS)
-    assert len(COMPETITORS) == 17
 
 
 @pytest.mark.parametrize(
