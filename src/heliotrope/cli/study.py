@@ -19,7 +19,6 @@ from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study.commands import Add, Ask, Cancel, Command, Tell, as_choice
 
 study_app = typer.Typer(
     name="study",
@@ -115,7 +114,7 @@ def ask_command(
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    _do(lambda: Ask(t, _values(context), key), name, at, token_file)
+    _do(lambda commands: commands.Ask(t, _values(context), key), name, at, token_file)
 
 
 @study_app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
@@ -127,7 +126,7 @@ def tell_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result. Repeating it is accepted; another value is an error."""
-    _do(lambda: Tell(id, value), name, at, token_file)
+    _do(lambda commands: commands.Tell(id, value), name, at, token_file)
 
 
 @study_app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
@@ -148,9 +147,9 @@ def add_command(
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
 
-    def command() -> Add:
-        chosen = as_choice(_chosen(params, option))
-        return Add(value, t=t, context=_values(context), key=key, **chosen)
+    def command(commands: Any) -> Any:
+        chosen = commands.as_choice(_chosen(params, option))
+        return commands.Add(value, t=t, context=_values(context), key=key, **chosen)
 
     _do(command, name, at, token_file)
 
@@ -180,7 +179,7 @@ def cancel_command(
     name: Name, id: Id, at: At = DEFAULT_STORE, token_file: TokenFile = None
 ) -> None:
     """Cancel an evaluation whose measurement failed."""
-    _do(lambda: Cancel(id), name, at, token_file)
+    _do(lambda commands: commands.Cancel(id), name, at, token_file)
 
 
 @study_app.command("show")
@@ -242,10 +241,12 @@ def delete_command(
     print_out({"deleted": name})
 
 
-def _do(command: Callable[[], Command[Any]], name: str, at: str, token_file: Path | None) -> None:
-    """Carry out a command, and print the answer of the service to it."""
+def _do(command: Callable[[Any], Any], name: str, at: str, token_file: Path | None) -> None:
+    """Carry out a command made from the module of commands; print the service's answer to it."""
+    from heliotrope.study import commands  # a list of studies does without it
+
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        asked = command()
+        asked = command(commands)
         answer = asked.answer(studies.open(name).do(asked))
     print_out(answer)
 

@@ -1,4 +1,4 @@
-"""Batches: requests to one study share a thread, appends to all studies share a sync to disk.
+"""Requests to one study in batches, which share a thread and a sync to disk.
 
 Requests that arrive during one batch form the next. A thread for each request would cost more
 processor time than the decisions themselves.
