@@ -195,7 +195,7 @@ def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
     store = MemoryStore()
     twin, study = begin(name, policy=policy), begin(name, store, policy=policy)
     fresh = (3, 3) if with_snapshots else (10**6, 10**6)
-    with mock.patch.object(cache, "_FRESH", fresh):
+    with mock.patch.object(cache, "_INTERVAL", fresh):
         for move, reopen in moves:
             study = Study.open("pump", store) if reopen else study
             assert play(study, move) == play(twin, move)

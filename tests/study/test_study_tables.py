@@ -12,7 +12,7 @@ import heliotrope as ht
 from heliotrope.errors import FormatError, InputError
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.commands import Add
-from heliotrope.study.tables import keys, read_results
+from heliotrope.study.tables import read_results, result_keys
 from studies import CONTEXTUAL, SPACES, some_context
 
 MIXED = StudyConfig(
@@ -116,8 +116,8 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_that_goes_on_has_the_keys_of_the_one_before() -> None:
     one, other = Add(1.0, option="a"), Add(1.0, option="b")
-    long, short = list(keys([one, one, other])), list(keys([one, one]))
+    long, short = list(result_keys([one, one, other])), list(result_keys([one, one]))
     assert len(set(long)) == 3
     assert long[:2] == short
-    assert list(keys([other, one])) == [long[2], long[0]]
-    assert list(keys([])) == []
+    assert list(result_keys([other, one])) == [long[2], long[0]]
+    assert list(result_keys([])) == []

@@ -163,13 +163,13 @@ def import_command(
 ) -> None:
     """Add the results of a table that the study lacks; columns as in an export."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        from heliotrope.study.tables import added, read_results, unknown
+        from heliotrope.study.tables import add_results, new_results, read_results
 
         study = studies.open(name)
         results = read_results(table, study.config)
-        new = unknown(results, study)
+        new = new_results(results, study)
         with progress(counted=True) as bars:
-            for _ in bars.track(added(new, study), len(new), description="results"):
+            for _ in bars.track(add_results(new, study), len(new), description="results"):
                 pass
     print_out({"added": len(new), "known": len(results) - len(new)})
 

@@ -44,17 +44,17 @@ class RemoteStudy(StudyVerbs):
 
     @property
     def name(self) -> str:
-        """What the study is called."""
+        """The name."""
         return self._name
 
     @property
     def uid(self) -> str:
-        """What tells it from all others, also from one that gets its name when it is deleted."""
+        """The identifier of this study alone, even if a later study gets its name."""
         return self._uid
 
     @cached_property
     def config(self) -> StudyConfig:
-        """What it was created with."""
+        """The configuration that it was created with."""
         from heliotrope.study import StudyConfig  # slow to load
 
         with valid_answer():
@@ -76,7 +76,7 @@ class RemoteStudy(StudyVerbs):
             return sent.result(answer)
 
     def delete(self) -> None:
-        """Remove the study with all its events."""
+        """Delete the study with all its events."""
         reply = self._transport.send("DELETE", self._path(), params={"uid": self._uid})
         if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
             reply.text()
@@ -84,7 +84,7 @@ class RemoteStudy(StudyVerbs):
     # ---- reading it
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The log, or what came after an event."""
+        """The log, or at most ``limit`` events after event number ``after``."""
         after = as_whole(after, "after", least=0)
         most = None if limit is None else as_whole(limit, "limit", least=0)
         found: list[Event] = []
@@ -97,7 +97,7 @@ class RemoteStudy(StudyVerbs):
         return found
 
     def open_asks(self) -> list[Evaluation]:
-        """Asks that wait for their results, oldest first."""
+        """Open evaluations, oldest first."""
         summary = self.summary()
         with valid_answer():
             return [Evaluation.from_json(entry) for entry in summary["open"]]
@@ -105,9 +105,9 @@ class RemoteStudy(StudyVerbs):
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """What is believed at a time, by default now, as JSON has it; also of the past.
+        """The belief at a present, future or past time (default: now), as JSON.
 
-        In a study with contexts it is about one, by default that of the latest ask.
+        In a study with contexts it is the belief in one context, by default that of the latest ask.
         """
         time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
         return self._get("/belief", {**time, **self._context_query(context)})
@@ -115,16 +115,16 @@ class RemoteStudy(StudyVerbs):
     def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The configuration, the counts, the present best and the drift in words, as JSON.
 
-        In a study with contexts the best is that in one, by default in that of the latest ask.
+        In a study with contexts the best is that in one context, by default that of the latest ask.
         """
         return self._get("", self._context_query(context))
 
     def track(self) -> dict[str, Any]:
-        """Results over time with what was chosen, and how the best has moved."""
+        """The results over time with their choices, and the best over time, as JSON."""
         return self._get("/track")
 
     def export(self, kind: str = "csv") -> str:
-        """All asks with their results, as CSV or JSON."""
+        """All evaluations with their results, as CSV or JSON."""
         reply = self._transport.send("GET", self._path("/export"), params={"kind": str(kind)})
         return reply.text()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from heliotrope import __version__
 from heliotrope.service.routing import Endpoint, Operation, RequestParameter
 from heliotrope.service.schemas import SCHEMAS, reference
-from heliotrope.study.commands import Json
+from heliotrope.validation import Json
 
 _ALWAYS = (401, 403, 422)  # token, origin, values
 _NAME = {"type": "string"}

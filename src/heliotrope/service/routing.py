@@ -20,8 +20,7 @@ from starlette.types import Receive, Scope, Send
 from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.parsing import loads
-from heliotrope.study.commands import Json
-from heliotrope.validation import short_repr
+from heliotrope.validation import Json, short_repr
 
 
 @dataclass(frozen=True)

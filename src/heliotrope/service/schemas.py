@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from heliotrope.study.commands import Json
+from heliotrope.validation import Json
 
 
 def _object(description: str, *, optional: Sequence[str] = (), **fields: str | Json) -> Json:

@@ -9,8 +9,8 @@ import numpy as np
 
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_list, as_real, as_text, as_truth
-from heliotrope.spaces.discrete import Discrete, Json, Value
-from heliotrope.validation import Array, Indices, as_python, short_repr
+from heliotrope.spaces.discrete import Discrete, Value
+from heliotrope.validation import Array, Indices, Json, as_python, short_repr
 
 _CHOICES = 1_000
 _CHOICE = 1_000  # characters

@@ -15,8 +15,6 @@ from heliotrope.validation import Array, Indices
 Value: TypeAlias = float | int | str | bool
 """What a parameter is set to: plain Python, as JSON has it."""
 
-Json: TypeAlias = dict[str, object]
-
 
 class Discrete(ABC):
     """A parameter of countably many values, each at a position and at canonical coordinates."""

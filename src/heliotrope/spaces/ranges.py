@@ -11,8 +11,8 @@ import numpy as np
 
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_integer, as_real, as_truth
-from heliotrope.spaces.discrete import Discrete, Json
-from heliotrope.validation import LARGEST, Array, Indices, short_repr
+from heliotrope.spaces.discrete import Discrete
+from heliotrope.validation import LARGEST, Array, Indices, Json, short_repr
 
 _SMALLEST = 1.0 / LARGEST
 _NARROWEST = 1e-9  # share of its bounds' size that a range is wide

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
-from heliotrope.spaces.discrete import Discrete, Json, Value
+from heliotrope.spaces.discrete import Discrete, Value
 from heliotrope.spaces.forms import Parameter, parameter_from_json
-from heliotrope.validation import Array, short_repr
+from heliotrope.validation import Array, Json, short_repr
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box

@@ -1,4 +1,4 @@
-"""What is believed at one time, in one context, as JSON has it."""
+"""The belief at one time, in one context, as JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
 from heliotrope.study.confidence import confidence
 from heliotrope.study.config import StudyConfig
-from heliotrope.validation import Array
+from heliotrope.validation import Array, Json
 
-_LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a map's side, of a slice
-
-Json = dict[str, Any]
+_LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a side of a map, of a slice
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefView:
-    """An optimizer looked at, at a time and with the coordinates of a context, if there are any."""
+    """The belief of an optimizer at a time, in a context given by its coordinates."""
 
     config: StudyConfig
     optimizer: Optimizer
@@ -30,17 +28,17 @@ class BeliefView:
     context: Array | None = None
 
     def best(self) -> Json:
-        """Where the best is, and the value that is believed there."""
-        return self._shown(self._best())
+        """The best point with its mean and standard deviation."""
+        return self._describe(self._best())
 
-    def best_and_how_sure(self, variance: float) -> Json:
-        """The same, and how sure it is where values vary with that variance."""
+    def best_with_confidence(self, variance: float) -> Json:
+        """The same with the confidence in it, given the variance of the values."""
         best = self._best()
-        sure = confidence(self.config, self.optimizer, best, variance, self.context)
-        return {**self._shown(best), **sure}
+        known = confidence(self.config, self.optimizer, best, variance, self.context)
+        return {**self._describe(best), **known}
 
     def belief(self) -> Json:
-        """The best, and a view of what is believed of everything."""
+        """The best, and the belief about all options or along the parameters."""
         best = self.best()
         if isinstance(self.config.space, Options):
             return {"best": best, **self._options(self.config.space)}
@@ -49,7 +47,7 @@ class BeliefView:
     def _best(self) -> Best:
         return self.optimizer.best(self.t, context=self.context)
 
-    def _shown(self, best: Best) -> Json:
+    def _describe(self, best: Best) -> Json:
         label = self.config.adapter.describe(best.x if best.index is None else best.index)
         return {"t": best.t, **label, "mean": self.config.sign * best.mean, "std": best.std}
 
@@ -70,7 +68,7 @@ class BeliefView:
         return {"view": "slices", "slices": slices}
 
     def _band(self, space: SearchSpace, best: Json, name: str, count: int) -> Json:
-        """One parameter varied, the others where the best is."""
+        """The belief along one parameter, with the others as in the best."""
         values = _values(space, name, count)
         mean, std = self._of(space, [{**best, name: value} for value in values])
         return {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
@@ -87,13 +85,13 @@ class BeliefView:
         return self._at(np.array([space.point(one) for one in configurations]))
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
-        """Mean and deviation of some choices, or of all of a list."""
+        """Means and standard deviations of choices, or of all options."""
         found = self.optimizer.belief(self.t, choices, context=self.context)
         return self.config.sign * found.mean, found.std
 
 
 def _values(space: SearchSpace, name: str, count: int) -> list[Any]:
-    """Values of a parameter over its range, evenly on its scale."""
+    """Values of a parameter, evenly spaced on its scale."""
     parameter = space.parameters[name]
     if not isinstance(parameter, Real) and parameter.count <= count:
         return [parameter.value(i) for i in range(parameter.count)]

@@ -1,4 +1,4 @@
-"""The state of a study in this process: the state over its log, kept in step with the store."""
+"""The state of a study in this process, kept in step with its log in the store."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from heliotrope.study.state import StudyState
 
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[EventBody], None]
-"""Applies an event, and has it written with the others of the same decision."""
+"""Applies an event; it is written together with the others of the same decision."""
 Decision: TypeAlias = Callable[[StudyState, Emit], T]
-"""What to do in the present state; it is asked again if that turns out to be an older one."""
+"""Emits events in a state; it is called again if another process wrote first."""
 
-_TRIES = 50  # at a study that others write to at the same time
-_FRESH = (100, 1000)  # least and most events beyond a snapshot before the next one is kept
-_BYTES = 10_000  # of snapshots that an event may cost
+_TRIES = 50  # when other processes write at the same time
+_INTERVAL = (100, 1000)  # least and most events between two snapshots
+_BYTES = 10_000  # of snapshot per event between two snapshots
 
 
 class _Draft:
-    """Events on top of a state, which has them already, to be written together."""
+    """Events to write together; the state has them already."""
 
     def __init__(self, state: StudyState) -> None:
         self.state, self.after, self.bodies = state, state.seq, list[EventBody]()
@@ -38,12 +38,11 @@ class _Draft:
 
 
 class StateCache:
-    """What events add up to, for several threads to read and to add to.
+    """The state of a study, for several threads that read and change it.
 
-    Whoever comes next goes on from the applied events while the disk still syncs them. If it
-    cannot, because another process wrote first, the state is read anew and all that was decided on
-    top is decided again; so nobody is told of an event that is not on disk, and no event rests on
-    one that never was.
+    A decision may rest on events that the disk still syncs. If these fail because another process
+    wrote first, the state is read again and every decision on top of them is repeated. So no
+    result is returned before its events are on disk, and no event rests on one that was lost.
     """
 
     def __init__(self, store: Store, journal: Journal, uid: str, now: Now) -> None:
@@ -51,27 +50,30 @@ class StateCache:
         self._lock = RLock()
         self._state: StudyState | None = None
         self._written: Future[int] | None = None  # the latest append to this state
-        self._due = 0  # the event at which the next snapshot is kept
-        self._shared = False  # whether others were seen to write, too
-        self._base = (0, b"")  # of a shared study: an event, and the snapshot after it, at hand
+        self._due = 0  # number of the event after which the next snapshot is kept
+        self._shared = False  # whether other processes write too
+        self._base = (
+            0,
+            b"",
+        )  # of a shared study: a snapshot in memory
 
     def read(self, look: Callable[[StudyState], T]) -> T:
-        """Look at the state of all that is on disk."""
+        """Look at the state of all events on disk."""
         with self._lock:
             return look(self._latest())
 
     def change(self, decide: Decision[T]) -> T:
-        """Have events decided on the present state, applied and written; again if others wrote."""
+        """Decide, apply and write events; repeat that if another process wrote first."""
         for _ in range(_TRIES):
             with self._lock:
                 draft, result = self._decided(decide)
                 written = self._submit(draft)
             if self._is_written(draft.state, written):
                 return result
-        raise ConflictError("a study that is written to less", f"{_TRIES} conflicts", "Try again.")
+        raise ConflictError("a study with fewer writers", f"{_TRIES} conflicts", "Try again.")
 
     def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """Do the same for many, written together; return the result of each, or its error."""
+        """Do the same for many, written together; return the result or the error of each."""
         results = list[Any]()
         while left := decisions[len(results) :]:
             try:
@@ -82,11 +84,11 @@ class StateCache:
         return results
 
     def _together(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """The results of those before the first that adds nothing; of none if others wrote."""
+        """The results before the first decision without events; none if another process wrote."""
         results = list[Any]()
         with self._lock:
             draft = _Draft(self._known())
-            with suppress(Exception):  # which is met again
+            with suppress(Exception):  # the next round raises it again
                 for decide in decisions:
                     before, result = len(draft.bodies), self._drafted(draft, decide)
                     if len(draft.bodies) == before:
@@ -109,16 +111,16 @@ class StateCache:
             result = self._drafted(draft, decide)
             if draft.bodies:
                 return draft, result
-        draft = _Draft(self._latest())  # by what was known there is nothing to do: others may know
+        draft = _Draft(self._latest())  # without events, or refused: newer events may change that
         return draft, self._drafted(draft, decide)
 
     def _known(self) -> StudyState:
-        """The state to decide on: where others write too, the latest, unless that takes a wait."""
+        """The state to decide on: the latest of a shared study, unless that means waiting."""
         is_idle = self._written is None or self._written.done()
         return self._latest() if self._shared and is_idle else self._current()
 
     def _drafted(self, draft: _Draft, decide: Decision[T]) -> T:
-        """The result of a decision, whose events are in the draft, or none of them."""
+        """The result of a decision; if it fails, none of its events stay in the draft."""
         before = len(draft.bodies)
         try:
             return decide(draft.state, draft.emit)
@@ -129,7 +131,7 @@ class StateCache:
             raise
 
     def _submit(self, draft: _Draft) -> Future[int] | None:
-        """Have events written after all those before; without any, wait for those before."""
+        """Submit the events; without any, return the latest append to wait for."""
         try:
             if draft.bodies:
                 append = Append(self._uid, draft.after, draft.bodies, self._now())
@@ -158,13 +160,13 @@ class StateCache:
     # ---- the state
 
     def _current(self) -> StudyState:
-        """The state as far as it is known here."""
+        """The state with the events known here."""
         if self._state is None:
             self._state, self._written = self._read(), None
         return self._state
 
     def _latest(self) -> StudyState:
-        """The state with what others wrote, once all that was written here is on disk."""
+        """The state with the events of other processes, once all events from here are on disk."""
         if self._written is not None and self._written.exception() is not None:
             self._state = None
         state = self._current()
@@ -181,7 +183,7 @@ class StateCache:
         state = StudyState(self._uid, config_of(first.body), first.at)
         seq, data = max(self._base, self._store.snapshot(self._uid) or (0, b""))
         if seq:
-            with suppress(FormatError):  # of a newer version, say: the events are the truth
+            with suppress(FormatError):  # such as a newer version: then the events are replayed
                 state.loads(data)
         self._due = _next_due(state.seq, data)
         state.extend([event.body for event in self._store.events(self._uid, state.seq)])
@@ -190,23 +192,23 @@ class StateCache:
         return state
 
     def _forget(self, state: StudyState) -> None:
-        """Read the state anew next time, unless somebody did already."""
+        """Read the state from the store next time, unless it has been replaced."""
         with self._lock:
             if self._state is state:
                 self._state = None
 
     def _keep_snapshot(self, state: StudyState) -> None:
-        """Keep the state, now and then."""
+        """Keep a snapshot if one is due."""
         with self._lock:
             if self._state is not state or state.seq < self._due:
                 return
             written, seq, data = self._written, state.seq, state.dumps()
             self._due = _next_due(seq, data)
         if written is None or written.exception() is None:
-            with suppress(HeliotropeError):  # the events are there: this only saves time
+            with suppress(HeliotropeError):  # a snapshot only saves time
                 self._store.keep_snapshot(self._uid, seq, data)
 
 
 def _next_due(seq: int, data: bytes) -> int:
-    least, most = _FRESH
+    least, most = _INTERVAL
     return seq + min(max(least, len(data) // _BYTES), most)

@@ -1,4 +1,4 @@
-"""What time it is in a study: a counter of steps, or the wall clock in a stated unit."""
+"""Clocks of studies: a counter of steps, or wall time in a unit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from heliotrope.errors import InputError
 
 Now: TypeAlias = Callable[[], float]
-"""Seconds since 1970; tests put their own in its place."""
+"""Returns seconds since 1970; tests pass their own."""
 
 _SECONDS = {
     "ms": 1e-3,
@@ -27,19 +27,19 @@ _SECONDS = {
 }
 _UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*")
 _LONGEST = 1e12  # seconds
-_UNITS_AHEAD = 1_000.0  # of the wall clock, or a day if that is more
+_UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Time is 1, 2, 3, ..., one more for each ask that does not say its own."""
+    """Time is 1, 2, 3, ...: one step for each ask without a time of its own."""
 
     def at(self, now: float, created: float) -> float | None:
-        """Return None: the optimizer counts."""
+        """Return None: the optimizer counts the steps."""
         return None
 
     def furthest(self, now: float, created: float) -> float:
-        """The latest time that may be asked for: any."""
+        """The latest allowed time: there is no limit."""
         return inf
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Wall:
-    """Time since the study was created, in a unit such as "10min": epsilon is per ten minutes.
+    """Time since the study was created, in a unit such as "10min".
 
     Examples
     --------
@@ -60,11 +60,11 @@ class Wall:
     unit: str
 
     def __post_init__(self) -> None:
-        self.seconds  # noqa: B018 - refuses a unit that it does not know
+        self.seconds  # noqa: B018 - raises an error for an unknown unit
 
     @property
     def seconds(self) -> float:
-        """Length of the unit."""
+        """The length of the unit."""
         match = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
         number, name = match.groups() if match else ("", "")
         scale = _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 0.0)
@@ -80,7 +80,7 @@ class Wall:
         return (now - created) / self.seconds
 
     def furthest(self, now: float, created: float) -> float:
-        """The latest time that may be asked for: a mistaken one would stop the clock for good."""
+        """The latest allowed time; a later one by mistake would stop the clock."""
         return self.at(now, created) + max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def wall_time() -> float:
 
 
 def duration(seconds: float) -> str:
-    """A length of time for people to read.
+    """A length of time in words.
 
     Examples
     --------
@@ -124,5 +124,5 @@ def duration(seconds: float) -> str:
 
 
 def short(number: float) -> str:
-    """A number of two digits, or as many as it has before the point."""
+    """A number with two digits, or with all digits before the point."""
     return f"{number:.2g}" if number < 100.0 else f"{number:,.0f}"

@@ -11,15 +11,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from heliotrope.errors import HeliotropeError, InputError, located
-from heliotrope.validation import as_number, as_python, short_repr
+from heliotrope.validation import Json, as_number, as_python, short_repr
 
 T = TypeVar("T")
-Json: TypeAlias = dict[str, Any]
 
-_LARGEST = 1e45  # squares of values, and the noise of these, must be numbers
+_LARGEST = 1e45  # squares of values must be finite
 _LONGEST_KEY = 200
 
 
@@ -37,14 +36,14 @@ class Evaluation:
     context: Mapping[str, Any] | None = None
 
     def to_json(self) -> Json:
-        """The evaluation as JSON; fields without a value are left out."""
+        """The evaluation as JSON, without empty fields."""
         chosen = {"option": self.option} if self.params is None else {"params": dict(self.params)}
         given = {} if self.context is None else {"context": dict(self.context)}
         return {"id": self.id, "t": self.t, **chosen, **given}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` gave; other keys are ignored."""
+        """Read the JSON of an evaluation; other keys are ignored."""
         chosen = {key: data[key] for key in ("params", "option", "context") if key in data}
         return cls(data["id"], data["t"], **chosen)
 
@@ -120,7 +119,7 @@ class Command(Generic[T]):
                     object.__setattr__(self, one.name, check(value))
 
     def to_json(self) -> Json:
-        """The command as JSON; fields without a value are left out."""
+        """The command as JSON, without empty fields."""
         named = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: _plain(value) for name, value in named if value is not None}
 
@@ -144,15 +143,8 @@ class Command(Generic[T]):
         """The result that an answer of the service holds."""
 
 
-@dataclass(frozen=True)
-class Ask(Command[Evaluation]):
-    """Ask what to measure."""
-
-    verb: ClassVar[str] = "ask"
-    t: float | None = field(default=None, metadata=_TIME)
-    context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
-    key: str | None = field(default=None, metadata=_KEY)
-    uid: str | None = field(default=None, metadata=_UID)
+class _Suggesting(Command[Evaluation]):
+    """A command whose result is an evaluation."""
 
     def answer(self, result: Evaluation) -> Json:
         """The evaluation."""
@@ -161,6 +153,17 @@ class Ask(Command[Evaluation]):
     def result(self, answer: Mapping[str, Any]) -> Evaluation:
         """The evaluation."""
         return Evaluation.from_json(answer)
+
+
+@dataclass(frozen=True)
+class Ask(_Suggesting):
+    """Ask what to measure."""
+
+    verb: ClassVar[str] = "ask"
+    t: float | None = field(default=None, metadata=_TIME)
+    context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
+    key: str | None = field(default=None, metadata=_KEY)
+    uid: str | None = field(default=None, metadata=_UID)
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ class Tell(Command[Evaluation | None]):
 
 
 @dataclass(frozen=True)
-class Add(Command[Evaluation]):
+class Add(_Suggesting):
     """Add a result that was measured elsewhere: of parameters, or of an option."""
 
     verb: ClassVar[str] = "add"
@@ -209,14 +212,6 @@ class Add(Command[Evaluation]):
             got = "neither" if command.option is None else "both"
             raise InputError("either params or an option", got)
         return command
-
-    def answer(self, result: Evaluation) -> Json:
-        """The evaluation."""
-        return result.to_json()
-
-    def result(self, answer: Mapping[str, Any]) -> Evaluation:
-        """The evaluation."""
-        return Evaluation.from_json(answer)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""How sure the best is, by joint draws of the values at it and at its rivals.
+"""The probability that the best is the best, from joint samples of it and its rivals.
 
 Symbols
 -------
-f (s, q)  draws of the values at q places, the first of which is the best
+f (s, q)  samples of the values at q points, the first of which is the best
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from heliotrope.spaces import Options
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array
 
-_DRAWS = 1000
-_RIVALS = 100  # of a Finite domain: those that may be highest
-_SCATTERED, _LATEST = 128, 32  # of a Box: places all over it, and some that were measured
-_SHARE = 0.1  # of the values' deviation: what may be missed in a space
-_FEW = 5  # results, below which the values' deviation is but guessed
+_SAMPLES = 1000
+_RIVALS = 100  # in a Finite domain: points with the highest upper bounds
+_SCATTERED, _LATEST = 128, 32  # in a Box: points all over it, and the latest measured ones
+_SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
+_FEW = 5  # results; with fewer the standard deviation is unknown
 
 
 def confidence(
@@ -35,24 +35,24 @@ def confidence(
 ) -> dict[str, Any]:
     """The ``probability`` that nothing is better than the best by more than a ``margin``.
 
-    The margin is 0 among options; in a space, where neighbours are nearly as good, it is a tenth
-    of the values' deviation. With few results, or ones that are all equal, nobody knows how far
-    values vary, and so how sure anything is: then both are None.
+    Among options the margin is 0. In a space, where neighbours are nearly as good, it is a tenth of
+    the values' standard deviation. With few or equal results that deviation is unknown, and both
+    are None.
     """
     y = optimizer.history.y
     if config.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
         return {"probability": None, "margin": None}
     margin = 0.0 if isinstance(config.space, Options) else _SHARE * float(np.sqrt(variance))
     rivals = _rivals(optimizer, best.t, context)
-    others = rivals[(rivals != best.x).any(axis=1)]  # rounding would make it beat itself
+    others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
     places = np.vstack([best.x, others])
-    f = optimizer.sample(best.t, places, size=_DRAWS)
+    f = optimizer.sample(best.t, places, size=_SAMPLES)
     is_beaten = f.max(axis=1) - f[:, 0] > margin
     return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
 def _rivals(optimizer: Optimizer, t: float, context: Array | None) -> Array:
-    """Points that may be higher than the best, all of them in the context."""
+    """Points in the context that may be higher than the best."""
     problem, domain = optimizer.contextual, optimizer.domain
     if isinstance(domain if problem is None else problem.choices, Finite):
         belief = optimizer.belief(t, context=context, count_open=False)

@@ -1,4 +1,4 @@
-"""What a study is created with, as Python has it and as JSON has it."""
+"""The configuration of a study, in Python and as JSON."""
 
 from __future__ import annotations
 
@@ -55,38 +55,38 @@ class StudyConfig:
 
     @property
     def sign(self) -> float:
-        """What values are multiplied with, so that the highest is best."""
+        """The factor of values that makes the highest the best."""
         return 1.0 if self.direction == "maximize" else -1.0
 
     @property
     def independent(self) -> bool:
-        """Whether no two places share anything: there is no length scale."""
+        """Whether all options are independent, so that there is no length scale."""
         return self.adapter.is_independent and self.context is None
 
     @cached_property
     def adapter(self) -> SpaceAdapter:
-        """Where one may measure."""
+        """The space and the context, as domain of an optimizer."""
         return SpaceAdapter(self.space, self.context)
 
     @cached_property
     def given(self) -> Given:
-        """The parameters of the model that are not learned."""
+        """The given parameters of the model, which are not learned."""
         given = self.policy.given
         return replace(given, length_scale=INDEPENDENT) if self.independent else given
 
     def build(self, model: Model) -> Policy:
-        """The policy, with what was learned of the model so far."""
-        # in a Box a mixture takes several times as long to climb, and is no better
+        """The policy with an estimated model."""
+        # in a Box a mixture takes several times as long to maximize, and is no better
         weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         return self.policy.policy(self.given.override(model), self.sign, weighing)
 
     def with_drift(self, epsilon: float) -> StudyConfig:
-        """The same with a drift that is known."""
+        """The same configuration with a given drift."""
         parameters = {**self.policy.parameters, "epsilon": epsilon}
         return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
-        """The config as JSON, all defaults written out."""
+        """The configuration as JSON, with all defaults."""
         key = "options" if isinstance(self.space, Options) else "space"
         return {
             key: self.space.to_json(),
@@ -99,7 +99,7 @@ class StudyConfig:
 
     @classmethod
     def from_json(cls, data: object) -> StudyConfig:
-        """Read a setup; whatever is not said has its default."""
+        """Read a configuration; missing keys have their defaults."""
         if not isinstance(data, Mapping):
             raise InputError("an object that describes a study", short_repr(data))
         unknown = [name for name in data if name not in _KEYS]

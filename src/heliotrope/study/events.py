@@ -1,4 +1,4 @@
-"""What a study's log is made of: events, each a versioned JSON object, and the values in them."""
+"""The events of a study's log, as versioned JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION = 1
 
 @contextmanager
 def fitting(body: Mapping[str, Any]) -> Iterator[None]:
-    """Say of an event that cannot be applied that it is none of this study's."""
+    """Raise a FormatError for an event that cannot be applied."""
     try:
         yield
     except FormatError:
@@ -31,10 +31,10 @@ def created(config: StudyConfig) -> EventBody:
 
 
 def config_of(body: Mapping[str, Any]) -> StudyConfig:
-    """The config that the first event holds."""
+    """The configuration in the first event."""
     if body.get("kind") != "created" or body.get("v") != VERSION:
         raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
     try:
         return StudyConfig.from_json(body["setup"])
     except InputError as error:
-        raise FormatError("the config of a study", str(error)) from error
+        raise FormatError("the configuration of a study", str(error)) from error

@@ -1,4 +1,4 @@
-"""All asks of a study with their results, as CSV or JSON."""
+"""Export the evaluations of a study with their results."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from heliotrope.errors import InputError
 from heliotrope.spaces import Options
 from heliotrope.storage import Event
 from heliotrope.study.config import StudyConfig
+from heliotrope.validation import Json
 
 _ASKED = ("id", "t", "option", "params", "context")
 _NESTED = ("params", "context")
 
-Row = dict[str, Any]
-
 
 def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
-    """All asks with their results, in the order of asking, as CSV or JSON."""
+    """All evaluations with their results, in the order of asking, as CSV or JSON."""
     rows = _rows(events)
     if kind == "json":
         return json.dumps({"setup": config.to_json(), "results": rows}, indent=2)
@@ -34,8 +32,8 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     return text.getvalue()
 
 
-def _rows(events: Sequence[Event]) -> list[Row]:
-    rows: dict[str, Row] = {}
+def _rows(events: Sequence[Event]) -> list[Json]:
+    rows: dict[str, Json] = {}
     for event in events:
         body = event.body
         if body["kind"] == "asked":
@@ -49,8 +47,8 @@ def _rows(events: Sequence[Event]) -> list[Row]:
     return list(rows.values())
 
 
-def _flat(row: Row) -> Row:
-    """A row with a column for each parameter, whose name may be that of another column."""
+def _flat(row: Json) -> Json:
+    """A row with a column for each parameter, prefixed because other columns may have its name."""
     flat = {name: value for name, value in row.items() if name not in _NESTED}
     for outer in _NESTED:
         flat |= {f"{outer}.{name}": value for name, value in row.get(outer, {}).items()}

@@ -1,29 +1,29 @@
-"""Clients' keys: which ask each stands for, so that an ask that is sent again is no second one."""
+"""Keys of asks: an ask that is sent again with its key is not a second one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-_REMEMBERED = 1000  # closed asks, whose late repetitions are known
+_REMEMBERED = 1000  # closed asks whose keys are kept
 
 
 class Keys:
-    """Ids of asks by key: of all open asks that have one, and of the latest closed ones."""
+    """The ids of all open asks with a key, and of the latest closed ones, by key."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}
-        self._closed: dict[str, str] = {}  # the one closed longest ago comes first
-        self._key_of: dict[str, str] = {}  # of open asks, by id
+        self._closed: dict[str, str] = {}  # oldest first
+        self._key_of: dict[str, str] = {}  # keys of open asks by id
 
     def begin(self, key: str, id: str) -> None:
-        """Have a key stand for an ask from now on."""
+        """Note the key of a new ask."""
         self._closed.pop(key, None)
         self._open[key] = id
         self._key_of[id] = key
 
     def close(self, id: str) -> None:
-        """Take note that an ask, with a key or without one, is not open any more."""
+        """Note that an ask, with or without a key, is closed."""
         key = self._key_of.pop(id, None)
         if key is None:
             return
@@ -33,7 +33,7 @@ class Keys:
             del self._closed[next(iter(self._closed))]
 
     def find(self, key: str) -> str | None:
-        """The ask that a key stands for."""
+        """The id of the ask with a key, or None."""
         return self._open.get(key) or self._closed.get(key)
 
     def to_json(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Keys:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Keys:
-        """Read what :meth:`to_json` gave, or what an earlier version did: the open ones alone."""
+        """Read the keys of a snapshot; earlier versions kept only open ones."""
         keys = cls()
         for key, id in data["keys"].items():
             keys.begin(key, id)

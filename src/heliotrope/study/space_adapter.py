@@ -1,8 +1,8 @@
-"""Where a study measures: as its optimizer has it, and in the words of its space.
+"""Translate between the space of a study and the domain of its optimizer.
 
-Options without features share nothing. Without contexts they are whole numbers under a tiny length
-scale. Beside a context, over which a length scale is learned, they lie as many of any such apart:
-what is learned of an option in one context is of use in similar ones, and says nothing of others.
+Options without features are independent. Without contexts they are whole numbers under a tiny
+length scale. With contexts, whose length scale is learned, they lie many length scales apart: a
+result of an option informs about the same option in similar contexts, and about no other option.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from heliotrope.history import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
 from heliotrope.validation import Array, short_repr
 
-INDEPENDENT = 1e-3  # length scale under which whole numbers share nothing
-_PAIRS = 5_000  # of a choice and a context, that a Finite domain lists
-_PAIRS_APART = 1_000  # of options that share nothing, of which whole matrices are kept
-_DIGITS = 12  # of a context's number; the others are what scaling does to it
+INDEPENDENT = 1e-3  # length scale at which whole numbers are uncorrelated
+_PAIRS = 5_000  # of a choice and a context: up to this many, a Finite domain lists them
+_INDEPENDENT_PAIRS = 1_000  # the same for independent options, which need whole matrices
+_DIGITS = 12  # of a number in a context; scaling changes the later ones
 
 Context = dict[str, Value]
 LoggedPlace: TypeAlias = int | list[float]
-"""Where was measured, as the log has it: an index, or a canonical point."""
+"""The place of an evaluation in the log: an index, or a canonical point."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpaceAdapter:
-    """What is chosen and, if there is any, the context that is given."""
+    """The space of the choices, and that of the contexts if there are any."""
 
     space: SearchSpace | Options
     context: SearchSpace | None = None
@@ -50,12 +50,12 @@ class SpaceAdapter:
 
     @property
     def is_independent(self) -> bool:
-        """Whether options share nothing: they are named, and without features."""
+        """Whether the options are independent: they have no features."""
         return isinstance(self.space, Options) and self.space.features is None
 
     @cached_property
     def problem(self) -> Domain | Contextual:
-        """What an optimizer is made over."""
+        """The argument of an Optimizer: a domain, with contexts a Contextual."""
         if self.context is None:
             return self._choices
         if self._is_listed(self._choices, self.context.domain):
@@ -65,37 +65,37 @@ class SpaceAdapter:
 
     @property
     def domain(self) -> Domain:
-        """Where one may measure: of contexts, all pairs of a choice and a context."""
+        """The domain of the evaluations: with contexts, all pairs of a choice and a context."""
         return self.problem.joined if isinstance(self.problem, Contextual) else self.problem
 
     # ---- contexts
 
     def check_context(self, context: Any) -> Context | None:
-        """A context as it is kept, or say what is wrong with it; None where there are none."""
+        """Return a context as it is logged, or raise an InputError; None without contexts."""
         if self.context is None:
             if context is not None:
                 raise InputError(
-                    "no context, the study having none", short_repr(context), "", "context"
+                    "no context, because the study has none", short_repr(context), "", "context"
                 )
             return None
         if context is None:
             names = short_repr(list(self.context.parameters))
-            raise InputError(f"a context of {names}", "none", "Say context=...", "context")
+            raise InputError(f"a context of {names}", "none", "Pass context=...", "context")
         with relocated("params", "context"):
             return self._describe_context(self.context.point(context))
 
     def context_point(self, context: Context | None) -> Array | None:
-        """The coordinates of a context that was given."""
+        """The coordinates of a checked context."""
         if self.context is None or context is None:
             return None
         return self.context.point(context)
 
     def context_of(self, x: Array) -> Array | None:
-        """The coordinates of the context that a measured point has."""
+        """The coordinates of the context of a measured point."""
         return self.problem.context_of(x) if isinstance(self.problem, Contextual) else None
 
     def default_context(self) -> Context | None:
-        """The context to look at before there is one: in the middle, or of the first choice."""
+        """The context before the first ask: middle values, and first choices."""
         if self.context is None:
             return None
         return {name: _middle(parameter) for name, parameter in self.context.parameters.items()}
@@ -103,7 +103,7 @@ class SpaceAdapter:
     # ---- places
 
     def place_of(self, chosen: Any, context: Any = None) -> LoggedPlace:
-        """The place of parameters or an option, in a context; or say what is wrong with them."""
+        """The place of parameters or of an option in a context; InputError."""
         given = self.check_context(context)
         if isinstance(self.domain, Finite):
             index = self._index(chosen)
@@ -114,7 +114,7 @@ class SpaceAdapter:
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
     def place_of_suggestion(self, suggestion: Suggestion) -> LoggedPlace:
-        """Where a suggestion is measured."""
+        """The place of a suggestion: its canonical point."""
         if suggestion.index is not None:
             return suggestion.index
         choice = suggestion.choice
@@ -134,7 +134,7 @@ class SpaceAdapter:
         words = self._describe_context(given) if context is None else context
         return {**self._describe_choice(choice), "context": words}
 
-    # ---- the rest
+    # ---- private
 
     @cached_property
     def _choices(self) -> Domain:
@@ -147,11 +147,13 @@ class SpaceAdapter:
     def _is_listed(self, choices: Domain, context: Domain) -> bool:
         if not (isinstance(choices, Finite) and isinstance(context, Finite)):
             return False
-        return len(choices) * len(context) <= (_PAIRS_APART if self.is_independent else _PAIRS)
+        return len(choices) * len(context) <= (
+            _INDEPENDENT_PAIRS if self.is_independent else _PAIRS
+        )
 
     @property
     def _listed_context(self) -> Finite:
-        """The contexts, where all pairs are listed."""
+        """The contexts, if all pairs are listed."""
         assert isinstance(self.problem, Contextual)
         assert isinstance(self.problem.context, Finite)
         return self.problem.context
@@ -165,7 +167,7 @@ class SpaceAdapter:
         return place[:width], place[width:]
 
     def _index(self, chosen: Any) -> int:
-        """Which of the listed choices this is."""
+        """The index of a choice."""
         if isinstance(self.space, SearchSpace):
             return self.space.index(chosen)
         with located("option"):
@@ -186,7 +188,7 @@ class SpaceAdapter:
         return {"option": self.space.name(place)}
 
     def _describe_context(self, place: int | Array) -> Context:
-        """A context as it was given, free of what scaling did to its numbers."""
+        """A context in words, without the rounding errors of scaling."""
         assert self.context is not None
         parameters, values = self.context.parameters, self.context.params(place)
         return {name: _tidy(parameters[name], value) for name, value in values.items()}
@@ -200,7 +202,7 @@ def _context_from_json(config: Mapping[str, Any]) -> SearchSpace | None:
 
 
 def _tidy(parameter: Parameter, value: Value) -> Value:
-    """A number of twelve digits, as many behind the point as the range leaves."""
+    """A number rounded to twelve digits of its range."""
     if not isinstance(parameter, Real) or parameter.count == 1:
         return value
     assert isinstance(value, float)

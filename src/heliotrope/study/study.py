@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 class Study(StudyVerbs):
-    """Ask and tell by name, from any process: what was acknowledged is on disk.
+    """Ask and tell by name, from any process: when a call returns, its events are on disk.
 
-    Every method may be called from several threads, and several processes may hold the same
-    study of one store. What each call promises stands in docs/studies.md.
+    Several threads may share a study, and several processes may open the same study of a store.
+    docs/studies.md describes the guarantees of each call.
 
     Examples
     --------
@@ -63,23 +63,23 @@ class Study(StudyVerbs):
         store: Store | str = DEFAULT_STORE,
         now: Now = wall_time,
     ) -> Study:
-        """Begin a study.
+        """Create a study.
 
         Parameters
         ----------
         space
             Parameters by name, or the names of options; or a SearchSpace or Options.
         context
-            Parameters by name that are given at every ask, not chosen; or a SearchSpace.
+            Parameters by name that each ask gives instead of choosing them; or a SearchSpace.
         policy
             Such as ``{"epsilon": 0.01}``; parameters that are not given are learned.
         clock
-            A unit of time such as "10min" makes epsilon one of ten minutes; by default time is
-            a counter of asks.
+            A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
+            default time counts the asks.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
         now
-            The wall clock, for tests to replace.
+            The wall clock; tests replace it.
         """
         with located("policy"):
             chosen = PolicyChoice.from_json(policy)
@@ -100,31 +100,31 @@ class Study(StudyVerbs):
         journal: Journal | None = None,
         now: Now = wall_time,
     ) -> Study:
-        """Begin a study of a config."""
-        with located("seed"):  # all that is refused before there is a policy
+        """Create a study from its configuration."""
+        with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
-        bare.extend([])  # refuses a policy that does not fit the space
+        bare.extend([])  # raises an error if the policy does not fit the space
         store.create(name, created(config), now())
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
     def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = wall_time) -> Study:
-        """Go on with a study that exists."""
+        """Open an existing study."""
         return _with_store(store, lambda opened: cls(opened, name, now=now)._readable(), make=False)
 
     @property
     def name(self) -> str:
-        """What the study is called."""
+        """The name."""
         return self._info.name
 
     @property
     def uid(self) -> str:
-        """What tells it from all others, also from one that gets its name when it is deleted."""
+        """The identifier of this study alone, even if a later study gets its name."""
         return self._info.uid
 
     @property
     def config(self) -> StudyConfig:
-        """What it was created with."""
+        """The configuration that it was created with."""
         return self._cache.read(lambda state: state.config)
 
     # ---- changing it
@@ -138,25 +138,25 @@ class Study(StudyVerbs):
         return self._cache.change_all([self._decision(command) for command in commands])
 
     def delete(self) -> None:
-        """Remove the study with all its events."""
+        """Delete the study with all its events."""
         self._store.delete(self._info.uid)
 
     # ---- reading it
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The log, or what came after an event."""
+        """The log, or at most ``limit`` events after event number ``after``."""
         return self._store.events(self._info.uid, after, limit)
 
     def open_asks(self) -> list[Evaluation]:
-        """Asks that wait for their results, oldest first."""
+        """Open evaluations, oldest first."""
         return self._cache.read(lambda state: state.open)
 
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """What is believed at a time, by default now, as JSON has it; also of the past.
+        """The belief at a present, future or past time (default: now), as JSON.
 
-        In a study with contexts it is about one, by default that of the latest ask.
+        In a study with contexts it is the belief in one context, by default that of the latest ask.
         """
         with located("t"):
             when = None if t is None else as_time(t)
@@ -165,12 +165,12 @@ class Study(StudyVerbs):
             at = decisions.present(state, self._now) if when is None else when
             return views.belief(state, at, context)
 
-        return self._cache.read(look)()  # which may take a while, when others go on
+        return self._cache.read(look)()  # without the lock: it may take a while
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The configuration, the counts, the present best and the drift in words, as JSON.
 
-        In a study with contexts the best is that in one, by default in that of the latest ask.
+        In a study with contexts the best is that in one context, by default that of the latest ask.
         """
         return self._cache.read(
             lambda state: {
@@ -181,20 +181,20 @@ class Study(StudyVerbs):
         )
 
     def track(self) -> dict[str, Any]:
-        """Results over time with what was chosen, and how the best has moved."""
+        """The results over time with their choices, and the best over time, as JSON."""
         return self._cache.read(views.track)()
 
     def export(self, kind: str = "csv") -> str:
-        """All asks with their results, as CSV or JSON."""
+        """All evaluations with their results, as CSV or JSON."""
         return exports.export(self.config, self.events(), kind)
 
-    # ---- the rest
+    # ---- private
 
     def _decision(self, command: Command[T]) -> Decision[T]:
         return lambda state, emit: decisions.decide(command, state, emit, self._now)
 
     def _readable(self) -> Study:
-        """Itself, if it can be read."""
+        """Return itself, or raise an error if it cannot be read."""
         self._cache.read(lambda state: state.seq)
         return self
 
@@ -215,7 +215,7 @@ def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> Search
 
 
 def _with_store(store: Store | str, begin: Callable[[Store], Study], *, make: bool = True) -> Study:
-    """A study of a store, or of a URL's, which is closed when the study is no longer used."""
+    """A study in a store; a store opened from a URL is closed with the study."""
     if isinstance(store, Store):
         return begin(store)
     opened = open_store(store, make=make)

@@ -1,8 +1,8 @@
-"""Results from elsewhere in a table: a row each, a column for each parameter, the value, the time.
+"""Import results from a table, with a row for each result.
 
-Columns are called as in an export: ``params.NAME`` (or NAME alone) or ``option``, ``context.NAME``
-(or NAME), ``value`` and ``t``, which may be missing; others are left aside, and so are rows without
-a value. What a file may look like stands in :mod:`heliotrope.lab.logs`.
+Columns have the names of an export: ``params.NAME`` (or NAME) or ``option``, ``context.NAME`` (or
+NAME), ``value`` and the optional ``t``. Other columns are ignored, and so are rows without a value.
+:mod:`heliotrope.tables` reads the file.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Receiver(Protocol):
 
     @property
     def config(self) -> StudyConfig:
-        """What it was created with."""
+        """The configuration."""
 
     def events(self) -> list[Event]:
-        """Its log."""
+        """The log."""
 
     def do(self, command: Add) -> Evaluation:
         """Add a result."""
 
 
 def read_results(path: str | os.PathLike[str], config: StudyConfig) -> list[Add]:
-    """Read the results of a file, all of which fit a study; FormatError says where one does not."""
+    """Read results that fit a study from a file; FormatError names a row that does not."""
     sheet = read_sheet(path)
     values = sheet.numbers(_named(sheet, _VALUE))
     sheet = sheet.take(np.flatnonzero(~np.isnan(values)).tolist())
@@ -61,10 +61,10 @@ def read_results(path: str | os.PathLike[str], config: StudyConfig) -> list[Add]
     return found
 
 
-def keys(results: Sequence[Add]) -> Iterator[str]:
-    """A key for each result, which says all of it and how many like it came before.
+def result_keys(results: Sequence[Add]) -> Iterator[str]:
+    """A key for each result: a hash of it and of the number of equal results before it.
 
-    So a table that has more rows than another one has the keys of that, and others for what is new.
+    So a table with additional rows keeps the keys of its earlier rows.
     """
     seen = Counter[str]()
     for result in results:
@@ -74,17 +74,17 @@ def keys(results: Sequence[Add]) -> Iterator[str]:
         seen[text] += 1
 
 
-def unknown(results: Sequence[Add], study: Receiver) -> dict[str, Add]:
-    """The results that a study does not have, by their keys."""
+def new_results(results: Sequence[Add], study: Receiver) -> dict[str, Add]:
+    """The results that a study does not have yet, by key."""
     known = {event.body.get("key") for event in study.events()}
-    pairs = zip(keys(results), results, strict=True)
+    pairs = zip(result_keys(results), results, strict=True)
     return {key: result for key, result in pairs if key not in known}
 
 
-def added(results: Mapping[str, Add], study: Receiver) -> Iterator[Evaluation]:
-    """Add results by their keys, one after the other.
+def add_results(results: Mapping[str, Add], study: Receiver) -> Iterator[Evaluation]:
+    """Add results one after another, with their keys.
 
-    By a wall clock those without a time are all of one: how fast they come says nothing.
+    With a wall clock, all results without a time get the time of the first one.
     """
     now, by_wall = None, isinstance(study.config.clock, Wall)
     for key, one in results.items():
@@ -105,7 +105,7 @@ def _on_row(sheet: Sheet, row: int) -> Iterator[None]:
 
 
 def _times(sheet: Sheet) -> Sequence[float | None]:
-    """The times of all rows, in the unit of the study's clock; None where there are none."""
+    """The times of all rows in the unit of the study's clock; None without a column of times."""
     if _TIME not in sheet.columns:
         return [None] * len(sheet.rows)
     times = sheet.numbers(_TIME)
@@ -135,7 +135,7 @@ def _contexts(sheet: Sheet, config: StudyConfig) -> Sequence[dict[str, Any] | No
 def _records(
     sheet: Sheet, outer: str, space: SearchSpace, taken: Collection[str]
 ) -> list[dict[str, Any]]:
-    """The values of all parameters, row by row; names that are taken mean another column."""
+    """The parameters of each row; a name in ``taken`` means another column."""
     columns = [
         _cells(sheet, _named(sheet, f"{outer}.{name}", *{name} - {*taken}), parameter)
         for name, parameter in space.parameters.items()
@@ -144,7 +144,7 @@ def _records(
 
 
 def _cells(sheet: Sheet, column: str, parameter: Parameter) -> Sequence[Any]:
-    """A column as a parameter has its values; what it has not is left for the space to refuse."""
+    """A column as values of a parameter; the space refuses other values later."""
     if isinstance(parameter, Boolean):
         return [_TRUTHS.get(cell.lower(), cell) for cell in sheet.columns[column]]
     if isinstance(parameter, Categorical):
@@ -155,7 +155,7 @@ def _cells(sheet: Sheet, column: str, parameter: Parameter) -> Sequence[Any]:
 
 
 def _named(sheet: Sheet, *names: str) -> str:
-    """The first of some names that a column has."""
+    """The first of these names that is a column."""
     for name in names:
         if name in sheet.columns:
             return name

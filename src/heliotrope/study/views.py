@@ -1,10 +1,10 @@
-"""A study to look at, as JSON has it: its belief, its track, its summary."""
+"""Views of a study as JSON: its belief, its summary, its track."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,18 +16,18 @@ from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.space_adapter import Context
 from heliotrope.study.state import StudyState
+from heliotrope.validation import Json
 
-_RECENT = 300  # results before a past time that its belief is made of
-_SHOWN = 500  # results of the track
-_STOPS = 40  # times at which the track looks for the best
+_RECENT = 300  # latest results before a past time that its belief rests on
+_SHOWN = 500  # results in the track
+_STOPS = 40  # times of the track with a best
 
-Json = dict[str, Any]
 Show: TypeAlias = Callable[[], Json]
-"""What is left to do once the state was looked at: it may take a while, and needs no lock."""
+"""The rest of a view, which may take a while and does not read the state."""
 
 
 def belief(state: StudyState, t: float, context: object = None) -> Show:
-    """What is believed at time t in a context, by what was told up to then.
+    """The belief at time t in a context, from the results up to then.
 
     ``view`` is "options" (every option), "band" (one varying number), "map" (two), "slices" (each
     parameter varied alone around the best), or "none" for a policy without a belief.
@@ -64,13 +64,13 @@ def summary(state: StudyState, t: float, context: object = None) -> Json:
         "told": told,
         "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
-        "best": view.best_and_how_sure(model.variance) if is_known else None,
-        "drift": drift(state),
+        "best": view.best_with_confidence(model.variance) if is_known else None,
+        "drift": describe_drift(state),
     }
 
 
-def drift(state: StudyState) -> Json:
-    """The drift rate with its interval, and what it means in words."""
+def describe_drift(state: StudyState) -> Json:
+    """The drift rate, its interval, and its meaning in words."""
     policy = state.config.policy
     if not policy.has_drift:
         return {"epsilon": None, "words": "This policy has no drift rate."}
@@ -87,7 +87,7 @@ def drift(state: StudyState) -> Json:
 
 
 def track(state: StudyState) -> Show:
-    """The latest results with what was chosen, and where the best was believed to be."""
+    """The latest results with their choices, and the estimated best at some times."""
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
     tracked = [(_blank(state, some), some) for some in levels if some and config.policy.has_model]
@@ -100,15 +100,15 @@ def track(state: StudyState) -> Show:
 
 
 def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
-    """An optimizer that was told nothing, of the drift and the model that are known now.
+    """An optimizer without results, with the present model and drift.
 
-    If the results that it is to be told are of another level, its mean is theirs.
+    If the results that it will get precede a level shift, it has their mean.
     """
     config, model = state.config, state.model
     if results and results[-1].t < state.since:
         mean = config.sign * float(np.mean([one.y for one in results]))
         model = replace(model, mean=mean, low=None, high=None)
-    epsilon = drift(state)["epsilon"] if config.policy.learns_drift else None
+    epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
     return Optimizer(config.adapter.problem, known.build(model))
 
@@ -121,7 +121,7 @@ def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
 
 
 def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
-    """The best at some times, by what was told up to each and in the context of its latest."""
+    """The best at some times, from the results up to each, in the context of the latest one."""
     in_time = sorted(results, key=lambda one: one.t)
     for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time))):
         optimizer = _fed(blank, [in_time[i] for i in part])
@@ -135,17 +135,17 @@ def _result(config: StudyConfig, one: Observation) -> Json:
 
 
 def _chosen_context(state: StudyState, context: object) -> Context | None:
-    """The context to look at: one that is given, or that of the latest ask."""
+    """The given context, or that of the latest ask."""
     return state.config.adapter.check_context(state.context if context is None else context)
 
 
 def _about(context: Context | None) -> Json:
-    """What an answer says of the context that it is about."""
+    """The context as part of an answer."""
     return {} if context is None else {"context": context}
 
 
 def _of_learned(state: StudyState, learned: Learned) -> str:
-    """The interval in words; one that begins at the lowest candidate has no lower end."""
+    """The interval in words; at the lowest candidate it has no lower end."""
     low, high = learned.interval
     if low == learned.epsilons.min() and high < learned.epsilons.max():
         least = _half_life(state, high)
@@ -157,7 +157,7 @@ def _of_learned(state: StudyState, learned: Learned) -> str:
 
 
 def _in_words(state: StudyState, epsilons: Sequence[float]) -> str:
-    """How soon things get stale, by one drift rate or by the ends of its interval."""
+    """How fast results become stale, for one drift rate or for the ends of its interval."""
     if max(epsilons) <= 0.0:
         return "Nothing gets stale: the function stands still."
     if min(epsilons) >= 1.0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from heliotrope.lazy import lazy_names
 from heliotrope.validation.scalars import (
     LARGEST as LARGEST,
+    Json as Json,
     as_number as as_number,
     as_positive as as_positive,
     as_python as as_python,

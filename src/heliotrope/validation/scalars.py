@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError
+
+Json: TypeAlias = dict[str, Any]
 
 LARGEST = 1e100  # squares of inputs must not overflow
 
