@@ -100,10 +100,10 @@ def _is_lab(path: Path) -> bool:
 
 
 def _top_names(tree: ast.Module) -> set[str]:
-    """Names that the package imports from its submodules, for type checkers."""
+    """Names that the package re-exports from its submodules (``X as X``)."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     own = [node for node in imports if (node.module or "").startswith("heliotrope.")]
-    return {alias.name for node in own for alias in node.names}
+    return {alias.name for node in own for alias in node.names if alias.asname}
 
 
 def _summary(names: Collection[str]) -> str:
