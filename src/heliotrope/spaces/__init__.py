@@ -1,19 +1,18 @@
-"""Typed, named search spaces: suggestions as dictionaries, lists of named options.
+"""Typed, named search spaces: suggestions as dictionaries, and lists of named options.
 
-A Gaussian process knows points, and a system knows configurations. Over a Finite domain the two
-are the same; in a Box many points decode to one configuration, because integers are rounded and a
-category is the largest of its coordinates. A model that is told the point it chose, and not the
-one that was measured, takes one configuration for several and sees them disagree
-(Garrido-Merchan and Hernandez-Lobato, Neurocomputing 380, 2020). ``SearchSpace.snap`` gives the
-one canonical point of a configuration, which is also what ``SearchSpace.point`` returns; it is
-the point to open an evaluation at::
+A Gaussian process has points, a system has configurations. In a Finite domain each point is one
+configuration. In a Box many points decode to the same configuration, because integers are rounded
+and a category is the largest of its coordinates. A model that learns at the suggested point instead
+of the measured one takes one configuration for several, whose values disagree (Garrido-Merchan and
+Hernandez-Lobato, Neurocomputing 380, 2020). ``SearchSpace.snap`` returns the canonical point of a
+configuration, as ``SearchSpace.point`` does. Open evaluations there::
 
     proposed = opt.propose()
     s = opt.begin(space.snap(proposed.x), proposed.t)
     opt.tell(s, measure(**space.params(s.x)))
 
-They go one step further and let the kernel itself see snapped points alone, so that the belief is
-flat wherever the configuration is the same. ``snap`` takes many points at once for that.
+Those authors also apply the kernel to snapped points, so that the belief is constant wherever the
+configuration is. ``snap`` accepts many points at once for that purpose.
 """
 
 from heliotrope.spaces.choices import Boolean, Categorical

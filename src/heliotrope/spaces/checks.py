@@ -1,4 +1,4 @@
-"""Checks of what describes a space: names, numbers, lists and JSON objects."""
+"""Checks of the description of a space: names, numbers, lists and JSON objects."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from heliotrope.errors import InputError
 from heliotrope.validation import as_number, as_python, short_repr
 
 NAME = 100  # characters
-INTEGER = 1e12  # beyond it neighbours on a logarithmic scale come near to rounding
-COORDINATES = 2_000  # of a point: a categorical of 1,000 choices has as many
+INTEGER = 1e12  # beyond it, neighbours on a logarithmic scale are close to rounding errors
+COORDINATES = 2_000  # of a point; a categorical of 1,000 choices has 1,000
 
 
 def is_text(value: object, longest: int = NAME) -> bool:
-    """Whether this is a text of printable characters that is neither empty nor too long."""
+    """Whether this is a printable text of 1 to ``longest`` characters."""
     return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
 
 
 def as_text(value: object, name: str, longest: int = NAME) -> str:
-    """Return a text of 1 to ``longest`` printable characters, or complain."""
+    """Return a printable text of 1 to ``longest`` characters, or raise an InputError."""
     text = as_python(value)
     if type(text) is not str or not is_text(text, longest):
         raise InputError(f"{name} to be 1 to {longest:,} printable characters", short_repr(value))
@@ -29,14 +29,14 @@ def as_text(value: object, name: str, longest: int = NAME) -> str:
 
 
 def as_real(value: object, name: str) -> float:
-    """Return a finite number; True and False are none."""
+    """Return a finite number, but not True or False."""
     if isinstance(as_python(value), bool):
         raise InputError(f"{name} to be a real number", short_repr(value))
     return as_number(value, name)
 
 
 def as_integer(value: object, name: str) -> int:
-    """Return a whole number of a size up to 1e12."""
+    """Return a whole number from -1e12 to 1e12."""
     number = as_real(value, name)
     if number != int(number) or abs(number) > INTEGER:
         raise InputError(
@@ -46,7 +46,7 @@ def as_integer(value: object, name: str) -> int:
 
 
 def as_index(value: object, count: int) -> int:
-    """Return an index into so many things."""
+    """Return an index below ``count``."""
     index = as_python(value)
     if type(index) is not int or not 0 <= index < count:
         raise InputError(f"an index from 0 to {count - 1}", short_repr(value))
@@ -54,7 +54,7 @@ def as_index(value: object, count: int) -> int:
 
 
 def as_truth(value: object, name: str) -> bool:
-    """Return True or False; no number stands for them."""
+    """Return True or False, but no number in their place."""
     truth = as_python(value)
     if not isinstance(truth, bool):
         raise InputError(f"{name} to be true or false", short_repr(value))
@@ -62,7 +62,7 @@ def as_truth(value: object, name: str) -> bool:
 
 
 def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[Any]:
-    """Return a list of 1 to ``most`` items; ``unless`` says where fewer are allowed."""
+    """Return a list of 1 to ``most`` items; ``unless`` ends the message with an exception."""
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes, bytearray)):
         raise InputError(f"{name} as a list", short_repr(value))
@@ -72,7 +72,7 @@ def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[A
 
 
 def as_object(value: object, name: str) -> Mapping[Any, Any]:
-    """Return a mapping, as a JSON object is read."""
+    """Return a mapping, such as a JSON object."""
     if not isinstance(value, Mapping):
         raise InputError(f"{name} as a mapping", short_repr(value))
     return value
@@ -81,7 +81,7 @@ def as_object(value: object, name: str) -> Mapping[Any, Any]:
 def same_keys(
     given: Mapping[Any, Any], needed: Sequence[str], optional: Sequence[str] = ()
 ) -> None:
-    """Refuse a mapping that lacks a key, or has one that is not known."""
+    """Raise an InputError for a missing or an unknown key."""
     for key in needed:
         if key not in given:
             raise InputError(f"a value of {key!r}", "none", field=key)

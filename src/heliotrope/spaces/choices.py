@@ -1,4 +1,4 @@
-"""Parameters that are one of several values without order."""
+"""Parameters with several values without an order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _CHOICE = 1_000  # characters
 
 @dataclass(frozen=True)
 class Categorical(Discrete):
-    """One of up to 1,000 texts, numbers or truth values without order; a coordinate for each.
+    """One of up to 1,000 texts, numbers or booleans without an order; a coordinate for each.
 
-    ``1`` and ``1.0`` are one choice, ``1`` and ``True`` are two, as in JSON.
+    As in JSON, ``1`` and ``1.0`` are one choice, ``1`` and ``True`` are two.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class Categorical(Discrete):
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.choices)
 
     @property
     def width(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates."""
         return len(self.choices)
 
     def value(self, position: int) -> Value:
@@ -62,7 +62,7 @@ class Categorical(Discrete):
         return self.choices[position]
 
     def position(self, value: object) -> int:
-        """Return the position of a choice, or complain."""
+        """Return the position of a choice, or raise an InputError."""
         choice = as_python(value)
         if isinstance(choice, (str, int, float)):
             position = self._positions.get((isinstance(choice, bool), choice))
@@ -76,7 +76,7 @@ class Categorical(Discrete):
         return largest
 
     def coordinates(self, positions: Indices) -> Array:
-        """Return 1 for the choice that is taken and 0 for the others."""
+        """Return 1 for each chosen value and 0 for the others."""
         corners = np.zeros((len(positions), self.count))
         corners[np.arange(len(positions)), positions] = 1.0
         return corners
@@ -88,7 +88,7 @@ class Categorical(Discrete):
 
 @dataclass(frozen=True)
 class Boolean(Discrete):
-    """True or False, and no number in their place; one coordinate.
+    """True or False, but no number in their place; one coordinate.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Boolean(Discrete):
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return 2
 
     def value(self, position: int) -> bool:
@@ -106,7 +106,7 @@ class Boolean(Discrete):
         return bool(position)
 
     def position(self, value: object) -> int:
-        """Return 0 for False and 1 for True, or complain."""
+        """Return 0 for False and 1 for True, or raise an InputError."""
         return int(as_truth(value, "the value"))
 
     def nearest(self, U: Array) -> Indices:
@@ -123,7 +123,7 @@ class Boolean(Discrete):
 
 
 def _as_choice(value: object) -> Value:
-    """Return a text, a number or a truth value, or complain."""
+    """Return a text, a number or a boolean, or raise an InputError."""
     choice = as_python(value)
     if type(choice) is bool:
         return choice
@@ -132,4 +132,4 @@ def _as_choice(value: object) -> Value:
     if type(choice) is int or type(choice) is float:
         as_real(choice, "a choice")
         return choice
-    raise InputError("a choice to be a text, a number or true or false", short_repr(value))
+    raise InputError("a choice to be a text, a number, true or false", short_repr(value))

@@ -1,4 +1,4 @@
-"""What all parameters of countably many values share.
+"""The base of all parameters with countably many values.
 
 Symbols: U (n, width) rows of a parameter's coordinates, each in [0, 1]; u (width,) one of them.
 """
@@ -13,20 +13,20 @@ import numpy as np
 from heliotrope.validation import Array, Indices
 
 Value: TypeAlias = float | int | str | bool
-"""What a parameter is set to: plain Python, as JSON has it."""
+"""The value of a parameter: plain Python, as in JSON."""
 
 
 class Discrete(ABC):
-    """A parameter of countably many values, each at a position and at canonical coordinates."""
+    """A parameter with countably many values, each with a position and canonical coordinates."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
 
     @property
     def width(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates."""
         return 1
 
     @abstractmethod
@@ -35,7 +35,7 @@ class Discrete(ABC):
 
     @abstractmethod
     def position(self, value: object) -> int:
-        """Return the position of a value, or complain."""
+        """Return the position of a value, or raise an InputError."""
 
     @abstractmethod
     def nearest(self, U: Array) -> Indices:
@@ -46,7 +46,7 @@ class Discrete(ABC):
         """Return the canonical coordinates (n, width) of positions (n,)."""
 
     def snap(self, U: Array) -> Array:
-        """Return the canonical coordinates of what each row decodes to."""
+        """Return the canonical coordinates of the value that each row decodes to."""
         return self.coordinates(self.nearest(U))
 
     def decode(self, u: Array) -> Value:

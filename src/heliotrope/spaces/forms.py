@@ -1,4 +1,4 @@
-"""The kinds of parameters, and how JSON says them."""
+"""The kinds of parameters and their JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parameter: TypeAlias = Real | Integer | Categorical | Boolean
 
 
 def parameter_from_json(data: object) -> Parameter:
-    """Read one parameter, or complain about one of its fields.
+    """Read a parameter; an InputError names the field at fault.
 
     Examples
     --------

@@ -29,12 +29,12 @@ _FEATURES = 100
 
 
 class Options:
-    """Named things of which one is chosen at a time: arms, sensors, channels.
+    """Named options of which one is chosen at a time: arms, sensors, channels.
 
-    With features (numbers in one order, or by name) an option is the point of its features, each
-    scaled to [0, 1] over all options, so that a kernel sees which are alike; equal features are
-    the same point. Without, every option has a coordinate of its own, and all are equally far
-    apart.
+    With features (numbers in a fixed order, or by name) an option is the point of its features,
+    each scaled to [0, 1] over all options, so that a kernel sees which options are alike. Options
+    with equal features are the same point. Without features every option has a coordinate of its
+    own, and all are equally far apart.
 
     At most 10,000 options of up to 100 features each, 2,000 without features; names have 1 to 100
     printable characters.
@@ -62,7 +62,7 @@ class Options:
                 raise InputError(
                     f"at most {COORDINATES:,} options without features",
                     f"{len(self._indices):,}",
-                    "Say by features which are alike.",
+                    "Give features that say which are alike.",
                 )
 
     @cached_property
@@ -72,12 +72,12 @@ class Options:
 
     @property
     def features(self) -> Array | None:
-        """The features as given, (options, features), not to be changed; None without any."""
+        """The given features (options, features), read-only; None without features."""
         return self._features
 
     @cached_property
     def domain(self) -> Finite:
-        """What an optimizer searches: a point for each option, in order."""
+        """The domain of an optimizer: a point for each option, in order."""
         if self._features is None:
             return Finite(np.eye(len(self._indices)))
         low, width = self._features.min(axis=0), np.ptp(self._features, axis=0)
@@ -88,7 +88,7 @@ class Options:
         return self.names[as_index(index, len(self.names))]
 
     def index(self, name: str) -> int:
-        """Return the index of the option of a name."""
+        """Return the index of the option with a name."""
         if not isinstance(name, str) or name not in self._indices:
             raise InputError(f"one of {short_repr(list(self.names))}", short_repr(name))
         return self._indices[name]
@@ -139,7 +139,7 @@ def _numbered(names: object) -> dict[str, int]:
 
 
 def _table(features: object, count: int) -> tuple[tuple[str, ...] | None, Array]:
-    """Return the features' names, if they have any, and their values (count, features)."""
+    """Return the names of the features, or None, and their values (count, features)."""
     entries = as_list(features, "lists of features", _OPTIONS)
     if len(entries) != count:
         raise InputError(f"features for each of the {count:,} options", f"{len(entries):,}")
@@ -158,7 +158,7 @@ def _table(features: object, count: int) -> tuple[tuple[str, ...] | None, Array]
 
 
 def _labels(entry: object) -> tuple[str, ...] | None:
-    """Return the names of an option's features, if they have any."""
+    """Return the names of an option's features, or None."""
     if not isinstance(entry, Mapping):
         return None
     names = as_list(list(entry), "features", _FEATURES)
@@ -176,7 +176,7 @@ def _row(entry: object, labels: tuple[str, ...] | None) -> list[float]:
 
 
 def _form(form: object) -> tuple[Any, Any]:
-    """Return name and features of one option; None where it has none."""
+    """Return the name and the features of an option; None without features."""
     if not isinstance(form, Mapping):
         return form, None
     same_keys(form, ("name",), ("features",))

@@ -1,4 +1,4 @@
-"""Parameters that are numbers between two bounds, on a linear or a logarithmic scale."""
+"""Parameters that are numbers between two bounds, on a linear or logarithmic scale."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from heliotrope.spaces.discrete import Discrete
 from heliotrope.validation import LARGEST, Array, Indices, Json, short_repr
 
 _SMALLEST = 1.0 / LARGEST
-_NARROWEST = 1e-9  # share of its bounds' size that a range is wide
-_SAME = 1e-9  # relative: a bound that went through a text file
+_NARROWEST = 1e-9  # least width of a range, as a share of the size of its bounds
+_SAME = 1e-9  # relative rounding error of a bound that was written to a text file
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """The way from [low, high] to [0, 1] and back; at both ends exact."""
+    """Maps [low, high] to [0, 1] and back; exact at both ends."""
 
     low: float
     high: float
@@ -44,8 +44,8 @@ class _Scale:
 class Real:
     """A real number from low to high, on a linear or a logarithmic scale.
 
-    Sizes are below 1e100 and, on a logarithmic scale, above 1e-100. With ``low == high`` it is a
-    constant; otherwise the range is wider than 1e-9 of its bounds' size, and than 1e-100.
+    Bounds are below 1e100 in size and, on a logarithmic scale, above 1e-100. With ``low == high``
+    it is a constant. Otherwise the range is wider than 1e-9 times its bounds, and than 1e-100.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Real:
         narrowest = max(_NARROWEST * max(abs(self.low), abs(self.high)), _SMALLEST)
         if 0.0 < self.high - self.low < narrowest:
             raise InputError(
-                f"high above low by {narrowest:g} at least",
+                f"high above low by at least {narrowest:g}",
                 f"{self.low!r} and {self.high!r}",
                 "Measure from another zero, or in another unit.",
                 field="high",
@@ -74,11 +74,11 @@ class Real:
 
     @property
     def count(self) -> int | None:
-        """How many values there are: one, or a continuum."""
+        """The number of values: 1, or None for a continuum."""
         return 1 if self.low == self.high else None
 
     def snap(self, U: Array) -> Array:
-        """Return the coordinates as they are: each is a value of its own."""
+        """Return the coordinates unchanged: each is a value of its own."""
         return U
 
     def decode(self, u: Array) -> float:
@@ -131,7 +131,7 @@ class Integer(Discrete):
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return (self.high - self.low) // self.step + 1
 
     def value(self, position: int) -> int:
@@ -139,7 +139,7 @@ class Integer(Discrete):
         return self.low + position * self.step
 
     def position(self, value: object) -> int:
-        """Return the position of a value, or complain."""
+        """Return the position of a value, or raise an InputError."""
         number = as_real(value, "the value")
         steps, rest = divmod(number - self.low, self.step)
         if rest or not 0 <= steps < self.count:
@@ -176,13 +176,13 @@ def _scale_name(log: bool) -> str:
 def _check_field(
     parameter: Real | Integer, name: str, check: Callable[[object, str], object]
 ) -> None:
-    """Put what a check returns in the place of a field."""
+    """Check a field, and keep what the check returns."""
     with located(name):
         object.__setattr__(parameter, name, check(getattr(parameter, name), name))
 
 
 def _check_bounds(parameter: Real | Integer) -> None:
-    """Refuse bounds in the wrong order, and a logarithm of what is not above zero."""
+    """Raise an InputError for bounds in the wrong order, and for a logarithm of zero or less."""
     low, high = parameter.low, parameter.high
     if low > high:
         raise InputError("high to be no less than low", f"{low!r} and {high!r}", field="high")

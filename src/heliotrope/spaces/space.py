@@ -1,4 +1,4 @@
-"""Named parameters as one domain, and its points as dictionaries."""
+"""Named parameters as one domain, whose points are read as dictionaries."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from heliotrope.spaces.forms import Parameter, parameter_from_json
 from heliotrope.validation import Array, Json, short_repr
 
 _PARAMETERS = 100
-_COMBINATIONS = 5_000  # that a Finite domain lists; a space of more is a Box
-_LATTICE = 1_000  # values of an integer beyond which rounding does not matter
+_COMBINATIONS = 5_000  # up to this many, a Finite domain lists them; a larger space is a Box
+_LATTICE = 1_000  # values of an integer; with more, rounding does not matter
 
 
 class SearchSpace:
-    """Named parameters to be tuned, in an order that is also that of the coordinates.
+    """Named parameters to tune; their order is that of the coordinates.
 
-    A space of at most 5,000 configurations is a Finite domain that lists them all, the last
-    parameter running fastest; any other is the unit cube. A real number, an integer and a boolean
-    take one coordinate each, scaled to [0, 1], a categorical one for each choice. A parameter of
-    one value alone takes none, and is part of every configuration all the same.
+    A space of at most 5,000 configurations is a Finite domain that lists them all, with the last
+    parameter varying fastest. Any other space is the unit cube. A real number, an integer and a
+    boolean have one coordinate each, scaled to [0, 1], a categorical has one for each choice. A
+    parameter with a single value has none, but is part of every configuration.
 
     At most 100 parameters with names of 1 to 100 printable characters, and 2,000 coordinates.
 
@@ -55,7 +55,7 @@ class SearchSpace:
 
     @cached_property
     def domain(self) -> Domain:
-        """What an optimizer searches: a Finite domain, or the unit cube as a Box."""
+        """The domain of an optimizer: Finite, or the unit cube as a Box."""
         counts = [parameter.count for parameter in self._parameters.values()]
         known = [count for count in counts if count is not None]
         if len(known) < len(counts) or prod(known) > _COMBINATIONS:
@@ -65,7 +65,7 @@ class SearchSpace:
 
     @cached_property
     def cube(self) -> Box:
-        """The unit cube, discrete parameters on lattices, however few configurations there are."""
+        """The unit cube with discrete parameters on lattices, also for few configurations."""
         width = max((columns.stop for columns in self._columns.values()), default=1)
         return Box(np.zeros(width), np.ones(width), self._lattices())
 
@@ -73,7 +73,7 @@ class SearchSpace:
         """Return the configuration at a point (d,), or at an index of a Finite domain.
 
         Integers are the nearest ones, categories those of the largest coordinate. The values are
-        plain Python, as JSON has them.
+        plain Python, as in JSON.
         """
         point = self._at(place)
         return {name: self._value(name, point) for name in self._parameters}
@@ -92,14 +92,14 @@ class SearchSpace:
     def index(self, params: Mapping[str, object]) -> int:
         """Return the index of a configuration in a Finite domain."""
         self._finite()
-        self.point(params)  # refuses what is no configuration
+        self.point(params)  # raises an InputError for a wrong configuration
         index = 0
         for name, parameter in self._discrete().items():
             index = index * parameter.count + parameter.position(params[name])
         return index
 
     def snap(self, x: ArrayLike) -> Array:
-        """Return the canonical coordinates of what a point (d,) decodes to.
+        """Return the canonical coordinates of the configuration at a point (d,).
 
         Integers go to their grid, booleans and categories to a corner, real numbers stay. An array
         of points (n, d) is snapped row by row.
@@ -141,7 +141,7 @@ class SearchSpace:
         return f"SearchSpace({self._parameters})"
 
     def _lattices(self) -> list[Lattice]:
-        """The coordinates of discrete parameters; integers of very many values count as real."""
+        """The coordinates of discrete parameters; integers with very many values count as real."""
         if not self._columns:
             return [Lattice((0,), np.zeros((1, 1)))]
         return [
@@ -154,7 +154,7 @@ class SearchSpace:
         ]
 
     def _discrete(self) -> dict[str, Discrete]:
-        """The parameters that take coordinates in a Finite domain."""
+        """The discrete parameters that have coordinates."""
         found = ((name, self._parameters[name]) for name in self._columns)
         return {name: parameter for name, parameter in found if isinstance(parameter, Discrete)}
 
@@ -168,7 +168,7 @@ class SearchSpace:
         return self.domain
 
     def _inside(self, points: Any) -> Array:
-        """Return points (n, d) of the unit cube, or complain."""
+        """Return points (n, d) of the unit cube, or raise an InputError."""
         return self.cube.places(points)
 
     def _at(self, place: ArrayLike | int) -> Array:
@@ -185,7 +185,7 @@ class SearchSpace:
 
 
 def _by_name(parameters: object) -> dict[str, Any]:
-    """Return 1 to 100 things by proper names, or complain."""
+    """Return 1 to 100 entries with valid names, or raise an InputError."""
     given = as_object(parameters, "parameters by name")
     if not 1 <= len(given) <= _PARAMETERS:
         raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(given):,}")
@@ -199,18 +199,18 @@ def _checked(parameters: object) -> dict[str, Parameter]:
             raise InputError(
                 "a Real, an Integer, a Categorical or a Boolean",
                 short_repr(parameter),
-                "JSON forms are read by SearchSpace.from_json.",
+                "Read JSON with SearchSpace.from_json.",
                 field=name,
             )
     return named
 
 
 def _columns(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
-    """Where the coordinates of each parameter stand; one of a single value has none."""
+    """The columns of each parameter; one with a single value has none."""
     widths = {name: p.width for name, p in parameters.items() if p.count != 1}
     if sum(widths.values()) > COORDINATES:
         raise InputError(
-            f"at most {COORDINATES:,} coordinates, a choice of a categorical being one",
+            f"at most {COORDINATES:,} coordinates (a categorical has one for each choice)",
             f"{sum(widths.values()):,}",
         )
     ends = np.cumsum(list(widths.values()), dtype=int).tolist()
@@ -218,5 +218,5 @@ def _columns(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
 
 
 def _joined(rows: Sequence[Array]) -> Array:
-    """Return one point; a space of one configuration is the origin of a line."""
+    """Return one point; in a space of one configuration it is the origin of a line."""
     return np.concatenate(rows) if rows else np.zeros(1)
