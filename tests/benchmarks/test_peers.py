@@ -206,9 +206,9 @@ def test_every_peer_has_an_adapter(adapters: ModuleType) -> None:
     assert list(adapters.PEERS) == NAMES
 
 
-def test_first_points_are_different_and_end(adapters: ModuleType) -> None:
+def test_initial_points_are_different_and_end(adapters: ModuleType) -> None:
     domain = ht.Box([0, -1], [1, 1])
-    first, seen = adapters.FirstPoints(domain.lower, domain.upper), list[list[float]]()
+    first, seen = adapters.InitialPoints(domain.lower, domain.upper), list[list[float]]()
     while (point := first.next()) is not None:
         seen.append(point)
         first.told(1)
