@@ -655,7 +655,7 @@ def test_the_log_of_another_study_is_not_believed(store: Store) -> None:
 def test_a_damaged_snapshot_is_ignored(store: Store, statement: str) -> None:
     uid = begin(store, told=9)
     store.keep_snapshot(uid, 5, b"five")
-    if "data" in statement and "postgres" in store._database.dialect.place:  # type: ignore[attr-defined]
+    if "data" in statement and "postgres" in store._database.place:  # type: ignore[attr-defined]
         statement = statement.replace("checksum", "checksum::bytea")
     change(store, statement)
     assert store.snapshot(uid) is None
@@ -767,7 +767,7 @@ def test_a_new_file_is_its_owners_alone(store: Store, tmp_path: Path) -> None:
 def test_commits_are_synced(store: Store) -> None:
     assert isinstance(store, SqlStore)
     for pragma, value in (("synchronous", 2), ("journal_mode", "wal"), ("foreign_keys", 1)):
-        with store._database.dialect.engine.connect() as connection:
+        with store._database.engine.connect() as connection:
             assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
 
 
@@ -827,7 +827,7 @@ def test_a_connection_to_another_file_is_not_kept(store: Store, tmp_path: Path) 
     uid = begin(store)
     assert isinstance(store, SqlStore)
     path = tmp_path / "store.db"
-    with store._database.dialect.engine.connect():  # the only one so far
+    with store._database.engine.connect():  # the only one so far
         replaced(path)
         with pytest.raises(StoreError, match="another file"):
             store.last(uid)
@@ -1056,7 +1056,7 @@ def test_a_row_that_another_transaction_holds(url: str, monkeypatch: pytest.Monk
     with closing(open_store(url)) as store:
         uid = begin(store)
         assert isinstance(store, SqlStore)
-        with store._database.dialect.engine.connect() as other:
+        with store._database.engine.connect() as other:
             other.execute(text("SELECT 1 FROM heliotrope_studies FOR UPDATE"))
             with pytest.raises(StoreError, match=r"lock timeout». Another transaction holds it"):
                 write(store, uid, 1, [{}])

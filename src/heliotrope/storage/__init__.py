@@ -4,32 +4,13 @@ A store holds studies under unique names. A study is an append-only log of event
 3, ...; the store does not interpret them. :class:`Store` is the contract of every store.
 """
 
-from typing import TYPE_CHECKING
-
-from heliotrope.lazy import lazy_names
-from heliotrope.storage.protocol import Append, Event, EventBody, Store, StudyInfo
-
-if TYPE_CHECKING:
-    from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
-    from heliotrope.storage.memory import MemoryStore as MemoryStore
-    from heliotrope.storage.opening import open_store as open_store
-
-_LAZY = {  # a client needs none of these
-    "journal": ("GroupCommit", "Journal"),
-    "memory": ("MemoryStore",),
-    "opening": ("open_store",),
-}
-__all__ = [
-    "Append",
-    "Event",
-    "EventBody",
-    "GroupCommit",
-    "Journal",
-    "MemoryStore",
-    "Store",
-    "StudyInfo",
-    "open_store",
-]
-
-if not TYPE_CHECKING:  # otherwise a misspelled name would pass a type check
-    __getattr__ = lazy_names(__name__, _LAZY)
+from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
+from heliotrope.storage.memory import MemoryStore as MemoryStore
+from heliotrope.storage.opening import open_store as open_store
+from heliotrope.storage.protocol import (
+    Append as Append,
+    Event as Event,
+    EventBody as EventBody,
+    Store as Store,
+    StudyInfo as StudyInfo,
+)

@@ -3,53 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
+from heliotrope.storage.schema import HEAD, migrate, version
 
 T = TypeVar("T")
 
-DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in messages about damage
+_DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
 
 
-class Dialect(Protocol):
-    """The differences between databases."""
+class Database:
+    """Runs transactions, each of which sees one state and is committed whole or not at all.
 
-    engine: Engine
-    place: str  # for messages
-    reading: dict[str, object]  # options: all statements of a transaction see one state
-    writing: dict[str, object]  # options: they see the newest state, and exclude other writers
+    There is a subclass for each kind of database.
+    """
+
+    reading: ClassVar[Mapping[str, Any]]  # options: all statements of a transaction see one state
+    writing: ClassVar[Mapping[str, Any]]  # options: they see the newest state, and exclude writers
+    damage: ClassVar[tuple[str, ...]]  # error codes that report damage start with one of these
+    advice: ClassVar[Mapping[str, str]]  # about other errors, by the start of their codes
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        self.engine, self.place = engine, place
+        self._reader = engine.execution_options(**self.reading)
+        self._writer = engine.execution_options(**self.writing)
+        self._process = os.getpid()
+        self._open = True
+
+    def code(self, error: DBAPIError) -> str:
+        """The driver's code of an error."""
+        raise NotImplementedError
 
     def lock(self) -> AbstractContextManager[None]:
         """The lock that a writing transaction holds."""
+        return nullcontext()
 
     def check_place(self) -> None:
         """Raise a StoreError if the opened database is no longer in its place."""
 
-    def is_damage(self, error: DBAPIError) -> bool:
-        """Whether an error reports damage."""
+    def prepare(self) -> None:
+        """Create or update the tables; StoreError if they are of a later version."""
+        if not self.read(self._is_current):
+            self.write(self.migrate)
 
-    def advice(self, error: DBAPIError) -> str:
-        """What to do about another error; may be empty."""
-
-    def close(self) -> None:
-        """Release everything but connections."""
-
-
-class Database:
-    """Runs transactions, each of which sees one state and is committed whole or not at all."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        self._reader = dialect.engine.execution_options(**dialect.reading)
-        self._writer = dialect.engine.execution_options(**dialect.writing)
-        self._process = os.getpid()
-        self._open = True
+    def migrate(self, connection: Connection) -> None:
+        """Migrate, unless another process has done so; the open transaction excludes others."""
+        if not self._is_current(connection):
+            migrate(connection)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that changes nothing."""
@@ -59,80 +65,85 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that writes; it is on disk when this returns."""
         self._check_usable()
-        with self.dialect.lock():
+        with self.lock():
             return self._explained(self._writer, work)
 
     def close(self) -> None:
         """Close all connections."""
         if self._open:
             self._open = False
-            self.dialect.engine.dispose(close=os.getpid() == self._process)
-            self.dialect.close()
+            self.engine.dispose(close=os.getpid() == self._process)
+            self.release()
+
+    def release(self) -> None:
+        """Release everything but connections."""
+
+    @contextmanager
+    def damage_ignored(self) -> Iterator[None]:
+        """End the block without an exception if the driver reports damage."""
+        try:
+            yield
+        except _DRIVER_ERRORS as error:
+            if not self._is_damage(error):
+                raise
+
+    def _is_current(self, connection: Connection) -> bool:
+        found = version(connection)
+        if found is not None and found > HEAD:
+            raise StoreError(
+                f"a store of version {HEAD} or older",
+                f"version {found[:20]!r} in {self.place}",
+                "Update heliotrope.",
+            )
+        return found == HEAD
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
-        def work_in_place(connection: Connection) -> T:
-            result = work(connection)
-            self.dialect.check_place()  # before the commit
-            return result
-
         try:
-            return _twice(engine, work_in_place)
-        except DRIVER_ERRORS as error:
-            self.dialect.check_place()  # a likely cause
+            return self._transact(engine, work)
+        except _DRIVER_ERRORS as error:
+            self.check_place()  # a likely cause
             text = str(error.orig if isinstance(error, DBAPIError) else error)
             first, *_ = text.strip().splitlines() or [""]
-            place = f"to use the store {self.dialect.place}"
+            place = f"to use the store {self.place}"
             raise StoreError(place, f"«{first}»", self._advice(error)) from error
 
-    def is_damage(self, error: Exception) -> bool:
-        """Whether an error of the driver reports damage."""
+    def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        """Run a transaction, once more if the connection is lost before the commit."""
+        retried = False
+        while True:
+            with engine.connect() as connection:
+                try:
+                    result = work(connection)
+                except DBAPIError as error:
+                    if retried or not error.connection_invalidated:
+                        raise
+                    retried = True
+                    continue
+                self.check_place()  # before the commit
+                connection.commit()
+                return result
+
+    def _is_damage(self, error: Exception) -> bool:
         if isinstance(error, DBAPIError):
-            return self.dialect.is_damage(error)
+            return self.code(error).startswith(self.damage)
         return isinstance(error, UnicodeDecodeError)
 
     def _advice(self, error: Exception) -> str:
-        if self.is_damage(error):
+        if self._is_damage(error):
             return "The store is damaged: restore a copy."
         if not isinstance(error, DBAPIError):
             return ""
         if error.connection_invalidated:
             return "The last write may have arrived: look before writing again."
-        return self.dialect.advice(error)
+        code = self.code(error)
+        return next((text for start, text in self.advice.items() if code.startswith(start)), "")
 
     def _check_usable(self) -> None:
         if not self._open:
-            raise StoreError("an open store", f"{self.dialect.place}, which is closed")
+            raise StoreError("an open store", f"{self.place}, which is closed")
         if os.getpid() != self._process:
             raise StoreError(
                 "a store that this process opened",
                 "one opened before a fork",
                 "Open it in each process.",
             )
-
-
-def _twice(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Run a transaction, once more if the connection is lost before the commit."""
-    try:
-        return _once(engine, work)
-    except _Lost:
-        try:
-            return _once(engine, work)
-        except _Lost as again:
-            raise again.error from again
-
-
-def _once(engine: Engine, work: Callable[[Connection], T]) -> T:
-    with engine.connect() as connection:
-        try:
-            result = work(connection)
-        except DBAPIError as error:
-            if error.connection_invalidated:
-                raise _Lost(error) from error
-            raise
-        connection.commit()
-        return result
-
-
-class _Lost(Exception):  # noqa: N818 - private
-    def __init__(self, error: DBAPIError) -> None:
-        self.error = error

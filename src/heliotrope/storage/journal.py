@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from dataclasses import KW_ONLY, dataclass, field
+from queue import SimpleQueue
 from threading import Lock, Thread
 from time import sleep
 from typing import Any
@@ -30,10 +30,16 @@ class _Submitted:
         """Whether to write it; it fails if the append that it follows has failed."""
         if not self.future.set_running_or_notify_cancel():
             return False
-        if self.follows is not None and self.follows.done() and _failed(self.follows):
-            self.future.set_exception(_lost_predecessor(self.append))
-            return False
-        return True
+        if self.follows is None or not self.follows.done() or _succeeded(self.follows):
+            return True
+        self.resolve(
+            ConflictError(
+                f"event {self.append.after} of study {self.append.study} on disk",
+                "an error when it was written",
+                "Read the study and try again.",
+            )
+        )
+        return False
 
     def resolve(self, outcome: int | Exception) -> None:
         if isinstance(outcome, Exception):
@@ -42,6 +48,7 @@ class _Submitted:
             self.future.set_result(outcome)
 
 
+@dataclass(eq=False, repr=False)
 class Journal:
     """Writes each append by itself, in the thread of the caller.
 
@@ -49,14 +56,10 @@ class Journal:
     disk, ``conflict`` after each append that was refused because another process wrote first.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        written: Callable[[str, int], None] = _ignore,
-        conflict: Callable[[], None] = _ignore,
-    ) -> None:
-        self._store, self._written, self._conflict = store, written, conflict
+    store: Store
+    _: KW_ONLY
+    written: Callable[[str, int], None] = _ignore
+    conflict: Callable[[], None] = _ignore
 
     def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
         """Write events; the result is the number of the last one, once it is on disk.
@@ -74,23 +77,24 @@ class Journal:
 
     def _write(self, batch: Sequence[_Submitted]) -> None:
         due = [submitted for submitted in batch if submitted.is_due()]
+        if not due:
+            return
         outcomes: Sequence[int | Exception]
         try:
-            outcomes = self._store.append([submitted.append for submitted in due])
+            outcomes = self.store.append([submitted.append for submitted in due])
         except Exception as error:  # each caller gets it
             outcomes = [error] * len(due)
         for submitted, outcome in zip(due, outcomes, strict=True):
             submitted.resolve(outcome)
 
     def _report(self, uid: str, done: Future[int]) -> None:
-        if done.cancelled():
-            return
-        if done.exception() is None:
-            self._written(uid, done.result())
-        elif isinstance(done.exception(), ConflictError):
-            self._conflict()
+        if _succeeded(done):
+            self.written(uid, done.result())
+        elif not done.cancelled() and isinstance(done.exception(), ConflictError):
+            self.conflict()
 
 
+@dataclass(eq=False, repr=False)
 class GroupCommit(Journal):
     """Writes all waiting appends in one transaction, in their order, in a thread of its own.
 
@@ -99,15 +103,8 @@ class GroupCommit(Journal):
     costs more processor time than many appends. A single append is written at once.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        written: Callable[[str, int], None] = _ignore,
-        conflict: Callable[[], None] = _ignore,
-    ) -> None:
-        super().__init__(store, written=written, conflict=conflict)
-        self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()
+    def __post_init__(self) -> None:
+        self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()  # None ends the work
         self._lock = Lock()
         self._open = True
         self._thread = Thread(target=self._work, name="heliotrope-group-commit", daemon=True)
@@ -130,14 +127,15 @@ class GroupCommit(Journal):
             self._queue.put(submitted)
 
     def _work(self) -> None:
-        batch: list[_Submitted] = []
-        while (first := self._queue.get()) is not None:
-            if len(batch) > 1:
+        batch: list[_Submitted | None] = []
+        while not batch or batch[-1] is not None:
+            several = len(batch) > 1
+            batch = [self._queue.get()]
+            if several:
                 self._let_gather()
-            batch, more = self._gather(first)
-            self._write(batch)
-            if not more:
-                return
+            while len(batch) < _MOST and not self._queue.empty():
+                batch.append(self._queue.get())
+            self._write([submitted for submitted in batch if submitted is not None])
 
     def _let_gather(self) -> None:
         for _ in range(_PAUSES):
@@ -146,27 +144,6 @@ class GroupCommit(Journal):
             if self._queue.qsize() == before:
                 return
 
-    def _gather(self, first: _Submitted) -> tuple[list[_Submitted], bool]:
-        """All waiting appends, and whether more may come."""
-        batch = [first]
-        while len(batch) < _MOST:
-            try:
-                submitted = self._queue.get_nowait()
-            except Empty:
-                break
-            if submitted is None:
-                return batch, False
-            batch.append(submitted)
-        return batch, True
 
-
-def _failed(future: Future[int]) -> bool:
-    return future.cancelled() or future.exception() is not None
-
-
-def _lost_predecessor(append: Append) -> ConflictError:
-    return ConflictError(
-        f"event {append.after} of study {append.study} on disk",
-        "an error when it was written",
-        "Read the study and try again.",
-    )
+def _succeeded(done: Future[int]) -> bool:
+    return not done.cancelled() and done.exception() is None

@@ -18,6 +18,9 @@ from pathlib import Path
 
 from heliotrope.errors import StoreError
 
+if sys.platform != "win32":  # SQLite's own lock must suffice there
+    import fcntl
+
 _SHORTEST, _LONGEST = 0.0005, 0.005  # seconds between two tries; about the time of a sync
 
 
@@ -40,7 +43,8 @@ class WriteLock:
             try:
                 yield
             finally:
-                _unlock(self._file)
+                if sys.platform != "win32":
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
         finally:
             self._threads.release()
 
@@ -57,10 +61,14 @@ class WriteLock:
             pause = min(2.0 * pause, _LONGEST)
 
     def _try_to_lock(self) -> bool:
-        try:
-            return _try_to_lock(self._file)
-        except OSError as error:
-            raise StoreError(f"to lock {self._path}", str(error)) from error
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                raise StoreError(f"to lock {self._path}", str(error)) from error
+        return True
 
     def _impatient(self) -> StoreError:
         return StoreError(
@@ -68,25 +76,3 @@ class WriteLock:
             "another writer that holds it",
             "Check for a writer that hangs or is stopped.",
         )
-
-
-if sys.platform == "win32":  # SQLite's own lock must suffice there
-
-    def _try_to_lock(_: int) -> bool:
-        return True
-
-    def _unlock(_: int) -> None:
-        pass
-
-else:
-    import fcntl
-
-    def _try_to_lock(file: int) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from uuid import uuid4
 
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import (
@@ -20,7 +21,6 @@ from heliotrope.storage.protocol import (
     conflict,
     event_text,
     name_taken,
-    new_uid,
     snapshot_ahead,
     unknown_study,
 )
@@ -43,49 +43,41 @@ class _Study:
 class MemoryStore:
     """A :class:`heliotrope.storage.Store` without a disk."""
 
-    _studies: dict[str, _Study] = field(default_factory=dict)
-    _uids: dict[str, str] = field(default_factory=dict)
+    _studies: dict[str, _Study] = field(default_factory=dict)  # by uid
+    _named: dict[str, _Study] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def create(self, name: str, body: EventBody, at: float) -> str:
-        """Create a study."""
-        study = _Study(as_name(name), new_uid(), [(as_number(at, "at"), event_text(body))])
+        study = _Study(as_name(name), uuid4().hex, [(as_number(at, "at"), event_text(body))])
         with self._lock:
-            if name in self._uids:
+            if name in self._named:
                 raise name_taken(name)
-            self._uids[name] = study.uid
-            self._studies[study.uid] = study
+            self._named[name] = self._studies[study.uid] = study
         return study.uid
 
     def find(self, name: str) -> StudyInfo:
-        """Find a study by name."""
         with self._lock:
-            uid = self._uids.get(as_name(name))
-            if uid is None:
+            if as_name(name) not in self._named:
                 raise unknown_study(repr(name))
-            return self._studies[uid].info()
+            return self._named[name].info()
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
-        """Studies by name."""
         limit = as_whole(limit, "limit", least=0)
         with self._lock:
-            names = sorted(self._uids)
+            names = sorted(self._named)
             start = bisect_right(names, as_name(after)) if after else 0
-            return [self._studies[self._uids[n]].info() for n in names[start : start + limit]]
+            return [self._named[name].info() for name in names[start : start + limit]]
 
     def count(self) -> int:
-        """The number of studies."""
         with self._lock:
             return len(self._studies)
 
     def append(self, batch: Sequence[Append]) -> list[int | HeliotropeError]:
-        """Write a batch of appends."""
         refused: set[str] = set()
         with self._lock:
             return [self._append(append, refused) for append in batch]
 
     def events(self, study: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """Events after a number."""
         after = as_whole(after, "after", least=0)
         end = None if limit is None else after + as_whole(limit, "limit", least=0)
         with self._lock:
@@ -94,17 +86,14 @@ class MemoryStore:
         return [Event(seq, at, json.loads(text)) for seq, (at, text) in numbered]
 
     def last(self, study: str) -> int:
-        """The number of a study's last event."""
         with self._lock:
             return len(self._held(study).events)
 
     def snapshot(self, study: str) -> tuple[int, bytes] | None:
-        """The latest snapshot."""
         with self._lock:
             return self._held(study).snapshot
 
     def keep_snapshot(self, study: str, seq: int, data: bytes) -> None:
-        """Keep a snapshot."""
         seq, data = as_whole(seq, "seq", least=1), as_bytes(data)
         with self._lock:
             held = self._held(study)
@@ -114,10 +103,9 @@ class MemoryStore:
                 held.snapshot = seq, data
 
     def delete(self, study: str) -> None:
-        """Remove a study."""
         with self._lock:
             held = self._held(study)
-            del self._studies[held.uid], self._uids[held.name]
+            del self._studies[held.uid], self._named[held.name]
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""

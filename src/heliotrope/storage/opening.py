@@ -39,14 +39,18 @@ def _open_sql(scheme: str, url: str, make: bool) -> Store:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    from heliotrope.storage import postgresql, sqlite
+    from heliotrope.storage.postgresql import PostgresDatabase
+    from heliotrope.storage.sql import SqlStore
+    from heliotrope.storage.sqlite import open_sqlite
 
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:  # its text would show the password
         raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
-    return (
-        sqlite.open_sqlite(parsed, make)
-        if scheme == "sqlite"
-        else postgresql.open_postgresql(parsed)
-    )
+    database = open_sqlite(parsed, make) if scheme == "sqlite" else PostgresDatabase(parsed)
+    try:
+        database.prepare()
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database)

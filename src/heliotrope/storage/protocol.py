@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -182,11 +181,6 @@ def as_bytes(data: object) -> bytes:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise InputError("a snapshot in bytes", f"a {type(data).__name__}")
     return bytes(data)
-
-
-def new_uid() -> str:
-    """A new uid."""
-    return uuid.uuid4().hex
 
 
 def unknown_study(what: str) -> UnknownStudyError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
-from heliotrope.storage.checksums import link, snapshot_checksum
-from heliotrope.storage.database import DRIVER_ERRORS, Database
+from heliotrope.storage.database import Database
 from heliotrope.storage.protocol import (
     Append,
     Event,
@@ -20,7 +23,9 @@ from heliotrope.storage.protocol import (
     as_bytes,
     as_name,
     as_uid,
-    new_uid,
+    conflict,
+    name_taken,
+    snapshot_ahead,
     unknown_study,
 )
 from heliotrope.storage.schema import events, snapshots, studies
@@ -29,14 +34,22 @@ from heliotrope.storage.study_rows import (
     checked_row,
     event_checksum,
     find_row,
+    link,
+    snapshot_checksum,
     study_rows,
 )
-from heliotrope.storage.writing import insert_study, write_appends, write_snapshot
 from heliotrope.validation import as_number, as_whole
 
 _LARGEST = 2**31  # the largest integer that every database accepts
+_TOGETHER = 1_000  # studies looked up by one statement
 
 _by_name = study_rows.where(studies.c.name == bindparam("name"))
+_locked = (
+    study_rows.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
+    .order_by(studies.c.uid)  # one order for all writers: no deadlock
+    .with_for_update(key_share=True)
+)
+_moved = update(studies).where(studies.c.id == bindparam("key"))
 _stretch = (
     select(events.c.seq, events.c.at, events.c.body, events.c.checksum)
     .where(
@@ -62,15 +75,13 @@ class SqlStore:
     # Studies
 
     def create(self, name: str, body: EventBody, at: float) -> str:
-        """Create a study."""
         at = as_number(at, "at")
-        row = StudyRow(0, as_name(name), new_uid(), at, at, 0, "")
+        row = StudyRow(0, as_name(name), uuid4().hex, at, at, 0, "")
         first = Append(row.uid, 0, [body], at)
-        self._database.write(lambda connection: insert_study(connection, row, first))
+        self._database.write(lambda connection: _insert_study(connection, row, first))
         return row.uid
 
     def find(self, name: str) -> StudyInfo:
-        """Find a study by name."""
         as_name(name)
         row = self._database.read(lambda c: c.execute(_by_name, {"name": name}).first())
         if row is None:
@@ -78,7 +89,6 @@ class SqlStore:
         return checked_row(row).info()
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
-        """Studies by name."""
         most = min(as_whole(limit, "limit", least=0), _LARGEST)
         page = study_rows.order_by(studies.c.name).limit(most)
         if after:
@@ -87,26 +97,29 @@ class SqlStore:
         return [checked_row(row).info() for row in rows]
 
     def count(self) -> int:
-        """The number of studies."""
         counting = select(func.count()).select_from(studies)
         return int(self._database.read(lambda c: c.execute(counting).scalar_one()))
 
     def delete(self, study: str) -> None:
-        """Remove a study."""
         removing = delete(studies).where(studies.c.uid == as_uid(study))
         if not self._database.write(lambda c: c.execute(removing).rowcount):
             raise unknown_study(study)
 
+    def close(self) -> None:
+        self._database.close()
+
     # Events
 
     def append(self, batch: Sequence[Append]) -> list[int | HeliotropeError]:
-        """Write a batch of appends."""
         if not batch:
             return []
-        return self._database.write(lambda connection: write_appends(connection, batch))
+        return self._database.write(lambda connection: _write_appends(connection, batch))
+
+    def last(self, study: str) -> int:
+        uid = as_uid(study)
+        return self._database.read(lambda connection: find_row(connection, uid)).last
 
     def events(self, study: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """Events after a number."""
         after = as_whole(after, "after", least=0)
         most = None if limit is None else as_whole(limit, "limit", least=0)
         try:
@@ -115,15 +128,6 @@ class SqlStore:
             if after:
                 self._events(study, 0, error.sound)  # an earlier one may be damaged too
             raise
-
-    def last(self, study: str) -> int:
-        """The number of a study's last event."""
-        uid = as_uid(study)
-        return self._database.read(lambda connection: find_row(connection, uid)).last
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._database.close()
 
     def _events(self, uid: str, after: int, limit: int | None) -> list[Event]:
         times, texts = self._database.read(
@@ -142,7 +146,7 @@ class SqlStore:
         texts: list[str] = []
         if after >= end:
             return times, texts
-        try:
+        with self._database.damage_ignored():  # the events before it are sound
             previous = event_checksum(connection, row, after)
             stretch = connection.execute(_stretch, {"study": row.id, "after": after, "end": end})
             for expected, (seq, at, text, checksum) in enumerate(stretch, start=after + 1):
@@ -151,9 +155,6 @@ class SqlStore:
                 times.append(at)
                 texts.append(text)
                 previous = checksum
-        except DRIVER_ERRORS as error:
-            if not self._database.is_damage(error):
-                raise
         reached = after + len(texts)
         if reached < end or (end == row.last and previous != row.chain):
             raise _damaged(row, reached)
@@ -162,27 +163,91 @@ class SqlStore:
     # Snapshots
 
     def snapshot(self, study: str) -> tuple[int, bytes] | None:
-        """The latest snapshot."""
         uid = as_uid(study)
         return self._database.read(lambda connection: self._snapshot(connection, uid))
 
     def keep_snapshot(self, study: str, seq: int, data: bytes) -> None:
-        """Keep a snapshot."""
         uid, seq, data = as_uid(study), as_whole(seq, "seq", least=1), as_bytes(data)
-        self._database.write(lambda connection: write_snapshot(connection, uid, seq, data))
+        self._database.write(lambda connection: _write_snapshot(connection, uid, seq, data))
 
     def _snapshot(self, connection: Connection, uid: str) -> tuple[int, bytes] | None:
-        study = find_row(connection, uid).id
-        try:
-            row = connection.execute(_kept, {"study": study}).first()
-        except DRIVER_ERRORS as error:
-            if self._database.is_damage(error):
-                return None
-            raise
+        row, study = None, find_row(connection, uid)
+        with self._database.damage_ignored():
+            row = connection.execute(_kept, {"study": study.id}).first()
         if row is None or not isinstance(row.data, bytes):
             return None
         seq, data, checksum, event = row
         return (seq, data) if snapshot_checksum(event, data) == checksum else None
+
+
+# Writing
+
+
+def _insert_study(connection: Connection, study: StudyRow, first: Append) -> None:
+    row = {name: value for name, value in study.values().items() if name != "id"}
+    try:
+        key = connection.execute(insert(studies).returning(studies.c.id), row).scalar_one()
+    except IntegrityError:
+        raise name_taken(study.name) from None
+    new, rows = replace(study, id=key, chain=study.start).extended(first)
+    _save(connection, [new], rows)
+
+
+def _write_appends(connection: Connection, batch: Sequence[Append]) -> list[int | HeliotropeError]:
+    """Write the appends that fit, each after the one before it; return the outcome of each."""
+    found = _lock(connection, sorted({append.study for append in batch}))
+    changed: dict[str, StudyRow] = {}
+    rows: list[dict[str, Any]] = []
+    results: list[int | HeliotropeError] = []
+    for append in batch:
+        row = found.get(append.study) or unknown_study(append.study)
+        if isinstance(row, StudyRow) and row.last == append.after:
+            row, new = row.extended(append)
+            changed[append.study] = row
+            rows += new
+        elif isinstance(row, StudyRow):
+            row = conflict(append, row.last)
+        found[append.study] = row
+        results.append(row.last if isinstance(row, StudyRow) else row)
+    _save(connection, changed.values(), rows)
+    return results
+
+
+def _write_snapshot(connection: Connection, uid: str, seq: int, data: bytes) -> None:
+    study = _lock(connection, [uid]).get(uid) or unknown_study(uid)
+    if not isinstance(study, StudyRow):
+        raise study
+    if seq > study.last:
+        raise snapshot_ahead(seq, study.last)
+    mine = snapshots.c.study == study.id
+    kept = connection.scalar(select(snapshots.c.seq).where(mine))
+    checksum = snapshot_checksum(event_checksum(connection, study, seq), data)
+    row = {"study": study.id, "seq": seq, "data": data, "checksum": checksum}
+    if kept is None:
+        connection.execute(insert(snapshots), row)
+    elif kept <= seq:
+        connection.execute(update(snapshots).where(mine), row)
+
+
+def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | HeliotropeError]:
+    """Lock the rows of studies until the transaction ends; a damaged row is a DamagedError."""
+    found: dict[str, StudyRow | HeliotropeError] = {}
+    for start in range(0, len(uids), _TOGETHER):
+        for row in connection.execute(_locked, {"uids": uids[start : start + _TOGETHER]}):
+            try:
+                found[row.uid] = checked_row(row)
+            except DamagedError as error:
+                found[row.uid] = error
+    return found
+
+
+def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(events), rows)
+        connection.execute(_moved, [{"key": row.id, **row.values()} for row in changed])
+
+
+# Reading
 
 
 @contextmanager

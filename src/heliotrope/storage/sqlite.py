@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -21,9 +22,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from heliotrope.errors import DamagedError, InputError, StoreError
 from heliotrope.storage.database import Database
 from heliotrope.storage.locks import WriteLock
-from heliotrope.storage.migrating import bring_up_to_date, is_current, migrate, version
-from heliotrope.storage.schema import studies
-from heliotrope.storage.sql import SqlStore
+from heliotrope.storage.schema import migrate, studies, version
 
 PATIENCE = 30.0  # seconds to wait for other writers
 _SETTINGS = (
@@ -45,19 +44,33 @@ _OURS = 0o600  # mode of a new file
 _CONNECTIONS = 8  # kept open; further ones are opened and closed on demand
 
 
-class _OpenedFile:
-    """A path, and the file that was opened there.
+class SqliteDatabase(Database):
+    """A SQLite file and its lock file."""
 
-    SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
-    the old name. Whoever opens the moved file would miss the events in that log.
-    """
+    reading: ClassVar = {_BEGIN: "BEGIN"}
+    writing: ClassVar = {_BEGIN: "BEGIN IMMEDIATE"}
+    damage = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+    advice = _ADVICE
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._opened: tuple[int, int] | None = None
+        self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
+        super().__init__(_engine(partial(_connect, path, self.check_place)), str(path))
 
-    def check(self) -> None:
-        """Remember the file at the first call; later raise a StoreError if it is not there."""
+    def code(self, error: DBAPIError) -> str:
+        return str(getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT"))  # of invalid text
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Exclude other writers until after the checkpoint that may follow a commit."""
+        return self._lock.held()
+
+    def check_place(self) -> None:
+        """Remember the file at the first call; later raise a StoreError if it is not there.
+
+        SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
+        the old name. Whoever opens the moved file would miss the events in that log.
+        """
         found = self._found()
         if self._opened is None:
             self._opened = found
@@ -69,6 +82,15 @@ class _OpenedFile:
                 " before you move it.",
             )
 
+    def prepare(self) -> None:
+        if self.read(version) is None:
+            raise StoreError("a store of heliotrope", f"another database in {self.place}")
+        super().prepare()
+        self.read(self._check_directory)
+
+    def release(self) -> None:
+        self._lock.close()
+
     def _found(self) -> tuple[int, int] | None:
         try:
             found = self._path.stat()
@@ -76,56 +98,26 @@ class _OpenedFile:
             return None
         return found.st_dev, found.st_ino
 
-
-class SqliteDialect:
-    """A SQLite file and its lock file."""
-
-    def __init__(self, path: Path) -> None:
-        self.place = str(path)
-        self.reading: dict[str, object] = {_BEGIN: "BEGIN"}
-        self.writing: dict[str, object] = {_BEGIN: "BEGIN IMMEDIATE"}
-        self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        self._file = _OpenedFile(path)
-        self.engine = _engine(partial(_connect, path, self._file.check))
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Exclude other writers until after the checkpoint that may follow a commit."""
-        return self._lock.held()
-
-    def check_place(self) -> None:
-        """Raise a StoreError if the file was moved, removed or replaced."""
-        self._file.check()
-
-    def is_damage(self, error: DBAPIError) -> bool:
-        """Whether SQLite reports damage, also as an unnamed error about invalid text."""
-        return _name(error).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-
-    def advice(self, error: DBAPIError) -> str:
-        """What to do about a lock that was not obtained, or about a file that fails."""
-        fitting = (advice for start, advice in _ADVICE.items() if _name(error).startswith(start))
-        return next(fitting, "")
-
-    def close(self) -> None:
-        """Close the lock file."""
-        self._lock.close()
+    def _check_directory(self, connection: Connection) -> None:
+        """Compare the list of studies with its indices, so that a lost study is noticed."""
+        check = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})")
+        found = check.scalars().all()
+        if found != ["ok"]:
+            place = f"an intact list of studies in {self.place}"
+            raise DamagedError(place, f"«{found[0]}»", "Restore a copy.")
 
 
-def open_sqlite(url: URL, make: bool = True) -> SqlStore:
-    """Open the store in a file; with ``make``, create the file if it is missing."""
+def open_sqlite(url: URL, make: bool = True) -> SqliteDatabase:
+    """Open the database in a file; with ``make``, create the file if it is missing."""
     path = _path(url)
     with _told(path):
         if not path.exists():
             if not make:
-                raise _missing(path)
+                advice = "Check its path. A store is created with its first study."
+                raise StoreError("a store", f"{path}, which does not exist", advice)
             _create(path)
         _check_access(path)
-        database = Database(SqliteDialect(path))
-    try:
-        _check(database)
-    except BaseException:
-        database.close()
-        raise
-    return SqlStore(database)
+        return SqliteDatabase(path)
 
 
 def _path(url: URL) -> Path:
@@ -137,11 +129,6 @@ def _path(url: URL) -> Path:
             "sqlite:///file.db is relative, sqlite:////folder/file.db absolute.",
         )
     return Path(url.database).absolute()
-
-
-def _missing(path: Path) -> StoreError:
-    advice = "Check its path. A store is created with its first study."
-    return StoreError("a store", f"{path}, which does not exist", advice)
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -212,27 +199,6 @@ def _link(draft: Path, path: Path) -> None:
             os.close(folder)
 
 
-# Checking a file
-
-
-def _check(database: Database) -> None:
-    place = database.dialect.place
-    if database.read(version) is None:
-        raise StoreError("a store of heliotrope", f"another database in {place}")
-    if not database.read(partial(is_current, place=place)):
-        database.write(partial(bring_up_to_date, place=place))
-    database.read(partial(_check_directory, place=place))
-
-
-def _check_directory(connection: Connection, place: str) -> None:
-    """Compare the list of studies with its indices, so that a lost study is noticed."""
-    found = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})").scalars().all()
-    if found != ["ok"]:
-        raise DamagedError(
-            f"an intact list of studies in {place}", f"«{found[0]}»", "Restore a copy."
-        )
-
-
 # Connections
 
 
@@ -265,10 +231,6 @@ def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Co
         connection.close()
         raise
     return connection
-
-
-def _name(error: DBAPIError) -> str:
-    return str(getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT"))
 
 
 def _begin(connection: Connection) -> None:

@@ -1,29 +1,34 @@
-"""The row of a study: its identity and the end of its log, with a checksum."""
+"""The row of a study, and the checksums that reveal accidental damage to its log.
+
+Each event has a checksum of itself and of the checksum before it. The chain starts with a checksum
+of the study's name and uid. The row of the study holds the last event's checksum and a checksum of
+the row itself. So a changed, missing, added or swapped event is noticed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
 from heliotrope.errors import DamagedError
-from heliotrope.storage.checksums import chain, row_checksum, seed
 from heliotrope.storage.protocol import Append, StudyInfo, unknown_study
 from heliotrope.storage.schema import events, studies
 
-_COLUMNS = ("id", "name", "uid", "created", "updated", "last", "chain")
+_BYTES = 16  # of a checksum
 
-study_rows = select(*(studies.c[name] for name in _COLUMNS), studies.c.seal)
+study_rows = select(studies)
 _by_uid = study_rows.where(studies.c.uid == bindparam("uid"))
-_checksum = select(events.c.checksum).where(
+_event_checksum = select(events.c.checksum).where(
     events.c.study == bindparam("study"), events.c.seq == bindparam("seq")
 )
 
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The columns of a study's row but its own checksum."""
+    """The columns of a study's row but its own checksum, in the order of the table."""
 
     id: int
     name: str
@@ -36,11 +41,16 @@ class StudyRow:
     @property
     def start(self) -> str:
         """The checksum that the first event continues."""
-        return seed(self.name, self.uid)
+        return _digest(f"{self.uid} {self.name}".encode())
+
+    @property
+    def seal(self) -> str:
+        """The checksum of the row."""
+        return _digest(repr(tuple(self.__dict__.values())).encode())
 
     def values(self) -> dict[str, Any]:
         """The row to write."""
-        return {**self.__dict__, "seal": row_checksum(*astuple(self))}
+        return {**self.__dict__, "seal": self.seal}
 
     def info(self) -> StudyInfo:
         """The public part of the row."""
@@ -48,26 +58,26 @@ class StudyRow:
 
     def extended(self, append: Append) -> tuple[StudyRow, list[dict[str, Any]]]:
         """The row after an append, and the events to write."""
-        checksums = chain(self.chain, self.last, append.at, append.texts)
-        numbered = enumerate(zip(append.texts, checksums, strict=True), start=self.last + 1)
-        events = [
-            {"study": self.id, "seq": seq, "at": append.at, "body": text, "checksum": checksum}
-            for seq, (text, checksum) in numbered
-        ]
-        last = self.last + len(events)
-        return replace(self, updated=append.at, last=last, chain=checksums[-1]), events
+        checksum, rows = self.chain, []
+        for seq, text in enumerate(append.texts, start=self.last + 1):
+            checksum = link(checksum, seq, append.at, text)
+            event = {"seq": seq, "at": append.at, "body": text, "checksum": checksum}
+            rows.append({"study": self.id, **event})
+        last = self.last + len(rows)
+        return replace(self, updated=append.at, last=last, chain=checksum), rows
 
 
 def checked_row(row: Row[*tuple[Any, ...]]) -> StudyRow:
     """Read a row; DamagedError if its checksum is wrong."""
-    values, found = row[:-1], row[-1]
-    if row_checksum(*values) != found:
+    *values, found = row
+    study = StudyRow(*values)
+    if study.seal != found:
         raise DamagedError(
-            f"the row of study {row.name!r} as it was written",
+            f"the row of study {study.name!r} as it was written",
             "a wrong checksum",
             "The store is damaged: restore a copy.",
         )
-    return StudyRow(*values)
+    return study
 
 
 def find_row(connection: Connection, uid: str) -> StudyRow:
@@ -82,4 +92,19 @@ def event_checksum(connection: Connection, row: StudyRow, seq: int) -> str:
     """The checksum of an event, or a text that matches none if the event is missing."""
     if seq == 0:
         return row.start
-    return str(connection.scalar(_checksum, {"study": row.id, "seq": seq}))
+    return str(connection.scalar(_event_checksum, {"study": row.id, "seq": seq}))
+
+
+def link(previous: str, seq: int, at: float, text: str) -> str:
+    """The checksum of an event that continues another."""
+    data = f"{previous} {seq} {at!r} {text}".encode()
+    return blake2b(data, digest_size=_BYTES).hexdigest()  # inlined: it runs once per event
+
+
+def snapshot_checksum(event: str, data: bytes) -> str:
+    """The checksum of a snapshot and of the last event in it, hence of the log up to there."""
+    return _digest(event.encode() + data)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=_BYTES).hexdigest()
