@@ -10,7 +10,8 @@ import typer
 from heliotrope import __version__
 from heliotrope.cli.console import Commands
 
-_NAMES = ("demo", "reproduce", "replay", "league", "bounds", "serve", "study")
+_LAB = ("demo", "reproduce", "replay", "league", "bounds")
+_NAMES = (*_LAB, "serve", "study")
 
 
 class _LazyCommands(Commands):
@@ -30,7 +31,8 @@ class _LazyCommands(Commands):
 
 def _app(name: str) -> typer.Typer:
     """The commands of a module, or its only one."""
-    module = import_module(f"heliotrope.cli.{name}")
+    room = "lab.commands" if name in _LAB else "cli"
+    module = import_module(f"heliotrope.{room}.{name}")
     if name == "study":
         return module.study_app  # type: ignore[no-any-return]
     only = typer.Typer(add_completion=False)

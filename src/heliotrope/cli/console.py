@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -13,22 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from heliotrope.errors import HeliotropeError, requires_extra
+from heliotrope.errors import HeliotropeError
 
-_LAB = ("joblib", "matplotlib", "pandas", "threadpoolctl")  # the packages of the extra
 _LONGEST = 60  # shown characters of a wrong value
 
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Jobs = Annotated[int, typer.Option(help="Number of processes; -1: one per core.")]
-Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://host:port.")]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(file_okay=False, envvar="HELIOTROPE_DATA", help="Folder of the measured data."),
-]
-OutFolder = Annotated[
-    Path, typer.Option(file_okay=False, help="Output folder; created if missing.")
-]
-
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
 """Base class of all usage errors; typer does not export it."""
 
@@ -88,31 +75,8 @@ def errors_as_messages() -> Iterator[None]:
     raise typer.Exit(1)
 
 
-@contextmanager
-def lab_errors_as_messages() -> Iterator[None]:
-    """Do the same for a command of the lab, and check first that its packages are installed."""
-    with errors_as_messages():
-        with requires_extra("lab"):
-            missing = [name for name in _LAB if find_spec(name) is None]
-            if missing:
-                raise ImportError(f"no package {missing[0]}")
-        yield
-
-
 def progress(*, counted: bool = False) -> Progress:
     """Progress bars on stderr with the remaining time, and optionally the counts."""
     counts = (MofNCompleteColumn(),) if counted else ()
     columns = (TextColumn("{task.description:<8}"), BarColumn(), *counts, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True))
-
-
-@contextmanager
-def resumable(bars: Progress, what: str) -> Iterator[None]:
-    """After an interrupt, say that the run can continue; exit code 130."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        bars.stop()
-        message = f"Stopped. Finished {what} are kept. Run the same command to continue."
-        typer.echo(message, err=True)
-        raise typer.Exit(130) from None

@@ -11,14 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import (
-    Jobs,
-    OutFolder,
-    Seed,
-    lab_errors_as_messages,
-    progress,
-    resumable,
-)
+from heliotrope.cli.console import Seed, progress
+from heliotrope.lab.commands import Jobs, OutFolder, lab_errors_as_messages, resumable
 
 if TYPE_CHECKING:
     from heliotrope.lab.replay import ReplayResult

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import OutFolder, Seed, lab_errors_as_messages, progress
+from heliotrope.cli.console import Seed, progress
+from heliotrope.lab.commands import OutFolder, lab_errors_as_messages
 
 if TYPE_CHECKING:
     from heliotrope.lab.demo import Race

@@ -12,14 +12,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import (
+from heliotrope.cli.console import Seed, progress
+from heliotrope.lab.commands import (
     Cluster,
     DataFolder,
     Jobs,
     OutFolder,
-    Seed,
     lab_errors_as_messages,
-    progress,
     resumable,
 )
 

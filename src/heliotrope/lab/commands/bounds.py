@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from heliotrope.cli.console import Seed, lab_errors_as_messages, progress
+from heliotrope.cli.console import Seed, progress
+from heliotrope.lab.commands import lab_errors_as_messages
 
 if TYPE_CHECKING:
     from heliotrope.lab.theory.report import MeasuredRegret, Setting, Theory
