@@ -1,9 +1,10 @@
-"""The policy under test: its optimizers and agents, and simulated runs of them."""
+"""The policy under test: its optimizers and agents, simulated runs, and comparisons of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,24 @@ from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.random import random_place
+from heliotrope.rng import RNGStream
 from heliotrope.serialization.state import State, copied
 from heliotrope.validation import Array
 
-_FEW = 5  # results between measurements of the state's size
-
-LoggedCall = Callable[[Optimizer], None]
-"""One operation on an optimizer, to be repeated on another."""
+_FIRST = 10_000  # first key of shown results, far from the keys of open evaluations
+_GROWTH = 1.05  # of the noise per step
+_DRAWS = 4
+_CANCELLED = 3  # in a row
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A policy under test and its domain; every suggestion must lie in the domain."""
+    """A policy under test and its domain; ``log`` repeats its games on another optimizer."""
 
     policy: Policy
     domain: Domain
-    log: list[LoggedCall] = field(default_factory=list)
+    log: list[Callable[[Optimizer], object]] = field(default_factory=list)
 
     @property
     def where(self) -> str:
@@ -39,15 +42,12 @@ class Subject:
         return f"(over {size})"
 
     def optimizer(self) -> Optimizer:
-        """Return a new optimizer."""
         return Optimizer(self.domain, self.policy, seed=11)
 
     def agent(self) -> Agent:
-        """Return a new agent."""
         return self.policy.start(self.domain)
 
     def place(self, rng: np.random.Generator) -> Places:
-        """Return a random place of the domain."""
         return random_place(self.domain, rng)
 
     def part(self) -> Choices:
@@ -59,29 +59,16 @@ class Subject:
         others = [lattice for lattice in self.domain.lattices if 0 not in lattice.columns]
         return Box(lower, upper, [*others, middle])
 
-    def ask(self, optimizer: Optimizer, t: float | None = None) -> Suggestion:
+    def ask(self, optimizer: Optimizer) -> Suggestion:
         """Ask, and check that the suggestion lies in the domain."""
-        suggestion = optimizer.ask(t)
-        where, when = suggestion.x, suggestion.t
-        if isinstance(self.domain, Finite):
-            index = suggestion.index
-            assert index is not None, f"a suggestion without an index, {where}"
-            assert 0 <= index < len(self.domain), f"index {index} was suggested"
-            self.log.append(lambda other: _begin(other, index, when))
+        suggestion = optimizer.ask()
+        x, index = suggestion.x, suggestion.index
+        if isinstance(self.domain, Box):
+            assert _inside(self.domain, x), f"{x} was suggested"
         else:
-            assert _inside(self.domain, where), f"{where} was suggested"
-            self.log.append(lambda other: _begin(other, where, when))
+            assert index in range(len(self.domain)), f"index {index} was suggested"
+        self.log.append(methodcaller("begin", x if index is None else index, suggestion.t))
         return suggestion
-
-    def tell(self, optimizer: Optimizer, id: int, y: float) -> None:
-        """Tell a value."""
-        optimizer.tell(id, y)
-        self.log.append(lambda other: other.tell(id, y))
-
-    def cancel(self, optimizer: Optimizer, id: int) -> None:
-        """Cancel a suggestion."""
-        optimizer.cancel(id)
-        self.log.append(lambda other: other.cancel(id))
 
     def game(self, optimizer: Optimizer, steps: int, seed: int = 0) -> Optimizer:
         """Ask ``steps`` times; results arrive late, in any order, and some never."""
@@ -92,19 +79,12 @@ class Subject:
             while len(waiting) > 3 or (waiting and rng.random() < 0.5):
                 done = waiting.pop(int(rng.integers(len(waiting))))
                 if rng.random() < 0.15:
-                    self.cancel(optimizer, done.id)
+                    call = methodcaller("cancel", done.id)
                 else:
-                    self.tell(optimizer, done.id, measured(done.x, done.t, rng))
+                    call = methodcaller("tell", done.id, measured(done.x, done.t, rng))
+                call(optimizer)
+                self.log.append(call)
         return optimizer
-
-
-@dataclass(frozen=True)
-class SizeSpan:
-    """A number of results, and the mean and range of the state's size during them, in bytes."""
-
-    results: int
-    mean: float
-    swing: int
 
 
 def measured(x: Array, t: float, rng: np.random.Generator) -> float:
@@ -115,13 +95,11 @@ def measured(x: Array, t: float, rng: np.random.Generator) -> float:
 def feed(agent: Agent, subject: Subject, steps: int, seed: int = 0, start: float = 1.0) -> float:
     """Show an agent ``steps`` results at random places; return the latest time."""
     rng = np.random.default_rng(seed)
-    t = start
     for key in range(steps):
         place = subject.place(rng)
-        agent.open(key, t, place)
-        agent.tell(key, measured(subject.domain.at(place)[0], t, rng))
-        t += 1.0
-    return t - 1.0
+        agent.open(key, start + key, place)
+        agent.tell(key, measured(subject.domain.at(place)[0], start + key, rng))
+    return start + steps - 1.0
 
 
 def feed_with_keys(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
@@ -133,6 +111,41 @@ def feed_with_keys(keys: Sequence[int], agent: Agent, subject: Subject) -> None:
         agent.open(second, t + 1.0, subject.place(rng))
         agent.tell(second, float(rng.normal()))
         agent.tell(first, float(rng.normal()))
+
+
+def shown_results(
+    subject: Subject, agents: tuple[Agent, ...], steps: int, start: float = 0.0
+) -> Iterator[tuple[float, Places]]:
+    """Show agents the same results after a start time; yield the next time and each place.
+
+    The results are pure noise of growing size. So the best place keeps changing, and depends on
+    how often each place was measured before.
+    """
+    rng = np.random.default_rng(int(start))
+    for step in range(1, steps + 1):
+        key, t = _FIRST + step, start + step
+        place, y = subject.place(rng), _GROWTH**t * float(rng.normal())
+        for agent in agents:
+            agent.open(key, t, place)
+            agent.tell(key, y)
+        yield t + 1.0, place
+
+
+def suggested(suggestion: Suggestion) -> tuple[Any, ...]:
+    """The fields of a suggestion, for comparison with ==."""
+    return suggestion.id, suggestion.t, suggestion.index, *suggestion.x.tolist()
+
+
+def believed(optimizer: Optimizer) -> Array | None:
+    """Mean and deviation at some points; None if the policy has no posterior."""
+    domain, rng = optimizer.domain, np.random.default_rng(5)
+    X = domain.scaled(rng.random((8, domain.dimension))) if isinstance(domain, Box) else None
+    try:
+        found = optimizer.belief(X=X)
+        optimizer.best()
+    except NoBeliefError:
+        return None
+    return np.array([found.mean, found.std])
 
 
 def state_size(agent: Agent) -> int:
@@ -152,53 +165,104 @@ def non_finite(optimizer: Optimizer) -> set[str]:
     return {name for name, array in numbers.items() if not np.all(np.isfinite(array))}
 
 
-def difference(one: State, other: State) -> str:
-    """Names of the arrays in which two states differ in any bit; empty if there are none."""
+def assert_same_state(one: State, other: State, otherwise: str, *, rounded: bool = False) -> None:
+    """Two states are equal in every bit, or up to rounding; ``otherwise`` says what went wrong."""
     names = sorted(one.keys() | other.keys())
-    return ", ".join(name for name in names if _bits(one.get(name)) != _bits(other.get(name)))
+    differs = [name for name in names if not _same(one.get(name), other.get(name), rounded)]
+    assert not differs, f"{otherwise}: {', '.join(differs)}"
 
 
-def believed(optimizer: Optimizer, t: float | None = None) -> Array | None:
-    """Mean and deviation at some points; None if the policy has no posterior."""
-    domain = optimizer.domain
-    rng = np.random.default_rng(5)
-    X = domain.scaled(rng.random((8, domain.dimension))) if isinstance(domain, Box) else None
+def assert_same_behaviour(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
+    """Two agents have the same predictions or, if they have none, the same choices."""
+    same = _close(_behaviour(one, subject, t), _behaviour(other, subject, t))
+    assert same, f"{who} its predictions or choices differ"
+
+
+def assert_independent(subject: Subject, steps: int) -> None:
+    """Results told to one agent affect neither existing nor later agents."""
+    agent, other, who = subject.agent(), subject.agent(), "results told to another agent changed"
+    life, state = _behaviours(agent, subject, steps), copied(agent.state())
+    _behaviours(other, subject, steps, start=2.0 * steps)
+    assert_same_state(state, agent.state(), f"{who} its state")
+    same = _close(_behaviour(agent, subject, steps + 1.0), life[-1])
+    assert same, f"{who} its predictions or choices"
+    same = all(map(_close, _behaviours(subject.agent(), subject, steps), life))
+    assert same, f"{who} the predictions or choices of a new one"
+
+
+def assert_cancelled_forever(subject: Subject, steps: int) -> None:
+    """Earlier cancelled evaluations at the same place do not change the effect of results.
+
+    States are compared right after a result, because an agent may discount old results early.
+    """
+    agent, twin, who = subject.agent(), subject.agent(), "some results after cancelled asks"
+    for t, place in shown_results(subject, (agent, twin), steps):
+        assert_same_behaviour(agent, twin, subject, t, who)
+        if _predicted(agent, subject, t) is None:
+            otherwise = f"{who} its state differs"
+            assert_same_state(agent.state(), twin.state(), otherwise, rounded=True)
+        for key in range(_CANCELLED):
+            agent.open(key, t, place)
+        for key in range(_CANCELLED):
+            agent.cancel(key)
+
+
+def assert_restored(subject: Subject, steps: int) -> None:
+    """An agent that is restored from its state after every result continues unchanged."""
+    before = 6 * steps
+    agent, restored, who = subject.agent(), subject.agent(), f"restored after {before} results"
+    *_, (latest, _) = shown_results(subject, (agent,), before)
+    restored.restore(copied(agent.state()))
+    for t, _ in shown_results(subject, (agent, restored), steps, latest):
+        assert_same_behaviour(agent, restored, subject, t, who)
+        restored.restore(copied(restored.state()))
+    assert np.array_equal(_chosen(agent, t), _chosen(restored, t)), f"{who} its choices differ"
+
+
+def _predicted(agent: Agent, subject: Subject, t: float) -> Array | None:
+    """Mean and variance at some places; None if the agent has no posterior."""
+    rng = np.random.default_rng(8)
+    places = np.concatenate([subject.place(rng) for _ in range(8)])
     try:
-        found = optimizer.belief(t, X)
-        optimizer.best(t)
+        return np.array(agent.predict(t, places, count_open=True))
     except NoBeliefError:
         return None
-    return np.array([found.mean, found.std])
 
 
-def suggested(suggestion: Suggestion) -> tuple[Any, ...]:
-    """The fields of a suggestion, for comparison with ==."""
-    return suggestion.id, suggestion.t, suggestion.index, *suggestion.x.tolist()
+def _chosen(agent: Agent, t: float) -> Array:
+    stream = RNGStream(9)
+    return np.array([agent.choose(t, stream.at(i)) for i in range(_DRAWS)], dtype=float)
 
 
-def size_spans(subject: Subject, counts: Sequence[int]) -> Iterator[SizeSpan]:
-    """Yield the state's size between each two of these numbers of results."""
-    agent, t, before = subject.agent(), 0.0, 0
-    for count in counts:
-        seen = list[int]()
-        for told in range(before, count, _FEW):
-            t = feed(agent, subject, _FEW, seed=told, start=t + 1.0)
-            seen.append(state_size(agent))
-        yield SizeSpan(count - before, sum(seen) / len(seen), max(seen) - min(seen))
-        before = count
+def _behaviour(agent: Agent, subject: Subject, t: float) -> Array:
+    """Return an agent's predictions or, if it has none, its choices."""
+    belief = _predicted(agent, subject, t)
+    return _chosen(agent, t) if belief is None else belief
 
 
-def _bits(array: NDArray[Any] | None) -> tuple[Any, ...]:
-    return () if array is None else (array.shape, str(array.dtype), array.tobytes())
+def _close(one: Array, other: Array) -> bool:
+    """Whether two behaviours are equal up to rounding."""
+    if one.shape != other.shape:
+        return False
+    scale = 1.0 + np.abs(other).max()
+    return np.allclose(one, other, rtol=0.0, atol=_ROUNDING * scale)
 
 
-def _begin(optimizer: Optimizer, x: Array | int, t: float) -> None:
-    optimizer.begin(x, t)
+def _behaviours(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> list[Array]:
+    results = shown_results(subject, (agent,), steps, start)
+    return [_behaviour(agent, subject, t) for t, _ in results]
+
+
+def _same(one: NDArray[Any] | None, other: NDArray[Any] | None, rounded: bool) -> bool:
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    if not rounded:
+        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if one.dtype.kind == other.dtype.kind == "f":
+        return np.allclose(one, other, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
+    return np.array_equal(one, other)
 
 
 def _inside(box: Box, x: Array) -> bool:
-    if x.shape != (box.dimension,) or not np.all(np.isfinite(x)):
-        return False
-    return bool(
-        np.all((x >= box.lower) & (x <= box.upper)) and np.allclose(box.snap(x[None])[0], x)
-    )
+    inside = x.shape == (box.dimension,) and np.all((x >= box.lower) & (x <= box.upper))
+    return bool(inside and np.allclose(box.snap(x[None])[0], x))
