@@ -108,13 +108,16 @@ class Options:
 
         The features of an option may also be named: ``{"height": 2.0, "warmth": 21.5}``.
         """
+        forms = []
         with located("options"):
-            forms = []
-            for i, form in enumerate(as_list(data, "options", _OPTIONS, _UNLESS)):
+            for i, entry in enumerate(as_list(data, "options", _OPTIONS, _UNLESS)):
+                form = entry if isinstance(entry, Mapping) else {"name": entry}
                 with located(str(i)):
-                    forms.append(_form(form))
-        names, features = zip(*forms, strict=True)
-        return cls(names, None if all(entry is None for entry in features) else features)
+                    same_keys(form, ("name",), ("features",))
+                forms.append(form)
+        features: list[Any] = [form.get("features") for form in forms]
+        some = any(entry is not None for entry in features)
+        return cls([form["name"] for form in forms], features if some else None)
 
     def __eq__(self, other: object) -> bool:
         return self.to_json() == other.to_json() if isinstance(other, Options) else NotImplemented
@@ -147,22 +150,15 @@ def _table(features: object, count: int) -> tuple[tuple[str, ...] | None, Array]
     rows: list[list[float]] = []
     for i, entry in enumerate(entries):
         with located(f"{i}.features"):
-            if i == 0:
-                labels = _labels(entry)
+            if i == 0 and isinstance(entry, Mapping):
+                names = as_list(list(entry), "features", _FEATURES)
+                labels = tuple(as_text(name, "a feature's name") for name in names)
             rows.append(_row(entry, labels))
             if len(rows[i]) != len(rows[0]):
                 raise InputError(f"{len(rows[0])} features, as before", f"{len(rows[i])}")
     table = np.array(rows)
     table.flags.writeable = False
     return labels, table
-
-
-def _labels(entry: object) -> tuple[str, ...] | None:
-    """Return the names of an option's features, or None."""
-    if not isinstance(entry, Mapping):
-        return None
-    names = as_list(list(entry), "features", _FEATURES)
-    return tuple(as_text(name, "a feature's name") for name in names)
 
 
 def _row(entry: object, labels: tuple[str, ...] | None) -> list[float]:
@@ -173,11 +169,3 @@ def _row(entry: object, labels: tuple[str, ...] | None) -> list[float]:
     named = as_object(entry, "features by name")
     same_keys(named, labels)
     return [as_real(named[label], f"feature {label!r}") for label in labels]
-
-
-def _form(form: object) -> tuple[Any, Any]:
-    """Return the name and the features of an option; None without features."""
-    if not isinstance(form, Mapping):
-        return form, None
-    same_keys(form, ("name",), ("features",))
-    return form["name"], form.get("features")

@@ -19,20 +19,35 @@ _NARROWEST = 1e-9  # least width of a range, as a share of the size of its bound
 _SAME = 1e-9  # relative rounding error of a bound that was written to a text file
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Maps [low, high] to [0, 1] and back; exact at both ends."""
+class _Range:
+    """The bounds of a number, and the scale that maps them to 0 and 1, exactly."""
 
     low: float
     high: float
     log: bool
+    _type: ClassVar[str]
 
-    def unit(self, values: Array) -> Array:
+    def to_json(self) -> Json:
+        scale = "log" if self.log else "linear"
+        return {"type": self._type, "low": self.low, "high": self.high, "scale": scale}
+
+    def _check(self, **checks: Callable[[object, str], object]) -> None:
+        """Keep what the check of each field returns; raise an InputError for wrong bounds."""
+        for name, check in checks.items():
+            with located(name):
+                object.__setattr__(self, name, check(getattr(self, name), name))
+        low, high = self.low, self.high
+        if low > high:
+            raise InputError("high to be no less than low", f"{low!r} and {high!r}", field="high")
+        if self.log and low < _SMALLEST:
+            raise InputError("low above zero on a logarithmic scale", f"{low!r}", field="low")
+
+    def _unit(self, values: Array) -> Array:
         if self.log:
             return np.log(values / self.low) / (np.log(self.high / self.low) or 1.0)
         return (values - self.low) / ((self.high - self.low) or 1.0)
 
-    def values(self, unit: Array) -> Array:
+    def _values(self, unit: Array) -> Array:
         if self.log:
             inner = self.low * (self.high / self.low) ** unit
         else:
@@ -41,7 +56,7 @@ class _Scale:
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(_Range):
     """A real number from low to high, on a linear or a logarithmic scale.
 
     Bounds are below 1e100 in size and, on a logarithmic scale, above 1e-100. With ``low == high``
@@ -57,12 +72,10 @@ class Real:
     high: float
     log: bool = False
     width: ClassVar[int] = 1
+    _type: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            _check_field(self, name, as_real)
-        _check_field(self, "log", as_truth)
-        _check_bounds(self)
+        self._check(low=as_real, high=as_real, log=as_truth)
         narrowest = max(_NARROWEST * max(abs(self.low), abs(self.high)), _SMALLEST)
         if 0.0 < self.high - self.low < narrowest:
             raise InputError(
@@ -83,7 +96,7 @@ class Real:
 
     def decode(self, u: Array) -> float:
         """Return the value at a coordinate."""
-        return float(self._scale.values(u)[0])
+        return float(self._values(u)[0])
 
     def encode(self, value: object) -> Array:
         """Return the coordinate of a value."""
@@ -91,19 +104,11 @@ class Real:
         inside = min(max(number, self.low), self.high)
         if not isclose(number, inside, rel_tol=_SAME):
             raise InputError(f"a number from {self.low!r} to {self.high!r}", short_repr(value))
-        return self._scale.unit(np.array([inside]))
-
-    def to_json(self) -> Json:
-        """Return the JSON form."""
-        return {"type": "real", "low": self.low, "high": self.high, "scale": _scale_name(self.log)}
-
-    @property
-    def _scale(self) -> _Scale:
-        return _Scale(self.low, self.high, self.log)
+        return self._unit(np.array([inside]))
 
 
 @dataclass(frozen=True)
-class Integer(Discrete):
+class Integer(_Range, Discrete):
     """A whole number from low to high in steps, of a size up to 1e12; one coordinate.
 
     Examples
@@ -116,12 +121,10 @@ class Integer(Discrete):
     high: int
     log: bool = False
     step: int = 1
+    _type: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
-        for name in ("low", "high", "step"):
-            _check_field(self, name, as_integer)
-        _check_field(self, "log", as_truth)
-        _check_bounds(self)
+        self._check(low=as_integer, high=as_integer, step=as_integer, log=as_truth)
         if self.step < 1 or (self.high - self.low) % self.step:
             raise InputError(
                 f"step to be a positive divisor of {self.high - self.low}, high less low",
@@ -131,15 +134,12 @@ class Integer(Discrete):
 
     @property
     def count(self) -> int:
-        """The number of values."""
         return (self.high - self.low) // self.step + 1
 
     def value(self, position: int) -> int:
-        """Return the value at a position."""
         return self.low + position * self.step
 
     def position(self, value: object) -> int:
-        """Return the position of a value, or raise an InputError."""
         number = as_real(value, "the value")
         steps, rest = divmod(number - self.low, self.step)
         if rest or not 0 <= steps < self.count:
@@ -150,41 +150,11 @@ class Integer(Discrete):
         return int(steps)
 
     def nearest(self, U: Array) -> Indices:
-        """Return the positions nearest to coordinates."""
-        steps = (self._scale.values(U[:, 0]) - self.low) / self.step
+        steps = (self._values(U[:, 0]) - self.low) / self.step
         return np.rint(steps).astype(np.intp)
 
     def coordinates(self, positions: Indices) -> Array:
-        """Return the coordinates of positions."""
-        return self._scale.unit(self.low + self.step * positions.astype(float))[:, None]
+        return self._unit(self.low + self.step * positions.astype(float))[:, None]
 
     def to_json(self) -> Json:
-        """Return the JSON form."""
-        scale = _scale_name(self.log)
-        ends: Json = {"type": "integer", "low": self.low, "high": self.high}
-        return ends | {"scale": scale, "step": self.step}
-
-    @property
-    def _scale(self) -> _Scale:
-        return _Scale(float(self.low), float(self.high), self.log)
-
-
-def _scale_name(log: bool) -> str:
-    return "log" if log else "linear"
-
-
-def _check_field(
-    parameter: Real | Integer, name: str, check: Callable[[object, str], object]
-) -> None:
-    """Check a field, and keep what the check returns."""
-    with located(name):
-        object.__setattr__(parameter, name, check(getattr(parameter, name), name))
-
-
-def _check_bounds(parameter: Real | Integer) -> None:
-    """Raise an InputError for bounds in the wrong order, and for a logarithm of zero or less."""
-    low, high = parameter.low, parameter.high
-    if low > high:
-        raise InputError("high to be no less than low", f"{low!r} and {high!r}", field="high")
-    if parameter.log and low < _SMALLEST:
-        raise InputError("low above zero on a logarithmic scale", f"{low!r}", field="low")
+        return super().to_json() | {"step": self.step}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import accumulate, product
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
-from heliotrope.spaces.discrete import Discrete, Value
-from heliotrope.spaces.forms import Parameter, parameter_from_json
+from heliotrope.spaces.discrete import Boolean, Categorical, Discrete, Value
+from heliotrope.spaces.ranges import Integer, Real
 from heliotrope.validation import Array, Json, short_repr
+
+Parameter: TypeAlias = Real | Integer | Categorical | Boolean
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # up to this many, a Finite domain lists them; a larger space is a Box
 _LATTICE = 1_000  # values of an integer; with more, rounding does not matter
+_TYPES: dict[str, tuple[type[Parameter], tuple[str, ...], tuple[str, ...]]] = {
+    "real": (Real, ("low", "high"), ("scale",)),  # class, needed and optional fields in JSON
+    "integer": (Integer, ("low", "high"), ("scale", "step")),
+    "categorical": (Categorical, ("choices",), ()),
+    "boolean": (Boolean, (), ()),
+}
 
 
 class SearchSpace:
@@ -57,10 +65,9 @@ class SearchSpace:
     def domain(self) -> Domain:
         """The domain of an optimizer: Finite, or the unit cube as a Box."""
         counts = [parameter.count for parameter in self._parameters.values()]
-        known = [count for count in counts if count is not None]
-        if len(known) < len(counts) or prod(known) > _COMBINATIONS:
+        if None in counts or prod(filter(None, counts)) > _COMBINATIONS:
             return self.cube
-        tables = [p.coordinates(np.arange(p.count)) for p in self._discrete().values()]
+        tables = [parameter.table() for parameter in self._discrete().values()]
         return Finite(np.array([_joined(rows) for rows in product(*tables)]))
 
     @cached_property
@@ -117,16 +124,21 @@ class SearchSpace:
 
     @classmethod
     def from_json(cls, data: Any) -> SearchSpace:
-        """Read ``{"fan": {"type": "integer", "low": 1, "high": 8}, ...}``.
+        """Read the parameters by name, each with its type and its fields.
 
         The types are real and integer (low, high, scale: linear or log, of an integer also step),
         categorical (choices) and boolean.
+
+        Examples
+        --------
+        >>> SearchSpace.from_json({"fan": {"type": "integer", "low": 1, "high": 8}})
+        SearchSpace({'fan': Integer(low=1, high=8, log=False, step=1)})
         """
         parameters = {}
         with located("space"):
             for name, form in _by_name(data).items():
                 with located(name):
-                    parameters[name] = parameter_from_json(form)
+                    parameters[name] = _from_json(form)
         return cls(parameters)
 
     def __eq__(self, other: object) -> bool:
@@ -144,13 +156,11 @@ class SearchSpace:
         """The coordinates of discrete parameters; integers with very many values count as real."""
         if not self._columns:
             return [Lattice((0,), np.zeros((1, 1)))]
+        few = {name: p for name, p in self._discrete().items() if p.count <= _LATTICE}
         return [
-            Lattice(
-                tuple(range(self._columns[name].start, self._columns[name].stop)),
-                parameter.coordinates(np.arange(parameter.count)),
-            )
-            for name, parameter in self._discrete().items()
-            if parameter.count <= _LATTICE
+            Lattice(tuple(range(columns.start, columns.stop)), few[name].table())
+            for name, columns in self._columns.items()
+            if name in few
         ]
 
     def _discrete(self) -> dict[str, Discrete]:
@@ -168,7 +178,6 @@ class SearchSpace:
         return self.domain
 
     def _inside(self, points: Any) -> Array:
-        """Return points (n, d) of the unit cube, or raise an InputError."""
         return self.cube.places(points)
 
     def _at(self, place: ArrayLike | int) -> Array:
@@ -192,6 +201,27 @@ def _by_name(parameters: object) -> dict[str, Any]:
     return {as_text(name, "a parameter's name"): item for name, item in given.items()}
 
 
+def _from_json(data: object) -> Parameter:
+    """Read a parameter; an InputError names the field at fault."""
+    form = as_object(data, "a parameter's type and fields")
+    kind = form.get("type")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        got = short_repr(kind) if "type" in form else "none"
+        raise InputError(f"type to be one of {', '.join(_TYPES)}", got, field="type")
+    parameter, needed, optional = _TYPES[kind]
+    same_keys(form, ("type", *needed), optional)
+    fields = {key: value for key, value in form.items() if key not in ("type", "scale")}
+    if "scale" in form:
+        fields["log"] = _is_log(form["scale"])
+    return parameter(**fields)
+
+
+def _is_log(scale: object) -> bool:
+    if not isinstance(scale, str) or scale not in ("linear", "log"):
+        raise InputError("scale to be linear or log", short_repr(scale), field="scale")
+    return scale == "log"
+
+
 def _checked(parameters: object) -> dict[str, Parameter]:
     named = _by_name(parameters)
     for name, parameter in named.items():
@@ -213,7 +243,7 @@ def _columns(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
             f"at most {COORDINATES:,} coordinates (a categorical has one for each choice)",
             f"{sum(widths.values()):,}",
         )
-    ends = np.cumsum(list(widths.values()), dtype=int).tolist()
+    ends = accumulate(widths.values())
     return {name: slice(end - widths[name], end) for name, end in zip(widths, ends, strict=True)}
 
 
