@@ -26,6 +26,7 @@ class Database:
 
     reading: ClassVar[Mapping[str, Any]]  # options: all statements of a transaction see one state
     writing: ClassVar[Mapping[str, Any]]  # options: they see the newest state, and exclude writers
+    code: ClassVar[tuple[str, str]]  # attribute of an error that holds its code, and the default
     damage: ClassVar[tuple[str, ...]]  # error codes that report damage start with one of these
     advice: ClassVar[Mapping[str, str]]  # about other errors, by the start of their codes
 
@@ -35,10 +36,6 @@ class Database:
         self._writer = engine.execution_options(**self.writing)
         self._process = os.getpid()
         self._open = True
-
-    def code(self, error: DBAPIError) -> str:
-        """The driver's code of an error."""
-        raise NotImplementedError
 
     def lock(self) -> AbstractContextManager[None]:
         """The lock that a writing transaction holds."""
@@ -123,9 +120,12 @@ class Database:
                 connection.commit()
                 return result
 
+    def _code(self, error: DBAPIError) -> str:
+        return str(getattr(error.orig, *self.code))
+
     def _is_damage(self, error: Exception) -> bool:
         if isinstance(error, DBAPIError):
-            return self.code(error).startswith(self.damage)
+            return self._code(error).startswith(self.damage)
         return isinstance(error, UnicodeDecodeError)
 
     def _advice(self, error: Exception) -> str:
@@ -135,7 +135,7 @@ class Database:
             return ""
         if error.connection_invalidated:
             return "The last write may have arrived: look before writing again."
-        code = self.code(error)
+        code = self._code(error)
         return next((text for start, text in self.advice.items() if code.startswith(start)), "")
 
     def _check_usable(self) -> None:

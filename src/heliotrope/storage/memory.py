@@ -58,7 +58,7 @@ class MemoryStore:
     def find(self, name: str) -> StudyInfo:
         with self._lock:
             if as_name(name) not in self._named:
-                raise unknown_study(repr(name))
+                raise unknown_study(name)
             return self._named[name].info()
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlalchemy import URL, Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
 
 from heliotrope.storage.database import Database
 
@@ -24,6 +23,7 @@ class PostgresDatabase(Database):
 
     reading: ClassVar = {"isolation_level": "REPEATABLE READ"}
     writing: ClassVar = {"isolation_level": "READ COMMITTED"}
+    code = ("sqlstate", "")
     damage = ("XX",)  # a page's own checksum failed
     advice: ClassVar = {"55P03": _LOCKED}
 
@@ -35,9 +35,6 @@ class PostgresDatabase(Database):
         )
         event.listen(engine, "connect", _set_up)
         super().__init__(engine, url.set(query={}).render_as_string(hide_password=True))
-
-    def code(self, error: DBAPIError) -> str:
-        return str(getattr(error.orig, "sqlstate", None))
 
     def migrate(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})

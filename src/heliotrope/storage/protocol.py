@@ -153,7 +153,7 @@ def as_uid(study: object) -> str:
     """Return a uid; UnknownStudyError if this cannot be one."""
     if isinstance(study, str) and _UID.fullmatch(study):
         return study
-    raise unknown_study(repr(study)[:120])
+    raise unknown_study(study)
 
 
 def event_text(body: object) -> str:
@@ -183,9 +183,9 @@ def as_bytes(data: object) -> bytes:
     return bytes(data)
 
 
-def unknown_study(what: str) -> UnknownStudyError:
-    """The error of a study that the store does not hold."""
-    return UnknownStudyError("a study that the store holds", what, "Was it deleted?")
+def unknown_study(study: object) -> UnknownStudyError:
+    """The error of a name or uid that no study in the store has."""
+    return UnknownStudyError("a study that the store holds", repr(study)[:120], "Was it deleted?")
 
 
 def snapshot_ahead(seq: int, last: int) -> InputError:

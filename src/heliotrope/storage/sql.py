@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -43,7 +42,6 @@ from heliotrope.validation import as_number, as_whole
 _LARGEST = 2**31  # the largest integer that every database accepts
 _TOGETHER = 1_000  # studies looked up by one statement
 
-_by_name = study_rows.where(studies.c.name == bindparam("name"))
 _locked = (
     study_rows.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
     .order_by(studies.c.uid)  # one order for all writers: no deadlock
@@ -83,10 +81,7 @@ class SqlStore:
 
     def find(self, name: str) -> StudyInfo:
         as_name(name)
-        row = self._database.read(lambda c: c.execute(_by_name, {"name": name}).first())
-        if row is None:
-            raise unknown_study(repr(name))
-        return checked_row(row).info()
+        return self._database.read(lambda connection: find_row(connection, name, "name")).info()
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
         most = min(as_whole(limit, "limit", least=0), _LARGEST)
@@ -133,9 +128,14 @@ class SqlStore:
         times, texts = self._database.read(
             lambda connection: self._verified(connection, find_row(connection, uid), after, limit)
         )
-        with _collector_paused():
+        collects = gc.isenabled()
+        gc.disable()  # the collector would double the time for a long log
+        try:
             bodies = json.loads(f"[{','.join(texts)}]")  # faster than one by one
             return list(map(Event, range(after + 1, after + 1 + len(texts)), times, bodies))
+        finally:
+            if collects:
+                gc.enable()
 
     def _verified(
         self, connection: Connection, row: StudyRow, after: int, limit: int | None
@@ -157,7 +157,13 @@ class SqlStore:
                 previous = checksum
         reached = after + len(texts)
         if reached < end or (end == row.last and previous != row.chain):
-            raise _damaged(row, reached)
+            raise DamagedError(
+                f"event {reached + 1} of study {row.name!r} as it was written",
+                "a damaged or missing one",
+                f"The store is damaged. Read the events before it with limit={reached}, or restore"
+                " a copy.",
+                sound=reached,
+            )
         return times, texts
 
     # Snapshots
@@ -245,28 +251,3 @@ def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[s
     if rows:
         connection.execute(insert(events), rows)
         connection.execute(_moved, [{"key": row.id, **row.values()} for row in changed])
-
-
-# Reading
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Decoding a long log takes twice as long with the garbage collector."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def _damaged(row: StudyRow, sound: int) -> DamagedError:
-    return DamagedError(
-        f"event {sound + 1} of study {row.name!r} as it was written",
-        "a damaged or missing one",
-        f"The store is damaged. Read the events before it with limit={sound}, or restore a copy.",
-        sound=sound,
-    )

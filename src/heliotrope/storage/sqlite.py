@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
 from heliotrope.storage.database import Database
@@ -49,6 +49,7 @@ class SqliteDatabase(Database):
 
     reading: ClassVar = {_BEGIN: "BEGIN"}
     writing: ClassVar = {_BEGIN: "BEGIN IMMEDIATE"}
+    code = ("sqlite_errorname", "SQLITE_CORRUPT")  # an error about invalid text has no name
     damage = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
     advice = _ADVICE
 
@@ -57,9 +58,6 @@ class SqliteDatabase(Database):
         self._opened: tuple[int, int] | None = None
         self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
         super().__init__(_engine(partial(_connect, path, self.check_place)), str(path))
-
-    def code(self, error: DBAPIError) -> str:
-        return str(getattr(error.orig, "sqlite_errorname", "SQLITE_CORRUPT"))  # of invalid text
 
     def lock(self) -> AbstractContextManager[None]:
         """Exclude other writers until after the checkpoint that may follow a commit."""
@@ -71,7 +69,11 @@ class SqliteDatabase(Database):
         SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
         the old name. Whoever opens the moved file would miss the events in that log.
         """
-        found = self._found()
+        try:
+            status = self._path.stat()
+            found = status.st_dev, status.st_ino
+        except OSError:
+            found = None
         if self._opened is None:
             self._opened = found
         if found is None or found != self._opened:
@@ -91,13 +93,6 @@ class SqliteDatabase(Database):
     def release(self) -> None:
         self._lock.close()
 
-    def _found(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
     def _check_directory(self, connection: Connection) -> None:
         """Compare the list of studies with its indices, so that a lost study is noticed."""
         check = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})")
@@ -110,7 +105,7 @@ class SqliteDatabase(Database):
 def open_sqlite(url: URL, make: bool = True) -> SqliteDatabase:
     """Open the database in a file; with ``make``, create the file if it is missing."""
     path = _path(url)
-    with _told(path):
+    try:
         if not path.exists():
             if not make:
                 advice = "Check its path. A store is created with its first study."
@@ -118,6 +113,8 @@ def open_sqlite(url: URL, make: bool = True) -> SqliteDatabase:
             _create(path)
         _check_access(path)
         return SqliteDatabase(path)
+    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+        raise StoreError(f"to open the store {path}", str(error)) from error
 
 
 def _path(url: URL) -> Path:
@@ -133,14 +130,6 @@ def _path(url: URL) -> Path:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
-        raise StoreError(f"to open the store {path}", str(error)) from error
 
 
 def _check_access(path: Path) -> None:

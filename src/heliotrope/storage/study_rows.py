@@ -20,7 +20,7 @@ from heliotrope.storage.schema import events, studies
 _BYTES = 16  # of a checksum
 
 study_rows = select(studies)
-_by_uid = study_rows.where(studies.c.uid == bindparam("uid"))
+_by = {key: study_rows.where(studies.c[key] == bindparam(key)) for key in ("uid", "name")}
 _event_checksum = select(events.c.checksum).where(
     events.c.study == bindparam("study"), events.c.seq == bindparam("seq")
 )
@@ -80,11 +80,11 @@ def checked_row(row: Row[*tuple[Any, ...]]) -> StudyRow:
     return study
 
 
-def find_row(connection: Connection, uid: str) -> StudyRow:
-    """The row of a study; UnknownStudyError, DamagedError."""
-    row = connection.execute(_by_uid, {"uid": uid}).first()
+def find_row(connection: Connection, value: str, key: str = "uid") -> StudyRow:
+    """The row of a study by its uid or name; UnknownStudyError, DamagedError."""
+    row = connection.execute(_by[key], {key: value}).first()
     if row is None:
-        raise unknown_study(uid)
+        raise unknown_study(value)
     return checked_row(row)
 
 
