@@ -16,7 +16,7 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.serialization import codec
-from heliotrope.serialization.state import part, under
+from heliotrope.serialization.codec import part, under
 from heliotrope.validation import Array, Indices, as_number, as_whole
 
 

@@ -15,8 +15,7 @@ from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, fitting_parts
-from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode
-from heliotrope.serialization.state import part, under
+from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.validation import Array, as_number, as_whole
 
 
@@ -202,7 +201,6 @@ class Optimizer(Archived):
         return self._run.model()
 
     def parts(self) -> tuple[JsonTree, Arrays]:
-        """Return everything as a JSON tree and arrays, which must not be modified."""
         entries, arrays = self._ledger.parts()
         header: JsonTree = {"format": self.FORMAT, "version": self.VERSION}
         header["domain"] = encode(self._adapter.given, arrays)
@@ -212,7 +210,6 @@ class Optimizer(Archived):
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
-        """Return the optimizer of saved :meth:`parts`; it continues as the saved one would have."""
         check_header(header, cls.FORMAT, cls.VERSION, source)
         with fitting_parts("a saved optimizer", source):
             domain, policy = decode(header["domain"], arrays), decode(header["policy"], arrays)

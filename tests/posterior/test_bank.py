@@ -28,7 +28,7 @@ from heliotrope.posterior import (
     engine_options,
     mixture,
 )
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from scenario import play
 from strategies import assert_same, refusal
 

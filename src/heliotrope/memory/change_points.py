@@ -24,8 +24,7 @@ from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.mixture import AveragedMixture, Ensemble, Mixture, MixtureEngine
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import Prior
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State, copied
+from heliotrope.serialization.codec import State, copied, register
 from heliotrope.validation import Array, as_number, as_whole
 
 

@@ -27,7 +27,7 @@ from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
-from heliotrope.serialization.state import State, part, under
+from heliotrope.serialization.codec import State, part, under
 from heliotrope.validation import Array
 
 

@@ -16,8 +16,7 @@ from heliotrope.posterior.protocol import Engine, HasSurface, Surface
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State, part, under
+from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array
 
 

@@ -33,8 +33,7 @@ from heliotrope.posterior.dense import reach
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_positive, as_whole
 
 _FEWEST = 2  # observations that are always kept, as in the authors' own code

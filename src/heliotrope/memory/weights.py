@@ -19,8 +19,7 @@ from heliotrope.memory.regression import WeightedObservations, regression_engine
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior, Static
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_number
 
 _FADED = 1e-10  # a negligible weight, even where the noise is a millionth of the variance

@@ -13,8 +13,7 @@ from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Indices, as_positive, as_whole
 
 

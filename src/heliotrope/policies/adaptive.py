@@ -36,8 +36,7 @@ from heliotrope.estimation import (
 from heliotrope.policies.evaluations import CubeEvaluation, Timeline, columns_of, evaluations_of
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State, part, under
+from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, short_repr
 
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart

@@ -19,8 +19,7 @@ from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Indices, as_number, as_positive, as_whole
 
 __all__ = ["DiscountedUCB", "WindowUCB", "d_ucb", "d_ucb_discount", "sw_ucb", "sw_ucb_window"]

@@ -26,8 +26,7 @@ from heliotrope.posterior import Engine, Learn, build
 from heliotrope.posterior.mixture import Ensemble, Mixture
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State, part, under
+from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, as_number, short_repr
 
 __all__ = ["PriorElimination", "pe_gp_ucb"]

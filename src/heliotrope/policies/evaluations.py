@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.domains import Places
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 
 
 @dataclass(frozen=True, eq=False)

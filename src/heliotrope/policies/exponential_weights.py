@@ -18,8 +18,7 @@ from heliotrope.errors import FormatError, InputError
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import LARGEST, Array, as_number, as_positive, as_whole
 
 __all__ = ["Exp3", "RExp3", "exp3", "rexp3", "rexp3_batch"]

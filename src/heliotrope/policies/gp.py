@@ -39,8 +39,7 @@ from heliotrope.posterior import (
 )
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State, part, under
+from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array
 
 First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None

@@ -10,7 +10,7 @@ import numpy as np
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 TOLD_AT_ONCE = -1

@@ -9,8 +9,7 @@ import numpy as np
 from heliotrope.domains import Box, Choices, Domain, Places, all_choices
 from heliotrope.policies.model_free import NoPosterior
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 
 __all__ = ["Uniform", "uniform"]
 

@@ -25,8 +25,7 @@ from heliotrope.kernels import Tabulated
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
-from heliotrope.serialization.codec import register
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_positive, as_vector
 
 _MOST = 0.5  # share of the weight on one candidate

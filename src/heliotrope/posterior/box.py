@@ -29,7 +29,7 @@ from heliotrope.posterior.protocol import (
 )
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible

@@ -17,7 +17,7 @@ from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 _FORGOTTEN = 1e-12  # correlation below which an observation has no direct effect

@@ -30,7 +30,7 @@ from heliotrope.linalg import (
 from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
 from heliotrope.posterior.protocol import checked_variance
 from heliotrope.priors import Prior
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array, Indices
 
 _LEAST_ROOM = 448  # rows between compressions; fewer would cost more than they save

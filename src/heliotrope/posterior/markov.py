@@ -23,7 +23,7 @@ import numpy as np
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Markov, Prior, Wiener
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state

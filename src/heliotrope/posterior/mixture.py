@@ -16,7 +16,7 @@ import numpy as np
 
 from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Engine, HasSurface, Posterior, Surface
-from heliotrope.serialization.state import State, copied, part, under
+from heliotrope.serialization.codec import State, copied, part, under
 from heliotrope.validation import Array
 
 _Step: TypeAlias = Callable[[Engine], None]

@@ -15,7 +15,7 @@ from heliotrope.domains import Places
 from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
 from heliotrope.posterior.spacetime import SpaceTime
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 _ROOT = 1e-9  # share of the largest variance that a sample may omit

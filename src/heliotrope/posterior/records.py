@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from heliotrope.domains import Places
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 

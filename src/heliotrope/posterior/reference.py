@@ -16,7 +16,7 @@ from heliotrope.posterior.protocol import Expansion, Surface
 from heliotrope.posterior.records import Records
 from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior
-from heliotrope.serialization.state import State
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 

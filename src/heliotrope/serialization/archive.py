@@ -12,14 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from heliotrope.errors import FormatError
-
-if TYPE_CHECKING:  # for its types alone: it loads scikit-learn
-    from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.serialization.codec import Arrays, JsonTree
 
 HEADER = "header"
 _ALIGNED = 16  # bytes
@@ -38,7 +36,7 @@ class Archived(ABC):
     @classmethod
     @abstractmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Self:
-        """Return the object of saved :meth:`parts`."""
+        """Return the object of saved :meth:`parts`; it continues as the saved one would have."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file."""
@@ -69,7 +67,20 @@ def pack(header: JsonTree, arrays: Arrays) -> bytes:
 
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
     """Return the header and the arrays of a zip of this kind, of this version or an older one."""
-    header, arrays = _open(data, kind, source)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as whole:
+            broken = whole.testzip()
+        if broken is not None:
+            raise zipfile.BadZipFile(f"bad checksum of {broken}")
+        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
+            arrays = {name: entries[name] for name in entries.files}
+        header = json.loads(arrays.pop(HEADER).tobytes())
+    except Exception as error:  # numpy and zipfile raise many kinds of errors
+        raise FormatError(
+            f"a complete {kind} file",
+            f"{source}, which is unreadable ({error})",
+            "Is it truncated?",
+        ) from error
     check_header(header, kind, version, source)
     return header, arrays
 
@@ -141,21 +152,3 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _open(data: bytes, kind: str, source: str) -> tuple[JsonTree, Arrays]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as whole:
-            broken = whole.testzip()
-        if broken is not None:
-            raise zipfile.BadZipFile(f"bad checksum of {broken}")
-        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
-            arrays: dict[str, Any] = {name: entries[name] for name in entries.files}
-        header = json.loads(arrays.pop(HEADER).tobytes())
-    except Exception as error:  # numpy and zipfile raise many kinds of errors
-        raise FormatError(
-            f"a complete {kind} file",
-            f"{source}, which is unreadable ({error})",
-            "Is it truncated?",
-        ) from error
-    return header, arrays

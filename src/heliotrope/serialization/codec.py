@@ -1,7 +1,8 @@
-"""Values to JSON and back, without pickle.
+"""Values to JSON and back, without pickle, and states of objects as arrays by name.
 
 An optimizer consists of registered dataclasses, scikit-learn kernels, arrays and plain values.
-Arrays are stored separately under a name, and the JSON tree refers to them.
+Arrays are stored separately under a name, and the JSON tree refers to them. In the state of an
+object, the arrays of its parts have a prefix.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from heliotrope.errors import FormatError, InputError
 
 JsonTree = Any  # what the json module reads and writes
 Arrays = dict[str, NDArray[Any]]
+State = Arrays
 
 _REGISTERED: dict[str, type] = {}
 
@@ -53,15 +55,9 @@ def encode(value: object, arrays: Arrays) -> JsonTree:
         name = f"array{len(arrays)}"
         arrays[name] = value
         return {"$array": name}
-    if _REGISTERED.get(type(value).__name__) is type(value):
-        return {"$type": type(value).__name__, **_encode_fields(value, arrays)}
-    if _sklearn_kernel(type(value).__name__) is type(value):
-        return {"$kernel": type(value).__name__, **_encode_params(value, arrays)}
-    raise InputError(
-        "a policy that consists of this package's classes and scikit-learn kernels",
-        f"a {type(value).__name__}",
-        "A custom class cannot be written to a file unless it is registered.",
-    )
+    kind, fields = _taken_apart(value)
+    encoded = {key: encode(item, arrays) for key, item in fields.items()}
+    return {kind: type(value).__name__} | encoded
 
 
 def decode(tree: JsonTree, arrays: Mapping[str, NDArray[Any]]) -> Any:
@@ -70,28 +66,52 @@ def decode(tree: JsonTree, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return tuple(decode(item, arrays) for item in tree)
     if not isinstance(tree, dict):
         return tree
-    fields = {key: item for key, item in tree.items() if not key.startswith("$")}
     if "$float" in tree:
         return float(tree["$float"])
     if "$array" in tree:
         return arrays[tree["$array"]]
-    if "$type" in tree:
-        return _named(_REGISTERED.get(tree["$type"]), tree["$type"])(
-            **{key: decode(item, arrays) for key, item in fields.items()}
-        )
-    return _named(_sklearn_kernel(tree.get("$kernel", "")), tree.get("$kernel"))(
-        **{key: decode(item, arrays) for key, item in fields.items()}
+    name: str = tree.get("$type") or tree.get("$kernel", "")
+    cls = _REGISTERED.get(name) if "$type" in tree else _sklearn_kernel(name)
+    if cls is None:
+        raise FormatError("a class that this version knows", repr(name), "Update heliotrope.")
+    fields = {key: item for key, item in tree.items() if not key.startswith("$")}
+    return cls(**{key: decode(item, arrays) for key, item in fields.items()})
+
+
+def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> State:
+    """Return a part's state with a prefix before each name.
+
+    Examples
+    --------
+    >>> list(under("engine/", {"mean": np.zeros(2)}))
+    ['engine/mean']
+    """
+    return {f"{prefix}{name}": array for name, array in state.items()}
+
+
+def part(state: State, prefix: str) -> State:
+    """Return the entries whose names begin with a prefix, and remove it."""
+    return {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
+
+
+def copied(state: State) -> State:
+    """Return a deep copy of a state."""
+    return {name: np.array(array) for name, array in state.items()}
+
+
+def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the kind and the fields of a registered dataclass or a scikit-learn kernel."""
+    cls, name = type(value), type(value).__name__
+    if _REGISTERED.get(name) is cls:
+        fields = dataclasses.fields(value)
+        return "$type", {one.name: getattr(value, one.name) for one in fields if one.init}
+    if _sklearn_kernel(name) is cls:
+        return "$kernel", value.get_params(deep=False)
+    raise InputError(
+        "a policy that consists of this package's classes and scikit-learn kernels",
+        f"a {name}",
+        "A custom class cannot be written to a file unless it is registered.",
     )
-
-
-def _encode_fields(value: Any, arrays: Arrays) -> JsonTree:
-    fields = dataclasses.fields(value)
-    return {f.name: encode(getattr(value, f.name), arrays) for f in fields if f.init}
-
-
-def _encode_params(kernel: Any, arrays: Arrays) -> JsonTree:
-    params = kernel.get_params(deep=False)
-    return {name: encode(item, arrays) for name, item in params.items()}
 
 
 def _sklearn_kernel(name: str) -> type | None:
@@ -100,9 +120,3 @@ def _sklearn_kernel(name: str) -> type | None:
     found = getattr(kernels, name, None)
     is_kernel = isinstance(found, type) and issubclass(found, kernels.Kernel)
     return found if is_kernel else None
-
-
-def _named(cls: type | None, name: object) -> type:
-    if cls is None:
-        raise FormatError("a class that this version knows", repr(name), "Update heliotrope.")
-    return cls

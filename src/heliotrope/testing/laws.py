@@ -16,7 +16,7 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
 from heliotrope.rng import RNGStream
 from heliotrope.serialization import codec
-from heliotrope.serialization.state import copied
+from heliotrope.serialization.codec import copied
 from heliotrope.testing.subject import (
     Subject,
     agent_state,

@@ -17,7 +17,7 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.random import random_place
 from heliotrope.rng import RNGStream
-from heliotrope.serialization.state import State, copied
+from heliotrope.serialization.codec import State, copied
 from heliotrope.validation import Array
 
 _FIRST = 10_000  # first key of shown results, far from the keys of open evaluations
