@@ -271,7 +271,7 @@ class Ledger:
         self._latest = float(codec.decode(header["latest"], arrays))
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self.open[key] = suggestion_at(key, t, place[None])
+            self.open[key] = suggestion_at(key, t, place)
         self.history = History.restored(part(arrays, "history/"))
         if "counting" in header:  # older files have none: everything is visible
             first, end, since = codec.decode(header["counting"], arrays)

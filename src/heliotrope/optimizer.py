@@ -7,7 +7,7 @@ from typing import SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Contextual, Domain, DomainAdapter, one_place
+from heliotrope.domains import Contextual, Domain, DomainAdapter
 from heliotrope.estimation import Model
 from heliotrope.history import History, Ledger, Suggestion, Visible
 from heliotrope.policies import Belief, Best, Policy
@@ -105,8 +105,7 @@ class Optimizer(Archived):
 
     def placed(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
         """Return what :meth:`begin` would open; changes nothing."""
-        t = self._ledger.time(t)
-        return self._adapter.suggestion(self.asked, t, one_place(self.domain, x))
+        return self._adapter.suggestion_at(self.asked, self._ledger.time(t), x)
 
     def _begin(self, suggestion: Suggestion) -> Suggestion:
         self._run.open(suggestion)
@@ -214,6 +213,6 @@ class Optimizer(Archived):
         with fitting_parts("a saved optimizer", source):
             domain, policy = decode(header["domain"], arrays), decode(header["policy"], arrays)
             optimizer = cls(domain, policy, header["seed"])
-            optimizer._ledger.restore(header, arrays, optimizer._adapter.saved_suggestion)
+            optimizer._ledger.restore(header, arrays, optimizer._adapter.suggestion_at)
             optimizer._run.agent.restore(part(arrays, "agent/"))
         return optimizer

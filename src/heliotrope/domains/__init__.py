@@ -1,35 +1,19 @@
 """Domains: the points that can be evaluated, as a finite set, a box, or choices in contexts."""
 
-from heliotrope.domains.adapter import DomainAdapter
-from heliotrope.domains.box import Box, Lattice
-from heliotrope.domains.contextual import Contextual
-from heliotrope.domains.finite import Finite, grid
+from heliotrope.domains.box import Box as Box, Lattice as Lattice
+from heliotrope.domains.contextual import Contextual as Contextual, DomainAdapter as DomainAdapter
+from heliotrope.domains.finite import Finite as Finite, grid as grid
 from heliotrope.domains.places import (
-    Choices,
-    Domain,
-    Places,
-    all_choices,
-    are_indices,
-    is_choice,
-    one_place,
+    Choices as Choices,
+    Domain as Domain,
+    Places as Places,
+    all_choices as all_choices,
+    are_indices as are_indices,
+    is_choice as is_choice,
+    one_place as one_place,
 )
-from heliotrope.domains.unit_cube import UnitCube, farthest_choice, initial_count
-
-__all__ = [
-    "Box",
-    "Choices",
-    "Contextual",
-    "Domain",
-    "DomainAdapter",
-    "Finite",
-    "Lattice",
-    "Places",
-    "UnitCube",
-    "all_choices",
-    "are_indices",
-    "farthest_choice",
-    "grid",
-    "initial_count",
-    "is_choice",
-    "one_place",
-]
+from heliotrope.domains.unit_cube import (
+    UnitCube as UnitCube,
+    farthest_choice as farthest_choice,
+    initial_count as initial_count,
+)

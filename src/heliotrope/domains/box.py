@@ -82,6 +82,11 @@ class Box:
         return len(self.lower)
 
     @cached_property
+    def widths(self) -> Array:
+        """The range of each coordinate."""
+        return self.upper - self.lower
+
+    @cached_property
     def continuous(self) -> NDArray[np.bool_]:
         """Which coordinates are on no lattice, (d,)."""
         free = np.ones(self.dimension, dtype=bool)
@@ -101,7 +106,7 @@ class Box:
     def places(self, x: ArrayLike) -> Array:
         """Return the given points, (n, d), after a check that they lie inside."""
         points = as_points(x, "x", self.dimension)
-        slack = SAME_POINT * (self.upper - self.lower)
+        slack = SAME_POINT * self.widths
         inside = (points >= self.lower - slack) & (points <= self.upper + slack)
         if not inside.all():
             outside = points[~inside.all(axis=1)][0]
@@ -117,8 +122,8 @@ class Box:
 
     def scaled(self, unit: Array) -> Array:
         """Map points of the unit cube into the box."""
-        return np.minimum(self.lower + unit * (self.upper - self.lower), self.upper)
+        return np.minimum(self.lower + unit * self.widths, self.upper)
 
     def unit(self, points: Array) -> Array:
         """Map points of the box into the unit cube."""
-        return (points - self.lower) / (self.upper - self.lower)
+        return (points - self.lower) / self.widths

@@ -1,7 +1,8 @@
 """Contexts (Krause and Ong 2011): the part of the input that is given, not chosen.
 
 A point of a contextual problem is a choice followed by a context. The posterior is over such
-points, so an observation in one context informs all contexts that the kernel calls similar.
+points, so an observation in one context informs all contexts that the kernel calls similar. The
+adapter shows an optimizer domains with and without contexts in the same way.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains.box import Box, Lattice
 from heliotrope.domains.finite import Finite
-from heliotrope.domains.places import Choices, Domain
+from heliotrope.domains.places import Choices, Domain, Places, one_place
 from heliotrope.errors import InputError, located
+from heliotrope.history import Observation, Suggestion
 from heliotrope.serialization.codec import register
-from heliotrope.validation import Array, as_points, as_vector
+from heliotrope.validation import Array, as_array, as_points, as_vector
 
 
 @register
@@ -67,8 +69,8 @@ class Contextual:
 
     def points(self, X: ArrayLike, context: ArrayLike) -> Array:
         """Join choices X (n, d) to a context."""
-        chosen = as_points(X, "X", self.choices.dimension)
         values = self._checked(context)
+        chosen = as_points(X, "X", self.choices.dimension)
         return np.hstack([chosen, np.tile(values, (len(chosen), 1))])
 
     def context_of(self, x: Array) -> Array:
@@ -88,11 +90,88 @@ class Contextual:
         return Box(lower, upper, lattices)
 
 
+class DomainAdapter:
+    """Translates between a user's domain and the places of the joint domain."""
+
+    def __init__(self, given: Domain | Contextual) -> None:
+        if not isinstance(given, (Finite, Box, Contextual)):
+            raise InputError("a Finite, Box or Contextual domain", repr(given))
+        self.given = given
+        self.contextual = given if isinstance(given, Contextual) else None
+        self.domain = given.joined if isinstance(given, Contextual) else given
+
+    def choices(self, context: ArrayLike | None) -> Choices | None:
+        """Return the choices in a context; None if the problem has no contexts."""
+        if self.contextual is None and context is None:
+            return None
+        if context is None:
+            raise InputError("a context for a contextual problem", "none", "Pass context=...")
+        return self._contextual(context).given(context)
+
+    def places(self, X: ArrayLike | None, context: ArrayLike | None) -> Places:
+        """Return the places of points X, of choices X in a context, or of a Finite domain."""
+        if context is not None:
+            X = self._in_context(X, context)
+        if X is not None:
+            points = as_points(X, "X", self.domain.dimension)
+            known = self.domain.find(points) if isinstance(self.domain, Finite) else None
+            return points if known is None else known
+        if isinstance(self.domain, Finite):
+            return self.domain.indices
+        raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
+
+    def observations(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> list[Observation]:
+        """Return observations at times t (n,), points x (n, d) or indices, sorted by time."""
+        times, values = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1)
+        places = self.domain.places(x)
+        if not len(times) == len(values) == len(places):
+            raise InputError(
+                "as many times as points and values",
+                f"{len(times)} times, {len(places)} points, {len(values)} values",
+            )
+        points = self.domain.at(places)
+        return [
+            Observation(float(times[i]), points[i], float(values[i]), self.index(places[i : i + 1]))
+            for i in np.argsort(times, kind="stable")
+        ]
+
+    def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
+        """Return a suggestion at a place, (1,) or (1, d)."""
+        x = np.array(self.domain.at(place)[0])
+        x.flags.writeable = False
+        context = None if self.contextual is None else self.contextual.context_of(x)
+        return Suggestion(key, t, x, self.index(place), context)
+
+    def suggestion_at(self, key: int, t: float, x: ArrayLike | int) -> Suggestion:
+        """Return a suggestion at a point or index, after a check of it."""
+        return self.suggestion(key, t, one_place(self.domain, x))
+
+    def index(self, place: Places) -> int | None:
+        """Return the index of a place in a Finite domain."""
+        return int(place[0]) if isinstance(self.domain, Finite) else None
+
+    def _in_context(self, X: ArrayLike | None, context: ArrayLike) -> ArrayLike | None:
+        """Join choices X, or all choices of a Finite domain, to a context."""
+        problem = self._contextual(context)
+        if X is None and isinstance(problem.choices, Finite):
+            X = problem.choices.points
+        return None if X is None else problem.points(X, context)
+
+    def _contextual(self, context: ArrayLike) -> Contextual:
+        if self.contextual is None:
+            raise InputError(
+                "no context, because the domain has none",
+                repr(context)[:60],
+                "Create the optimizer over Contextual(choices, context).",
+            )
+        return self.contextual
+
+
 def _ends(domain: Domain) -> tuple[Array, Array]:
     """Corners of the box around a domain, which has some width in every coordinate."""
     if isinstance(domain, Box):
         return domain.lower, domain.upper
-    lower, upper = domain.points.min(axis=0), domain.points.max(axis=0)
+    lower, upper = domain.lower, domain.points.max(axis=0)
     flat = lower == upper
     return np.where(flat, lower - 0.5, lower), np.where(flat, upper + 0.5, upper)
 

@@ -53,6 +53,18 @@ class Finite:
         """Number of coordinates of a point."""
         return int(self.points.shape[1])
 
+    @cached_property
+    def lower(self) -> Array:
+        """The least value of each coordinate."""
+        lower: Array = self.points.min(axis=0)
+        return lower
+
+    @cached_property
+    def widths(self) -> Array:
+        """The range of each coordinate; 1 where all points are equal."""
+        widths: Array = np.ptp(self.points, axis=0)
+        return np.where(widths > 0.0, widths, 1.0)
+
     def places(self, x: ArrayLike) -> Indices:
         """Return the indices of the given points, (n, d).
 
@@ -91,19 +103,14 @@ class Finite:
         return indices.astype(np.intp)
 
     @cached_property
-    def _widths(self) -> Array:
-        widths: Array = np.ptp(self.points, axis=0)
-        return np.where(widths > 0.0, widths, 1.0)
-
-    @cached_property
     def _tree(self) -> KDTree:
         from scipy.spatial import KDTree  # slow to load, and not needed by clients
 
-        return KDTree(self.points / self._widths)
+        return KDTree(self.points / self.widths)
 
     def _nearest(self, points: Array) -> tuple[Indices, Array]:
         """Index of the nearest point, and its distance relative to the domain's widths."""
-        gaps, found = self._tree.query(points / self._widths, p=np.inf)
+        gaps, found = self._tree.query(points / self.widths, p=np.inf)
         return found, gaps
 
 

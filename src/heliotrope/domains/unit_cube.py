@@ -20,18 +20,12 @@ class UnitCube:
 
     def __init__(self, domain: Domain) -> None:
         self._outside = domain
-        if isinstance(domain, Box):
-            self._low, self._width = domain.lower, domain.upper - domain.lower
-        else:
-            width = np.ptp(domain.points, axis=0)
-            self._low = domain.points.min(axis=0)
-            self._width = np.where(width > 0.0, width, 1.0)
 
     @cached_property
     def domain(self) -> Domain:
         """The domain in the unit cube; indices are the same."""
         if isinstance(self._outside, Finite):
-            return Finite(self._unit(self._outside.points))
+            return Finite(self.enter(self._outside.points))
         return self._box(self._outside)
 
     def choices(self, choices: Choices) -> Choices:
@@ -40,23 +34,21 @@ class UnitCube:
 
     def enter(self, places: Places) -> Places:
         """Map places of the domain to places in the cube."""
-        return places if are_indices(places) else self._unit(places)
+        if are_indices(places):
+            return places
+        return (places - self._outside.lower) / self._outside.widths
 
     def leave(self, places: Places, choices: Choices) -> Places:
         """Map places in the cube to choices of the domain."""
         return choices.snap(choices.scaled(places)) if isinstance(choices, Box) else places
 
-    def _unit(self, points: Array) -> Array:
-        return (points - self._low) / self._width
-
     def _box(self, box: Box) -> Box:
-        lattices = [self._lattice(lattice) for lattice in box.lattices]
-        return Box(np.zeros_like(self._low), np.ones_like(self._low), lattices)
-
-    def _lattice(self, lattice: Lattice) -> Lattice:
-        columns = list(lattice.columns)
-        rows = (lattice.rows - self._low[columns]) / self._width[columns]
-        return Lattice(lattice.columns, rows)
+        lower, widths = self._outside.lower, self._outside.widths
+        lattices = list[Lattice]()
+        for lattice in box.lattices:
+            at = list(lattice.columns)
+            lattices.append(Lattice(lattice.columns, (lattice.rows - lower[at]) / widths[at]))
+        return Box(np.zeros_like(lower), np.ones_like(lower), lattices)
 
 
 def initial_count(domain: Domain) -> int:
