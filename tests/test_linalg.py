@@ -68,7 +68,7 @@ def test_packed_cholesky_grows_like_the_whole_factor(seed: int, n: int) -> None:
     assert len(factor) == n
     np.testing.assert_allclose(factor.full(), L, atol=1e-8)
     np.testing.assert_allclose(factor.solve(b), np.linalg.solve(L, b), atol=1e-7)
-    np.testing.assert_allclose(factor.solve_transposed(b), np.linalg.solve(L.T, b), atol=1e-7)
+    np.testing.assert_allclose(factor.solve(b, transposed=True), np.linalg.solve(L.T, b), atol=1e-7)
     np.testing.assert_allclose(PackedCholesky.of(A).full(), L, atol=1e-8)
 
 

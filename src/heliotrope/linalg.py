@@ -27,26 +27,17 @@ def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
     if jitter:
         scale = (float(np.mean(np.diag(K))) if len(K) else 0.0) or 1.0
         K = K + jitter * scale * np.eye(len(K))
-    try:
-        return _cholesky(K)
-    except np.linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(K)[0])
+    if not len(K):
+        return K
+    factor: Array
+    factor, info = lapack.dpotrf(K, lower=1)  # scipy's cholesky is ten times slower on small ones
+    if info:
         raise KernelError(
             "a positive semi-definite kernel matrix",
-            f"one with the eigenvalue {least:.3g}",
+            f"one with the eigenvalue {float(np.linalg.eigvalsh(K)[0]):.3g}",
             "Check the kernel, or raise the matrix's negative eigenvalues to zero.",
-        ) from None
-
-
-def _cholesky(A: Array) -> Array:
-    """Lower factor of a positive definite matrix; scipy's is ten times slower on small ones."""
-    if not len(A):
-        return A
-    lower: Array
-    lower, info = lapack.dpotrf(A, lower=1)
-    if info:
-        raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
-    return lower
+        )
+    return factor
 
 
 def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:
@@ -136,7 +127,7 @@ class PackedCholesky:
     @classmethod
     def of(cls, A: Array) -> PackedCholesky:
         """Factor a whole matrix."""
-        return cls(_cholesky(A)[np.tril_indices(len(A))])
+        return cls(jittered_cholesky(A, jitter=0.0)[np.tril_indices(len(A))])
 
     def __len__(self) -> int:
         return (int(np.sqrt(8 * self._used + 1)) - 1) // 2
@@ -155,25 +146,18 @@ class PackedCholesky:
         self._buffer[stop - 1] = pivot
         self._used = stop
 
-    def solve(self, b: Array) -> Array:
-        """Solve L x = b for one right-hand side."""
-        return self._solve(b, trans=1)
-
-    def solve_transposed(self, b: Array) -> Array:
-        """Solve L^T x = b for one right-hand side."""
-        return self._solve(b, trans=0)
+    def solve(self, b: Array, transposed: bool = False) -> Array:
+        """Solve L x = b, or L^T x = b, for one right-hand side."""
+        if not len(self):
+            return np.zeros(0)
+        solution: Array = blas.dtpsv(len(self), self.packed, b, trans=int(not transposed))
+        return solution
 
     def full(self) -> Array:
         """Return L as a square array."""
         lower = np.zeros((len(self), len(self)))
         lower[np.tril_indices(len(self))] = self.packed
         return lower
-
-    def _solve(self, b: Array, trans: int) -> Array:
-        if not len(self):
-            return np.zeros(0)
-        solution: Array = blas.dtpsv(len(self), self.packed, b, trans=trans)
-        return solution
 
 
 def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> Indices:

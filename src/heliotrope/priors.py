@@ -8,7 +8,7 @@ stationary: c(s, t) = 1 + rate (min(s, t) - t0).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Kernel
@@ -17,10 +17,19 @@ from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated, check_kernel, has_white_noise
 from heliotrope.serialization.codec import register
-from heliotrope.validation import Array, as_array, as_number, as_positive
+from heliotrope.validation import (
+    Array,
+    Checked,
+    as_array,
+    as_number,
+    as_positive,
+    as_share,
+    checked,
+)
 
 CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an unknown epsilon."""
+EXACT_MEASUREMENTS = "For exact measurements use a ten-thousandth of the function's variance."
 
 
 @register
@@ -28,16 +37,15 @@ CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 class Static:
     """The function does not change: c(dt) = 1."""
 
-    @property
-    def rho(self) -> float:
-        """Correlation over one unit of time."""
-        return 1.0
+    rho: ClassVar[float] = 1.0
 
 
 @register
 @dataclass(frozen=True)
-class Forgetting:
+class Forgetting(Checked):
     """The paper's drift: in each unit of time a share ``epsilon`` of the function is replaced.
+
+    ``rho`` = sqrt(1 - epsilon) is the correlation over one unit of time.
 
     Examples
     --------
@@ -45,23 +53,16 @@ class Forgetting:
     0.9
     """
 
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        epsilon = as_number(self.epsilon, "epsilon")
-        if not 0.0 <= epsilon <= 1.0:
-            raise InputError("epsilon between 0 and 1", repr(self.epsilon))
-        object.__setattr__(self, "epsilon", epsilon)
+    epsilon: float = field(metadata=checked(as_share, zero=True, one=True))
 
     @property
     def rho(self) -> float:
-        """Correlation over one unit of time, sqrt(1 - epsilon)."""
         return float(np.sqrt(1.0 - self.epsilon))
 
 
 @register
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(Checked):
     """A random walk (Brunzema et al. 2022): f_{t + dt} = f_t + N(0, rate dt k).
 
     The posterior mean does not revert to the prior mean, unlike under Forgetting. The variance
@@ -74,15 +75,8 @@ class Wiener:
     0.02
     """
 
-    rate: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", as_positive(self.rate, "rate"))
-
-    @property
-    def rho(self) -> float:
-        """Factor on the deviation from the prior mean after one unit of time."""
-        return 1.0
+    rate: float = field(metadata=checked(as_positive))
+    rho: ClassVar[float] = 1.0
 
 
 Markov = Static | Forgetting | Wiener  # given f_t, the future is independent of the past
@@ -123,15 +117,10 @@ class Prior:
         _check_time(self.time)
         noise = as_number(self.noise, "noise")
         if noise <= 0.0:
-            raise InputError(
-                "a positive noise variance",
-                repr(self.noise),
-                "For exact measurements use a ten-thousandth of the function's variance.",
-            )
+            raise InputError("a positive noise variance", repr(self.noise), EXACT_MEASUREMENTS)
         object.__setattr__(self, "noise", noise)
-        flat = isinstance(self.mean, (int, float, np.number)) or (
-            isinstance(self.mean, np.ndarray) and self.mean.ndim == 0
-        )
+        flat = isinstance(self.mean, np.ndarray) and self.mean.ndim == 0
+        flat = flat or isinstance(self.mean, (int, float, np.number))
         mean = as_number(self.mean, "mean") if flat else as_array(self.mean, "mean", ndim=1)
         object.__setattr__(self, "mean", mean)
 

@@ -30,8 +30,7 @@ from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
 from heliotrope.posterior import DenseOptions, HasSurface, ReferenceEngine, sample
 from heliotrope.posterior.mixture import for_acquisition
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.testing import LAWS, check_policy
 from heliotrope.validation import Array
 from scenario import play

@@ -1,22 +1,18 @@
 """Acquisitions choose the next point: upper confidence bounds, Thompson sampling, schedules."""
 
-from heliotrope.acquisition.maximize import argmax, maximize
-from heliotrope.acquisition.schedules import Beta, ConstantBeta, LogBeta, RBeta, TVBeta, as_beta
-from heliotrope.acquisition.thompson import Thompson
-from heliotrope.acquisition.ucb import UCB, Acquisition, MeasurementUCB, Scored
-
-__all__ = [
-    "UCB",
-    "Acquisition",
-    "Beta",
-    "ConstantBeta",
-    "LogBeta",
-    "MeasurementUCB",
-    "RBeta",
-    "Scored",
-    "TVBeta",
-    "Thompson",
-    "argmax",
-    "as_beta",
-    "maximize",
-]
+from heliotrope.acquisition.maximize import argmax as argmax, maximize as maximize
+from heliotrope.acquisition.schedules import (
+    Beta as Beta,
+    ConstantBeta as ConstantBeta,
+    LogBeta as LogBeta,
+    RBeta as RBeta,
+    TVBeta as TVBeta,
+    as_beta as as_beta,
+)
+from heliotrope.acquisition.thompson import Thompson as Thompson
+from heliotrope.acquisition.ucb import (
+    UCB as UCB,
+    Acquisition as Acquisition,
+    MeasurementUCB as MeasurementUCB,
+    Scored as Scored,
+)

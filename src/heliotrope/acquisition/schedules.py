@@ -5,13 +5,13 @@ t is the suggestion's time: 1, 2, 3, ... for the paper's steps, also across R-GP
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log, pi
 from typing import ClassVar, Protocol, runtime_checkable
 
 from heliotrope.errors import InputError
 from heliotrope.serialization.codec import register
-from heliotrope.validation import as_number, as_positive, as_whole
+from heliotrope.validation import Checked, as_number, as_positive, as_share, as_whole, checked
 
 
 @runtime_checkable
@@ -40,7 +40,7 @@ class ConstantBeta:
 
 @register
 @dataclass(frozen=True)
-class LogBeta:
+class LogBeta(Checked):
     """The paper's practical schedule, beta_t = c1 log(c2 t), clipped at 0.
 
     Examples
@@ -51,19 +51,15 @@ class LogBeta:
     0.0
     """
 
-    c1: float = 0.8
-    c2: float = 4.0
-
-    def __post_init__(self) -> None:
-        for name in ("c1", "c2"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+    c1: float = field(default=0.8, metadata=checked(as_positive))
+    c2: float = field(default=4.0, metadata=checked(as_positive))
 
     def __call__(self, t: float) -> float:
         return self.c1 * log(self.c2 * t) if self.c2 * t > 1.0 else 0.0
 
 
 @dataclass(frozen=True)
-class _TheoremBeta:
+class _TheoremBeta(Checked):
     """beta_t for which ``_events`` events hold jointly with probability 1 - delta.
 
     With pi_t = pi^2 t^2 / 6 and rounds = events pi_t / delta: 2 log(rounds) + 2 d log(tau_t),
@@ -71,19 +67,12 @@ class _TheoremBeta:
     coordinate, so it is at least 1. Before the first step beta is 0.
     """
 
-    delta: float = 0.1
-    dimension: int = 1
-    r: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
+    delta: float = field(default=0.1, metadata=checked(as_share))
+    dimension: int = field(default=1, metadata=checked(as_whole, least=1))
+    r: float = field(default=1.0, metadata=checked(as_positive))
+    a: float = field(default=1.0, metadata=checked(as_positive))
+    b: float = field(default=1.0, metadata=checked(as_positive))
     _events: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        if not 0.0 < as_number(self.delta, "delta") < 1.0:
-            raise InputError("delta between 0 and 1", repr(self.delta))
-        object.__setattr__(self, "dimension", as_whole(self.dimension, "dimension", least=1))
-        for name in ("delta", "r", "a", "b"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def __call__(self, t: float) -> float:
         """Return beta_t, computed in logarithms to avoid overflow."""

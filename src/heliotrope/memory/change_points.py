@@ -13,24 +13,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from heliotrope.domains import Domain, Places
-from heliotrope.errors import InputError, TimeError
-from heliotrope.memory.protocol import OneEpoch
+from heliotrope.errors import TimeError
+from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.mixture import AveragedMixture, Ensemble, Mixture, MixtureEngine
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, copied, register
-from heliotrope.validation import Array, as_number, as_whole
+from heliotrope.validation import Array, Checked, as_share, as_whole, checked
 
 
 @register
 @dataclass(frozen=True)
-class ChangePoints(OneEpoch):
+class ChangePoints(Checked, OneEpoch):
     """The function may jump; a mixture tracks possible times of the latest jump.
 
     Bayesian online change-point detection (Adams and MacKay 2007). Between jumps the function
@@ -44,14 +44,8 @@ class ChangePoints(OneEpoch):
         Number of jump times to track: the newest, and the most likely of the others.
     """
 
-    hazard: float = 0.01
-    most: int = 10
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hazard", as_number(self.hazard, "hazard"))
-        if not 0.0 < self.hazard < 1.0:
-            raise InputError("a hazard between 0 and 1", repr(self.hazard))
-        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+    hazard: float = field(default=0.01, metadata=checked(as_share))
+    most: int = field(default=10, metadata=checked(as_whole, least=2))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         return ChangePointsEngine(lambda: build(prior, domain, options), self.hazard, self.most)

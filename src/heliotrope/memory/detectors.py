@@ -9,7 +9,7 @@ sigma  posterior deviation of f at the place        sigma_n^2  variance of the n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
 from math import log, pi, sqrt
@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from heliotrope.errors import InputError
 from heliotrope.serialization.codec import register
-from heliotrope.validation import as_number
+from heliotrope.validation import Checked, as_share, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Detector(Protocol):
 
 @register
 @dataclass(frozen=True)
-class EventTrigger:
+class EventTrigger(Checked):
     """ET-GP-UCB's trigger (Brunzema et al. 2025): a value outside its confidence interval.
 
     |y - mu(x)| > sqrt(rho_n) sigma(x) + w_n, where rho_n = 2 ln(2 pi_n / delta),
@@ -74,12 +74,7 @@ class EventTrigger:
     [False, True]
     """
 
-    delta: float = 0.1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", as_number(self.delta, "delta"))
-        if not 0.0 < self.delta < 1.0:
-            raise InputError("delta between 0 and 1", repr(self.delta))
+    delta: float = field(default=0.1, metadata=checked(as_share))
 
     @property
     def span(self) -> int:

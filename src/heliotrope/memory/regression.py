@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, pi
-from typing import Protocol
 
 import numpy as np
 
@@ -23,9 +22,8 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
-from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.protocol import Surface, checked_variance
+from heliotrope.posterior.spacetime import Records, SpaceTime, expansion
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, under
 from heliotrope.validation import Array
@@ -42,23 +40,34 @@ class WeightedObservations:
     width_weights: Array
 
 
-class ObservationStore(Protocol):
-    """Decides which observations count, and their weights."""
+class ObservationStore:
+    """Decides which observations count, and their weights: here all of them, alike.
+
+    Its times are at least the latest seen.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._records = Records(self._model.no_places)
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
-        """Add an observation of time t; ``now`` is the latest time seen, at least t."""
+        """Add an observation of time t; ``now`` is the latest time seen."""
+        self._records.append(t, place, y)
 
     def at(self, t: float) -> WeightedObservations:
-        """Return the observations that count at time t, which is at least the latest seen."""
+        """Return the observations that count at time t."""
+        data, ones = self._records, np.ones(len(self._records.t))
+        return WeightedObservations(data.t, data.places, data.y, ones, ones)
 
     def width_weights(self, t: float, times: Array) -> Array:
         """Weights at time t of open evaluations of these times; 0 excludes one."""
+        return np.ones(len(times))
 
     def state(self) -> State:
-        """Return the contents as arrays."""
+        return self._records.state()
 
     def restore(self, state: State) -> None:
-        """Replace the contents by a saved :meth:`state`."""
+        self._records.restore(state)
 
 
 class Regression:
@@ -163,11 +172,9 @@ class RegressionEngine:
         return self._model.same_time(places, t) - W.T @ W
 
     def surface(self, t: float) -> Surface:
-        observed, width = self._at(t).alpha, self._width(t, count_open=True)
-        d, alpha = self._model.decay(width.t, t), np.zeros(len(width.t))
-        alpha[: len(observed)] = observed
-        Q = d[:, None] * width.solve(np.eye(len(d))) * d
-        return Expansion(self._model, width.places, d * alpha, Q, self._model.scale(t))
+        alpha, width = self._at(t).alpha, self._width(t, count_open=True)
+        inverse = width.solve(np.eye(len(width.t)))
+        return expansion(self._model, t, width.t, width.places, alpha, inverse)
 
     def state(self) -> State:
         return (

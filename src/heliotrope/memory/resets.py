@@ -10,11 +10,10 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError
 from heliotrope.memory.detectors import ChangeMonitor, Detector, EventTrigger, Innovation
-from heliotrope.memory.protocol import OneEpoch
+from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.protocol import Engine, HasSurface, Surface
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array

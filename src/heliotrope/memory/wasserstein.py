@@ -17,7 +17,7 @@ a  (n,) P (y - m)          C (n, n)  sum over places and integral over future ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log1p
 
 import numpy as np
@@ -26,15 +26,14 @@ from scipy.stats.qmc import Sobol
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import inverse
-from heliotrope.memory.protocol import OneEpoch
-from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.memory.regression import ObservationStore, regression_engine
+from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, as_positive, as_whole
+from heliotrope.validation import Array, Checked, as_positive, as_whole, checked
 
 _FEWEST = 2  # observations that are always kept, as in the authors' own code
 _MOST_PROBES = 256  # places over which the sum over space is taken
@@ -44,7 +43,7 @@ _MOMENTS = 256  # future times of an integral without a closed form
 
 @register
 @dataclass(frozen=True)
-class Wasserstein(OneEpoch):
+class Wasserstein(Checked, OneEpoch):
     """Drop the observations whose removal changes the future posterior least (W-DBO).
 
     Parameters
@@ -55,12 +54,8 @@ class Wasserstein(OneEpoch):
         Largest number of observations, whatever the budget: a step costs O(most^3).
     """
 
-    alpha: float = 0.25
-    most: int = 200
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", as_positive(self.alpha, "alpha"))
-        object.__setattr__(self, "most", as_whole(self.most, "most", least=2))
+    alpha: float = field(default=0.25, metadata=checked(as_positive))
+    most: int = field(default=200, metadata=checked(as_whole, least=2))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
         return regression_engine(
@@ -68,7 +63,7 @@ class Wasserstein(OneEpoch):
         )
 
 
-class WassersteinStore:
+class WassersteinStore(ObservationStore):
     """The observations that the budget cannot pay to remove, at most ``most``.
 
     The budget grows by the factor 1 + ``alpha`` within the forgetting time. Removing an
@@ -77,33 +72,24 @@ class WassersteinStore:
     """
 
     def __init__(self, prior: Prior, domain: Domain, alpha: float, most: int) -> None:
-        self._model = SpaceTime(prior, domain)
-        self._records = Records(self._model.no_places)
+        super().__init__(prior, domain)
         self._probes = _probes(domain)
         self._growth, self._most = log1p(alpha) * _forgetting_rate(prior.time), most
         self._log_budget, self._now = 0.0, np.inf  # the clock starts with the first evaluation
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
         """Add an observation, let the budget grow, and remove what it can pay for."""
-        self._records.append(t, place, y)
+        super().add(t, place, y, now)
         self._log_budget += self._growth * max(now - self._now, 0.0)
         self._now = now
         self._prune()
 
-    def at(self, t: float) -> WeightedObservations:
-        data = self._records
-        ones = np.ones(len(data.t))
-        return WeightedObservations(data.t, data.places, data.y, ones, ones)
-
-    def width_weights(self, t: float, times: Array) -> Array:
-        return np.ones(len(times))
-
     def state(self) -> State:
-        return {"budget": np.array([self._log_budget, self._now])} | self._records.state()
+        return {"budget": np.array([self._log_budget, self._now])} | super().state()
 
     def restore(self, state: State) -> None:
         self._log_budget, self._now = state["budget"].tolist()
-        self._records.restore(state)
+        super().restore(state)
 
     def _prune(self) -> None:
         data = self._records

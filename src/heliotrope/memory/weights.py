@@ -8,19 +8,17 @@ w  (u,) sums of weights g^(t - s)    w2 (u,) sums of their squares    wy (u,) su
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from heliotrope.domains import Box, Domain, Places, are_indices
-from heliotrope.errors import InputError
-from heliotrope.memory.protocol import OneEpoch
-from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.memory.regression import ObservationStore, WeightedObservations, regression_engine
+from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
-from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Prior, Static
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, as_number
+from heliotrope.validation import Array, Checked, as_share, checked
 
 _FADED = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
 _FADED_IN_A_BOX = 1e-4  # few places repeat in a Box, so the dropped share of all weight is larger
@@ -29,7 +27,7 @@ _LEAST = 1e-200  # smaller weights would make sigma^2 / w overflow
 
 @register
 @dataclass(frozen=True)
-class Weights(OneEpoch):
+class Weights(Checked, OneEpoch):
     """An observation at time s has the weight ``rate``^(t - s) at time t (Deng et al. 2022).
 
     Its noise variance is sigma^2 over the weight for the mean, and sigma^2 over the squared weight
@@ -38,12 +36,7 @@ class Weights(OneEpoch):
     a weight below 1e-4 are dropped: log(1e-4) / log(rate) remain, or all with a rate of 1.
     """
 
-    rate: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", as_number(self.rate, "rate"))
-        if not 0.0 < self.rate <= 1.0:
-            raise InputError("a rate above 0 and at most 1", repr(self.rate))
+    rate: float = field(metadata=checked(as_share, one=True))
 
     @property
     def grows(self) -> bool:
@@ -54,21 +47,20 @@ class Weights(OneEpoch):
         return regression_engine(prior, domain, options, WeightsStore(prior, domain, self.rate))
 
 
-class WeightsStore:
-    """All observations, with weights g^(t - s) for the mean and their squares for the variance.
+class WeightsStore(ObservationStore):
+    """Sums over all observations: weights g^(t - s) for the mean, their squares for the variance.
 
     Under a Static prior the observations of one place are merged into their weighted mean.
     """
 
     def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
+        super().__init__(prior, domain)
         self._merge, self._rate = isinstance(prior.time, Static), rate
         self._faded = _FADED_IN_A_BOX if isinstance(domain, Box) else _FADED
-        self._places, self._t = SpaceTime(prior, domain).no_places, np.empty(0)
+        self._places, self._t, self._now = self._model.no_places, np.empty(0), -np.inf
         self._sums = np.empty((3, 0))  # w, w2 and wy at the time now
-        self._now = -np.inf
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
-        """Discount the weights to the time ``now``, and add an observation."""
         fading, w = self._rate ** (now - self._now), self._rate ** (now - t)
         self._now = now
         self._sums *= np.array([[fading], [fading**2], [fading]])
@@ -79,7 +71,10 @@ class WeightsStore:
         else:
             self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
             self._sums = np.column_stack([self._sums, [w, w**2, w * y]])
-        self._drop_faded()
+        kept = self._sums[0] > self._faded
+        if not kept.all():
+            self._t, self._places = self._t[kept], self._places[kept]
+            self._sums = self._sums[:, kept]
 
     def at(self, t: float) -> WeightedObservations:
         fading, (w, w2, wy) = self._rate ** (t - self._now), self._sums
@@ -90,19 +85,9 @@ class WeightsStore:
         return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
 
     def state(self) -> State:
-        return {
-            "now": np.array(self._now),
-            "t": self._t,
-            "places": self._places,
-            "sums": self._sums,
-        }
+        arrays = {"t": self._t, "places": self._places, "sums": self._sums}
+        return {"now": np.array(self._now)} | arrays
 
     def restore(self, state: State) -> None:
         self._now, self._t = float(state["now"]), state["t"]
         self._places, self._sums = state["places"], state["sums"].copy()
-
-    def _drop_faded(self) -> None:
-        kept = self._sums[0] > self._faded
-        if not kept.all():
-            self._t, self._places = self._t[kept], self._places[kept]
-            self._sums = self._sums[:, kept]

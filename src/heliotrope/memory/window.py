@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from heliotrope.domains import Domain, Places
-from heliotrope.memory.protocol import OneEpoch
-from heliotrope.memory.regression import WeightedObservations, regression_engine
+from heliotrope.memory.regression import ObservationStore, WeightedObservations, regression_engine
+from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static
-from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, Indices, as_positive, as_whole
+from heliotrope.serialization.codec import register
+from heliotrope.validation import Array, Checked, Indices, as_positive, as_whole, checked
 
 
 @register
 @dataclass(frozen=True)
-class Window(OneEpoch):
+class Window(Checked, OneEpoch):
     """Only the ``length`` observations with the latest times count."""
 
-    length: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "length", as_whole(self.length, "length", least=1))
+    length: int = field(metadata=checked(as_whole, least=1))
 
     @classmethod
     def of_variation(cls, horizon: int, variation: float, gain: float = 1.0) -> Window:
@@ -64,7 +59,7 @@ class Window(OneEpoch):
         return regression_engine(prior, domain, options, WindowStore(prior, domain, self.length))
 
 
-class WindowStore:
+class WindowStore(ObservationStore):
     """The ``length`` observations with the latest times.
 
     Under a Static prior the observations of one place are merged into their mean, with their
@@ -72,20 +67,18 @@ class WindowStore:
     """
 
     def __init__(self, prior: Prior, domain: Domain, length: int) -> None:
-        self._records = Records(SpaceTime(prior, domain).no_places)
+        super().__init__(prior, domain)
         self._merge, self._length = isinstance(prior.time, Static), length
 
     def add(self, t: float, place: Places, y: float, now: float) -> None:
-        """Add an observation, and drop the oldest beyond the length."""
-        self._records.append(t, place, y)
+        super().add(t, place, y, now)
         order = np.argsort(self._records.t, kind="stable")
         self._records.keep(order[-self._length :])
 
     def at(self, t: float) -> WeightedObservations:
-        data = self._records
         if not self._merge:
-            ones = np.ones(len(data.t))
-            return WeightedObservations(data.t, data.places, data.y, ones, ones)
+            return super().at(t)
+        data = self._records
         latest, which = _by_place(data.places)
         counts = np.bincount(which, minlength=len(latest)).astype(float)
         means = np.bincount(which, data.y, minlength=len(latest)) / counts
@@ -94,12 +87,6 @@ class WindowStore:
     def width_weights(self, t: float, times: Array) -> Array:
         full = len(self._records.t) == self._length
         return np.where(times < self._records.t[0], 0.0, 1.0) if full else np.ones(len(times))
-
-    def state(self) -> State:
-        return self._records.state()
-
-    def restore(self, state: State) -> None:
-        self._records.restore(state)
 
 
 def _by_place(places: Places) -> tuple[Indices, Indices]:

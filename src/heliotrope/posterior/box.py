@@ -21,13 +21,9 @@ import numpy as np
 
 from heliotrope.domains import Box, Places
 from heliotrope.linalg import most_relevant, projection
-from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
-from heliotrope.posterior.protocol import (
-    Expansion,
-    Surface,
-    checked_variance,
-)
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.markov import MarkovEngine
+from heliotrope.posterior.protocol import Surface, checked_variance
+from heliotrope.posterior.spacetime import Expansion, SpaceTime
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
@@ -37,7 +33,7 @@ _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise i
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
-class BoxEngine:
+class BoxEngine(MarkovEngine):
     """The dictionary tracker over a Box, for Static, Forgetting and Wiener times.
 
     It is exact until more than ``budget`` distinct points have been visited. Then the points with
@@ -46,11 +42,10 @@ class BoxEngine:
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
         self._model = SpaceTime(prior, domain)
+        super().__init__(prior)
         self._budget = self._limit = budget
-        self._clock, self.log_likelihood = MarkovClock(prior), 0.0
         self._B = np.empty((0, domain.dimension))
         self._alpha, self._Q = np.empty(0), np.empty((0, 0))
-        self._pending = PendingEvaluations()
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation, and add its point to the dictionary if it is new.
@@ -58,7 +53,7 @@ class BoxEngine:
         Cov(f_t(x), f_t(b_j)) = a_t k(x, b_j) - k(x, B) Q k(B, b_j), so
         gamma = a_t e_j - Q k(B, b_j).
         """
-        decay, scale = self._clock.decay(t), self._clock.scale(t)
+        decay, scale = self._decay(t), self._scale(t)
         prior_variance = scale * float(self._model.space.diagonal(place)[0])
         k = self._model.space.block(self._B, place)[:, 0]
         gamma = -(decay**2) * (self._Q @ k)
@@ -81,44 +76,31 @@ class BoxEngine:
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
 
-    def cancel(self, key: int) -> None:
-        self._pending.remove(key)
-
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
+        decay, k = self._decay(t), self._model.space.block(self._B, places)
         explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
-        prior_variance = self._clock.scale(t) * self._model.space.diagonal(places)
+        prior_variance = self._scale(t) * self._model.space.diagonal(places)
         variance = np.maximum(prior_variance - explained, 0.0)
         return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
 
     def covariance(self, t: float, places: Places) -> Array:
-        decay, k = self._clock.decay(t), self._model.space.block(self._B, places)
-        prior = self._clock.scale(t) * self._model.space.block(places, places)
+        decay, k = self._decay(t), self._model.space.block(self._B, places)
+        prior = self._scale(t) * self._model.space.block(places, places)
         return prior - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
-        decay, Q = self._clock.decay(t), self._explained(count_open=True)
-        alpha, scale = decay * self._alpha, self._clock.scale(t)
+        decay, Q = self._decay(t), self._explained(count_open=True)
+        alpha, scale = decay * self._alpha, self._scale(t)
         return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
 
     def state(self) -> State:
-        return {
-            "clock": np.array([self._clock.now, self.log_likelihood]),
-            "start": np.array(self._clock.start),
-            "limit": np.array(self._limit),
-            "B": self._B,
-            "alpha": self._alpha,
-            "Q": self._Q,
-            **self._pending.state(),
-        }
+        own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
+        return own | super().state()
 
     def restore(self, state: State) -> None:
-        self._clock.now, self.log_likelihood = state["clock"].tolist()
-        self._clock.start = float(state.get("start", -np.inf))
+        super().restore(state)
         self._limit = int(state["limit"])
-        self._B, self._alpha = state["B"].copy(), state["alpha"].copy()
-        self._Q = state["Q"].copy()
-        self._pending.restore(state)
+        self._B, self._alpha, self._Q = (state[name].copy() for name in ("B", "alpha", "Q"))
 
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):
@@ -126,12 +108,9 @@ class BoxEngine:
         told = self._pending.as_if_told(self._model.prior.noise)
         return self._Q + told.T @ told
 
-    def _advance(self, t: float, decay: float) -> None:
-        self._clock.move(t)
-        if decay != 1.0:
-            self._alpha *= decay
-            self._Q *= decay**2
-            self._pending.scale(decay)
+    def _shrink(self, decay: float) -> None:
+        self._alpha *= decay
+        self._Q *= decay**2
 
     def _find(self, place: Places) -> int | None:
         same = np.flatnonzero((place == self._B).all(axis=1))

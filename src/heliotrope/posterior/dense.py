@@ -13,9 +13,8 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
-from heliotrope.posterior.protocol import Expansion, Surface, checked_variance
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.protocol import Surface, checked_variance
+from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
@@ -25,7 +24,7 @@ _LINKS = 3  # it still acts through newer ones; after this many such spans the e
 _FEWEST = 64
 
 
-class DenseEngine:
+class DenseEngine(RecordingEngine):
     """Exact for any time kernel and any order of times; the cost grows with the observations kept.
 
     Observations for which the time kernel has decayed to zero are dropped. For a kernel that never
@@ -34,15 +33,10 @@ class DenseEngine:
     """
 
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
-        self._model = SpaceTime(prior, domain)
-        self._records = Records(self._model.no_places)
+        super().__init__(prior, domain)
         self._reach, self._window = _LINKS * reach(prior.time), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood, self._forgotten = 0.0, -np.inf
-
-    def open(self, key: int, t: float, place: Places) -> None:
-        self._model.begin(t)
-        self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
         """Append the observation's row to the factor."""
@@ -60,9 +54,6 @@ class DenseEngine:
         self._records.append(t, place, y)
         self._forget()
 
-    def cancel(self, key: int) -> None:
-        self._records.close(key)
-
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         W = self._whitened(t, places)
         explained = np.einsum("nq,nq->q", W, W)
@@ -78,27 +69,18 @@ class DenseEngine:
 
     def surface(self, t: float) -> Surface:
         self._check_remembered(t)
-        times, at = self._records.evaluations(count_open=True)
-        d = self._model.decay(times, t)
-        alpha = np.zeros(len(times))
-        alpha[: len(self._z)] = self._factor.solve_transposed(self._z)
-        inverse = np.linalg.inv(self._model.noisy(times, at))
-        Q = d[:, None] * inverse * d
-        return Expansion(self._model, at, d * alpha, Q, self._model.scale(t))
+        return self._surface(t, self._factor.solve(self._z, transposed=True))
 
     def state(self) -> State:
         return {
             "scalars": np.array([self.log_likelihood, self._forgotten]),
             "z": self._z,
             "factor": self._factor.packed,
-            "start": np.array(self._model.start),
-        } | self._records.state()
+        } | super().state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state)
-        self._factor = PackedCholesky(state["factor"])
-        self._z = state["z"]
-        self._model.start = float(state.get("start", np.inf))
+        super().restore(state)
+        self._factor, self._z = PackedCholesky(state["factor"]), state["z"]
         self.log_likelihood, self._forgotten = state["scalars"].tolist()
 
     def _whitened(self, t: float, places: Places) -> Array:

@@ -27,7 +27,7 @@ from heliotrope.linalg import (
     pivoted_rows,
     solve_lower,
 )
-from heliotrope.posterior.markov import MarkovClock, PendingEvaluations
+from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import checked_variance
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
@@ -39,32 +39,28 @@ _SAMPLED_JITTER = 1e-6  # division by the root of that share amplifies rounding 
 _OFF_DOMAIN = 1e-10  # share of variance below which a visited point adds nothing
 
 
-class FiniteEngine:
+class FiniteEngine(MarkovEngine):
     """The recursion over a Finite domain, for Static, Forgetting and Wiener times.
 
     ``tolerance`` is the most by which one compression may raise a variance.
     """
 
     def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
-        self._prior = prior
-        self._space = prior.over(domain)
-        self._all = domain.indices
+        self._prior, self._space, self._all = prior, prior.over(domain), domain.indices
+        super().__init__(prior)
         self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
         largest = float(self._k0.max()) or prior.noise
         self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
-        self._clock, self.log_likelihood = MarkovClock(prior), 0.0
-        self._mean = np.zeros(len(domain))
-        self._explained = np.zeros(len(domain))
+        self._mean, self._explained = np.zeros(len(domain)), np.zeros(len(domain))
         self._visited = np.zeros(len(domain), dtype=bool)
-        self._pending = PendingEvaluations()
         self._V, self._w = np.empty((0, len(domain))), np.empty(0)
         self._take_rows(self._V)
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation: its covariance with every point is kept until its value is told."""
-        decay, i = self._clock.decay(t), int(place[0])
+        decay, i = self._decay(t), int(place[0])
         V, w = self.rows(), self._w[: self._n] * decay
-        scale = self._clock.scale(t)
+        scale = self._scale(t)
         c = scale * self._space.row(i) - (w**2 * V[:, i]) @ V
         variance = checked_variance(float(c[i]), scale * float(self._k0[i]))
         self._advance(t, decay)
@@ -83,32 +79,26 @@ class FiniteEngine:
         if self._n == self._capacity:
             self._compress()
 
-    def cancel(self, key: int) -> None:
-        self._pending.remove(key)
-
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places of the domain, or at points outside it."""
         if not are_indices(places):
             return self._predict_off_domain(t, places, count_open)
-        decay = self._clock.decay(t)
-        explained = self._explained
+        decay, explained = self._decay(t), self._explained
         if count_open and len(self._pending):
             told = self._pending.as_if_told(self._prior.noise)
             explained = explained + np.einsum("om,om->m", told, told)
         variance = explained * -(decay**2)
-        variance += self._clock.scale(t) * self._k0
+        variance += self._scale(t) * self._k0
         np.maximum(variance, 0.0, out=variance)
         mean = self._mean * decay
         mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
     def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t, a_t K - V^T V."""
-        prior = self._clock.scale(t) * self._space.block(places, places)
+        prior = self._scale(t) * self._space.block(places, places)
         if not are_indices(places):
             phi, A, _ = self._dictionary(t, places, count_open=False)
             return prior - phi.T @ A @ phi
-        V = self._clock.decay(t) * self._scaled_rows()[:, places]
+        V = self._decay(t) * self._scaled_rows()[:, places]
         return prior - V.T @ V
 
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
@@ -119,8 +109,8 @@ class FiniteEngine:
         independently.
         """
         P, F, left = self._basis
-        V = self._clock.decay(t) * self._scaled_rows()[:, P]
-        A, scale = solve_lower(F[:, P].T, V.T), self._clock.scale(t)
+        V = self._decay(t) * self._scaled_rows()[:, P]
+        A, scale = solve_lower(F[:, P].T, V.T), self._scale(t)
         root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _SAMPLED_JITTER)
         mean, variance = self.predict(t, self._all, count_open=False)
         apart = np.sqrt(np.minimum(scale * left, variance))
@@ -139,13 +129,10 @@ class FiniteEngine:
         """Return the stored matrix V (n, M); one product with it dominates the cost of a step."""
         return self._V[: self._n]
 
-    def _advance(self, t: float, decay: float) -> None:
-        self._clock.move(t)
-        if decay != 1.0:
-            self._mean *= decay
-            self._explained *= decay**2
-            self._w[: self._n] *= decay
-            self._pending.scale(decay)
+    def _shrink(self, decay: float) -> None:
+        self._mean *= decay
+        self._explained *= decay**2
+        self._w[: self._n] *= decay
 
     def _scaled_rows(self) -> Array:
         return self.rows() * self._w[: self._n, None]
@@ -174,7 +161,7 @@ class FiniteEngine:
     ) -> tuple[Array, Array]:
         phi, A, coefficients = self._dictionary(t, points, count_open)
         explained = np.einsum("nq,nq->q", phi, A @ phi)
-        prior_variance = self._clock.scale(t) * self._space.diagonal(points)
+        prior_variance = self._scale(t) * self._space.diagonal(points)
         variance = np.maximum(prior_variance - explained, 0.0)
         return self._prior.mean_at(points) + phi.T @ coefficients, variance
 
@@ -189,7 +176,7 @@ class FiniteEngine:
             return np.zeros((0, len(points))), np.zeros((0, 0)), np.zeros(0)
         K = self._space.block(visited, visited)
         chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
-        B, decay = visited[chosen], self._clock.decay(t)
+        B, decay = visited[chosen], self._decay(t)
         rows = self._scaled_rows()
         if count_open and len(self._pending):
             rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
@@ -202,25 +189,20 @@ class FiniteEngine:
 
     def state(self) -> State:
         return {
-            "clock": np.array([self._clock.now, self.log_likelihood]),
-            "start": np.array(self._clock.start),
             "mean": self._mean,
             "explained": self._explained,
             "visited": self._visited,
             "rows": self.rows(),
             "weights": self._w[: self._n],
             "capacity": np.array(self._capacity),
-            **self._pending.state(),
-        }
+        } | super().state()
 
     def restore(self, state: State) -> None:
         if state["rows"].shape[1:] != self._mean.shape:
             raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
-        self._clock.now, self.log_likelihood = state["clock"].tolist()
-        self._clock.start = float(state.get("start", -np.inf))
-        self._mean, self._explained = state["mean"].copy(), state["explained"].copy()
-        self._visited = state["visited"].copy()
+        super().restore(state)
+        names = ("mean", "explained", "visited")
+        self._mean, self._explained, self._visited = (state[name].copy() for name in names)
         self._take_rows(state["rows"])
         self._w[: self._n] = state["weights"]
         self._capacity = int(state["capacity"])
-        self._pending.restore(state)

@@ -1,4 +1,4 @@
-"""MarkovClock and open evaluations of the engines whose time kernel is Markov.
+"""What the engines share whose time kernel is Markov: the clock and the open evaluations.
 
 An evaluation of f_s(x), opened at time s, stays in the model as one more random variable g until
 its value arrives. Its covariance with the current state is updated, so conditioning on it later
@@ -15,6 +15,7 @@ G  (o, o) posterior covariance of all g with each other
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import log, pi, sqrt
 
@@ -30,8 +31,8 @@ _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 
-class MarkovClock:
-    """The latest time, and the decay of past knowledge until a later one.
+class MarkovEngine(ABC):
+    """The time and the open evaluations of an engine whose time kernel is Markov.
 
     At time t, f has the prior covariance scale(t) k. The scale is 1, except for a Wiener process,
     whose variance grows from the first time on.
@@ -42,27 +43,48 @@ class MarkovClock:
             raise InputError("a Static, Forgetting or Wiener time for this engine", str(prior.time))
         self._rho = prior.time.rho
         self._rate = prior.time.rate if isinstance(prior.time, Wiener) else 0.0
-        self.now = self.start = -np.inf
+        self._now = self._start = -np.inf
+        self._pending, self.log_likelihood = PendingEvaluations(), 0.0
 
-    def decay(self, t: float) -> float:
+    def cancel(self, key: int) -> None:
+        self._pending.remove(key)
+
+    def state(self) -> State:
+        return {
+            "clock": np.array([self._now, self.log_likelihood]),
+            "start": np.array(self._start),
+        } | self._pending.state()
+
+    def restore(self, state: State) -> None:
+        self._now, self.log_likelihood = state["clock"].tolist()
+        self._start = float(state.get("start", -np.inf))
+        self._pending.restore(state)
+
+    @abstractmethod
+    def _shrink(self, decay: float) -> None:
+        """Multiply the knowledge of f by the decay."""
+
+    def _decay(self, t: float) -> float:
         """Return rho^(t - now), or 1 before the first time."""
-        if t < self.now:
+        if t < self._now:
             raise TimeError(
-                f"a time of at least {self.now:g}, the latest seen",
+                f"a time of at least {self._now:g}, the latest seen",
                 f"{t:g}",
                 "Queries about the past need engine='dense'.",
             )
-        return 1.0 if np.isinf(self.now) else float(self._rho ** (t - self.now))
+        return 1.0 if np.isinf(self._now) else float(self._rho ** (t - self._now))
 
-    def scale(self, t: float) -> float:
+    def _scale(self, t: float) -> float:
         """Return the prior variance of f_t as a multiple of the space kernel's."""
-        return 1.0 if np.isinf(self.start) else 1.0 + self._rate * (t - self.start)
+        return 1.0 if np.isinf(self._start) else 1.0 + self._rate * (t - self._start)
 
-    def move(self, t: float) -> None:
-        """Advance to time t."""
-        self.now = t
-        if np.isinf(self.start):
-            self.start = t
+    def _advance(self, t: float, decay: float) -> None:
+        self._now = t
+        if np.isinf(self._start):
+            self._start = t
+        if decay != 1.0:
+            self._shrink(decay)
+            self._pending.scale(decay)
 
 
 class PendingEvaluations:

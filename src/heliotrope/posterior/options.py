@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
@@ -11,21 +11,17 @@ from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
 from heliotrope.posterior.protocol import Engine
 from heliotrope.posterior.reference import ReferenceEngine
-from heliotrope.priors import Markov, Prior
+from heliotrope.priors import EXACT_MEASUREMENTS, Markov, Prior
 from heliotrope.serialization.codec import register
-from heliotrope.validation import as_positive, as_whole
+from heliotrope.validation import Checked, as_positive, as_whole, checked
 
 
 @register
 @dataclass(frozen=True)
-class FiniteOptions:
+class FiniteOptions(Checked):
     """The recursion over a Finite domain; see :class:`~heliotrope.posterior.FiniteEngine`."""
 
-    tolerance: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.tolerance is not None:
-            object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
+    tolerance: float | None = field(default=None, metadata=checked(as_positive))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         if not isinstance(domain, Finite):
@@ -35,13 +31,10 @@ class FiniteOptions:
 
 @register
 @dataclass(frozen=True)
-class BoxOptions:
+class BoxOptions(Checked):
     """The dictionary tracker over a Box; see :class:`~heliotrope.posterior.BoxEngine`."""
 
-    budget: int = 400
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", as_whole(self.budget, "budget", least=2))
+    budget: int = field(default=400, metadata=checked(as_whole, least=2))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         if not isinstance(domain, Box):
@@ -51,14 +44,10 @@ class BoxOptions:
 
 @register
 @dataclass(frozen=True)
-class DenseOptions:
+class DenseOptions(Checked):
     """The growing Cholesky factor; see :class:`~heliotrope.posterior.DenseEngine`."""
 
-    window: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.window is not None:
-            object.__setattr__(self, "window", as_whole(self.window, "window", least=1))
+    window: int | None = field(default=None, metadata=checked(as_whole, least=1))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         return DenseEngine(prior, domain, self.window)
@@ -115,5 +104,5 @@ def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> No
         raise InputError(
             f"a noise variance of at least {least:g}, for numerical stability",
             f"{prior.noise:g}",
-            "For exact measurements use a ten-thousandth of the function's variance.",
+            EXACT_MEASUREMENTS,
         )

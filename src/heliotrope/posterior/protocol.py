@@ -14,7 +14,6 @@ import numpy as np
 from heliotrope.domains import Places
 from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
-from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
@@ -85,41 +84,6 @@ class Surface(Protocol):
 
     def promising_points(self, count: int) -> Array:
         """Return visited points: those of highest mean, and the newest."""
-
-
-class Expansion:
-    """A surface that is an expansion over points B.
-
-    mean(x) = m0 + k(x, B) alpha;  var(x) = scale k(x, x) - k(x, B) Q k(B, x); the scale is c(0)
-    unless given.
-    """
-
-    def __init__(
-        self, model: SpaceTime, B: Array, alpha: Array, Q: Array, scale: float | None = None
-    ) -> None:
-        self._prior, self._space = model.prior, model.space
-        self._B, self._alpha, self._Q = B, alpha, Q
-        self._scale = model.scale() if scale is None else scale
-
-    def value(self, X: Array) -> tuple[Array, Array]:
-        k = self._space.block(X, self._B)
-        explained = np.einsum("qn,qn->q", k @ self._Q, k)
-        variance = np.maximum(self._scale * self._space.diagonal(X) - explained, 0.0)
-        return self._prior.mean_at(X) + k @ self._alpha, variance
-
-    def promising_points(self, count: int) -> Array:
-        mean = self._space.block(self._B, self._B) @ self._alpha
-        best = np.argsort(-mean, kind="stable")[: count // 2]
-        return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
-
-    def gradient(self, X: Array) -> tuple[Array, Array]:
-        dk = self._space.gradient(X, self._B)
-        weights = self._space.block(X, self._B) @ self._Q
-        slope = self._scale * self._space.diagonal_gradient(X)
-        return (
-            np.einsum("qnd,n->qd", dk, self._alpha),
-            slope - 2.0 * np.einsum("qnd,qn->qd", dk, weights),
-        )
 
 
 def sample(

@@ -11,31 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from heliotrope.domains import Domain, Places
-from heliotrope.posterior.protocol import Expansion, Surface
-from heliotrope.posterior.records import Records
-from heliotrope.posterior.spacetime import SpaceTime
-from heliotrope.priors import Prior
-from heliotrope.serialization.codec import State
+from heliotrope.domains import Places
+from heliotrope.posterior.protocol import Surface
+from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.validation import Array
 
 
-class ReferenceEngine:
+class ReferenceEngine(RecordingEngine):
     """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
-
-    def __init__(self, prior: Prior, domain: Domain) -> None:
-        self._model = SpaceTime(prior, domain)
-        self._records = Records(self._model.no_places)
-
-    def open(self, key: int, t: float, place: Places) -> None:
-        self._model.begin(t)
-        self._records.open(key, t, place)
 
     def tell(self, key: int, y: float) -> None:
         self._records.append(*self._records.close(key), y)
-
-    def cancel(self, key: int) -> None:
-        self._records.close(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
@@ -62,18 +48,7 @@ class ReferenceEngine:
         return float(-0.5 * (quadratic + log_determinant + len(data.y) * np.log(2 * np.pi)))
 
     def surface(self, t: float) -> Surface:
-        times, at = self._records.evaluations(count_open=True)
-        d, weights = self._model.decay(times, t), np.zeros(len(times))
-        weights[: len(self._records.y)] = self._weights()
-        Q = d[:, None] * np.linalg.inv(self._model.noisy(times, at)) * d
-        return Expansion(self._model, at, d * weights, Q, self._model.scale(t))
-
-    def state(self) -> State:
-        return {"start": np.array(self._model.start)} | self._records.state()
-
-    def restore(self, state: State) -> None:
-        self._records.restore(state)
-        self._model.start = float(state.get("start", np.inf))
+        return self._surface(t, self._weights())
 
     def _weights(self) -> Array:
         """(K~ + sigma^2 I)^{-1} (y - m), the coefficients of the mean."""

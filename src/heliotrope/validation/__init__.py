@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from heliotrope.lazy import lazy_names
 from heliotrope.validation.scalars import (
     LARGEST as LARGEST,
+    Checked as Checked,
     Json as Json,
     as_number as as_number,
     as_positive as as_positive,
     as_python as as_python,
+    as_share as as_share,
     as_whole as as_whole,
+    checked as checked,
     short_repr as short_repr,
 )
 

@@ -1,9 +1,12 @@
-"""Checks of single numbers; built-in numbers need no numpy."""
+"""Checks of single numbers and of dataclass fields; built-in numbers need no numpy."""
 
 from __future__ import annotations
 
 import reprlib
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import partial
 from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError
@@ -50,3 +53,30 @@ def as_whole(value: object, name: str, least: int) -> int:
     if number != int(number) or number < least:
         raise InputError(f"{name} to be a whole number of at least {least}", repr(value))
     return value.__index__() if hasattr(value, "__index__") else int(number)  # exact beyond 2**53
+
+
+def as_share(value: object, name: str, *, zero: bool = False, one: bool = False) -> float:
+    """Return a number between 0 and 1; ``zero`` and ``one`` allow the ends."""
+    number = as_number(value, name)
+    if not (0.0 < number < 1.0 or (zero and number == 0.0) or (one and number == 1.0)):
+        least, most = "at least" if zero else "above", "at most" if one else "below"
+        raise InputError(f"{name} {least} 0 and {most} 1", repr(value))
+    return number
+
+
+def checked(check: Callable[..., object], **options: object) -> Mapping[str, Any]:
+    """Metadata of a field of a :class:`Checked` dataclass, with options of its check."""
+    return {"check": partial(check, **options)}
+
+
+class Checked:
+    """A frozen dataclass that replaces values by what their fields' checks return.
+
+    A field whose default is None accepts None unchecked.
+    """
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            check, value = one.metadata.get("check"), getattr(self, one.name)
+            if check is not None and (value is not None or one.default is not None):
+                object.__setattr__(self, one.name, check(value, one.name))
