@@ -27,7 +27,7 @@ from heliotrope.lab.environments import (
     play,
     run,
 )
-from heliotrope.policies.random import UniformAgent
+from heliotrope.policies.model_free import UniformAgent
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
 from strategies import PRIOR, bad_numbers, fixed, refusal, square

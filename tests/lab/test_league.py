@@ -30,7 +30,7 @@ from heliotrope.lab.league.matches import play_match
 from heliotrope.lab.league.picture import draw_standings
 from heliotrope.lab.league.report import Report, report_as_markdown, summarize_standings
 from heliotrope.lab.league.tournament import MatchTrial
-from heliotrope.policies.registry import FROM_RANGE, REGISTRY, Named
+from heliotrope.policies.registry import REGISTRY, Named
 
 QUICK = ("--problems", "paper/se/0.01,sliced/eggholder", "--policies", "auto,sw_ucb")
 SMALL = ("--trials", "2", "--horizon", "8", "--jobs", "1")
@@ -290,7 +290,7 @@ def test_policies_without_a_gp_get_a_range_and_the_points_of_a_box() -> None:
     assert box.points.shape == (128, 2)
     assert box.points.min(axis=0).tolist() == [-5.0, 0.0]
     model = Model(mean=10.0, variance=3.0, noise=1.0, pace=2.0)
-    names = [name for name, entry in REGISTRY.items() if entry.basis is FROM_RANGE]
+    names = [name for name, entry in REGISTRY.items() if entry.has_range]
     assert set(names) == {"rexp3", "exp3", "d_ucb", "sw_ucb"}
     for name in names:
         made = Named(name).policy(model, 0.01, box)

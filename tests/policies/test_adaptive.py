@@ -21,7 +21,7 @@ from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import GPPolicy, Policy, uniform
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.auto import Tracking, lasting_beta
-from heliotrope.policies.registry import FROM_PRIOR, REGISTRY, Named
+from heliotrope.policies.registry import REGISTRY, Named
 from heliotrope.testing import check_policy
 from strategies import ask_of, assert_same, refusal
 from studies import standard_error
@@ -232,7 +232,7 @@ def test_one_point_alone() -> None:
     assert optimizer.best().index == 0
 
 
-@pytest.mark.parametrize("name", [name for name in REGISTRY if REGISTRY[name].basis is FROM_PRIOR])
+@pytest.mark.parametrize("name", [name for name in REGISTRY if REGISTRY[name].has_prior])
 def test_every_named_policy_learns_its_parameters(name: str) -> None:
     optimizer = ht.Optimizer(GRID, Adaptive(Named(name)), seed=0)
     tracked(optimizer, lambda x, t: 20.0 + float(np.sin(3.0 * x[0] + 0.05 * t)), 20)

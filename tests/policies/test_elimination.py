@@ -123,9 +123,9 @@ def test_late_values_are_judged_by_what_was_known_at_the_ask() -> None:
     agent.open(1, 2.0, np.array([3]))
     agent.tell(1, 2.0)
     agent.tell(0, 2.0)
-    record = agent._records[0]
-    assert record.chosen == 2
-    assert record.errors == pytest.approx(2 * (2.0 - 0.5))
+    chosen, errors, _ = agent._records[0]
+    assert chosen == 2
+    assert errors == pytest.approx(2 * (2.0 - 0.5))
 
 
 def test_a_state_survives_an_elimination() -> None:

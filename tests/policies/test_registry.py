@@ -11,7 +11,7 @@ import pytest
 import heliotrope as ht
 from heliotrope import policies
 from heliotrope.errors import InputError
-from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
+from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES
 from heliotrope.policies.registry import AUTO, BASELINE, REGISTRY, STUDY_DEFAULT, Named, as_markdown
 from heliotrope.serialization.codec import decode, encode
 from heliotrope.study import PolicyChoice
@@ -41,17 +41,16 @@ def test_the_roles() -> None:
 def test_parameters_are_the_factory_s_or_the_model_s(name: str) -> None:
     entry = REGISTRY[name]
     taken = set(inspect.signature(entry.factory).parameters)
-    assert set(entry.parameters) <= set(PARAMETERS)
+    assert set(entry.parameters) <= {*PARAMETERS, *OF_MODEL}
     own = {*entry.parameters} - {"epsilon", *OF_MODEL}
     assert own <= taken
-    learned = {*entry.basis.learned, *entry.learned}
-    assert learned <= taken
+    assert set(entry.rules) <= taken
     needed = [
         one.name
         for one in inspect.signature(entry.factory).parameters.values()
         if one.default is inspect.Parameter.empty
     ]
-    assert set(needed) <= learned
+    assert set(needed) <= set(RULES)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -64,7 +63,7 @@ def test_every_policy_learns_its_parameters(name: str) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_studies_have_the_kinds_of_the_registry(name: str) -> None:
     entry = REGISTRY[name]
-    given = {"low": 0.0, "high": 1.0, "batch": 5.0} if entry.basis.finite else {}
+    given = {"low": 0.0, "high": 1.0, "batch": 5.0} if entry.has_range else {}
     if entry.in_studies:
         assert PolicyChoice(name, given).entry is entry
     else:

@@ -10,7 +10,7 @@ from heliotrope.policies.bandits import *
 from heliotrope.policies.elimination import *
 from heliotrope.policies.exponential_weights import *
 from heliotrope.policies.gp import GPPolicy as GPPolicy
-from heliotrope.policies.model_free import NoPosterior as NoPosterior
+from heliotrope.policies.model_free import *
 from heliotrope.policies.named import *
 from heliotrope.policies.protocol import (
     Agent as Agent,
@@ -20,5 +20,4 @@ from heliotrope.policies.protocol import (
     Recipe as Recipe,
     Selective as Selective,
 )
-from heliotrope.policies.random import *
 from heliotrope.policies.registry import Named as Named

@@ -70,7 +70,6 @@ class Adaptive:
             raise InputError("a recipe, such as Named(name)", repr(self.recipe))
 
     def start(self, domain: Domain) -> AdaptiveAgent:
-        """Return a fresh agent over a domain."""
         return AdaptiveAgent(self.recipe, domain)
 
 
@@ -93,18 +92,15 @@ class AdaptiveAgent:
         return self._model
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return a place apart from the others at first, then the inner agent's choice."""
         if self._is_first():
             return self._apart(self._choices, make_rng)
         return self._cube.leave(self._inner.choose(self._timeline.at(t), make_rng), self._choices)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of the highest mean by the inner agent."""
         with _times_in_user_units(t):
             return self._cube.leave(self._inner.best(self._timeline.at(t), make_rng), self._choices)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same as :meth:`choose` among some places of the domain."""
         if self._is_first():
             return self._apart(choices, make_rng)
         inside = self._cube.choices(choices)
@@ -112,14 +108,12 @@ class AdaptiveAgent:
         return self._cube.leave(place, choices)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the choice of the highest mean by the inner agent."""
         inside = self._cube.choices(choices)
         with _times_in_user_units(t):
             place = self._selective().best_among(inside, self._timeline.at(t), make_rng)
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
         evaluation = CubeEvaluation(t, self._cube.enter(place))
         with _times_in_user_units(t):
             self._inner.open(key, self._timeline.at(t), evaluation.place)
@@ -148,29 +142,24 @@ class AdaptiveAgent:
             self._since = latest[0].t
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
         self._inner.cancel(key)
         del self._open[key]
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Posterior mean and variance of f_t by the inner agent."""
         inside = self._cube.enter(places)
         with _times_in_user_units(t):
             return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        """Joint posterior draws of f_t by the inner agent."""
         inside = self._cube.enter(places)
         with _times_in_user_units(t):
             return self._sampling().sample(self._timeline.at(t), inside, rng, size)
 
     @property
     def log_likelihood(self) -> float:
-        """Log marginal likelihood of the kept results under the current model."""
         return self._sampling().log_likelihood
 
     def state(self) -> State:
-        """The agent's state as arrays."""
         line = self._timeline
         return {
             "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
@@ -183,7 +172,6 @@ class AdaptiveAgent:
         } | under("inner/", self._inner.state())
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         self._model = Model.from_json(json.loads(state["model"].tobytes()))
         self._timeline = Timeline(*state["timeline"].tolist())
         self._told, self._since = int(state["told"]), float(state["since"])

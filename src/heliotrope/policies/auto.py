@@ -9,8 +9,8 @@ from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
 from heliotrope.policies.adaptive import Adaptive
-from heliotrope.policies.from_model import SLOWEST
 from heliotrope.policies.gp import GPPolicy
+from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
 from heliotrope.validation import short_repr
@@ -44,7 +44,6 @@ class Tracking:
     """
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        """The policy for a model and a drift per unit of time."""
         prior = model.prior(epsilon)
         beta = lasting_beta(model.per_result(epsilon))
         return GPPolicy(prior, MeasurementUCB(beta, prior.noise))

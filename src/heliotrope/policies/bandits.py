@@ -9,18 +9,18 @@ n   weight of all choices        xi   width of the confidence interval
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
 
 from heliotrope.acquisition import argmax
 from heliotrope.domains import Box, Choices, Domain, Places
-from heliotrope.errors import FormatError, InputError
-from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
+from heliotrope.errors import FormatError
+from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, Indices, as_number, as_positive, as_whole
+from heliotrope.validation import Array, Indices, as_whole
 
 __all__ = ["DiscountedUCB", "WindowUCB", "d_ucb", "d_ucb_discount", "sw_ucb", "sw_ucb_window"]
 
@@ -33,20 +33,12 @@ _UNKNOWN = 0.5  # mean reward of a point whose first value is still open
 class DiscountedUCB(RangedPolicy):
     """D-UCB: the weight of a choice shrinks by the factor ``discount`` per unit of time."""
 
-    discount: float = field(kw_only=True)
-    xi: float = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "discount", as_number(self.discount, "discount"))
-        if not 0.0 < self.discount <= 1.0:
-            raise InputError("a discount above 0 and at most 1", f"{self.discount:g}")
-        object.__setattr__(self, "xi", as_positive(self.xi, "xi"))
+    discount: float
+    xi: float
 
     def start(self, domain: Domain) -> UCBAgent:
-        """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain)
-        return UCBAgent(self, 4.0 * self.xi, points, DiscountedRewards(points, self.discount))
+        rewards = DiscountedRewards(number_of_points(domain), self.discount)
+        return UCBAgent(self, 4.0 * self.xi, rewards)
 
 
 @register
@@ -54,18 +46,11 @@ class DiscountedUCB(RangedPolicy):
 class WindowUCB(RangedPolicy):
     """SW-UCB: a choice counts until it is older than ``window`` units of time."""
 
-    window: float = field(kw_only=True)
-    xi: float = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("window", "xi"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+    window: float
+    xi: float
 
     def start(self, domain: Domain) -> UCBAgent:
-        """Return a fresh agent over a Finite domain."""
-        points = number_of_points(domain)
-        return UCBAgent(self, self.xi, points, WindowRewards(points, self.window))
+        return UCBAgent(self, self.xi, WindowRewards(number_of_points(domain), self.window))
 
 
 def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> DiscountedUCB:
@@ -87,7 +72,7 @@ def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> Discount
 
     An open evaluation counts as a choice and leaves the point's mean unchanged.
     """
-    return DiscountedUCB(low, high, discount=discount, xi=xi)
+    return DiscountedUCB(low, high, discount, xi)
 
 
 def sw_ucb(low: float, high: float, window: float, xi: float = 0.6) -> WindowUCB:
@@ -97,7 +82,7 @@ def sw_ucb(low: float, high: float, window: float, xi: float = 0.6) -> WindowUCB
     (:func:`~heliotrope.policies.sw_ucb_window` is the paper's choice). The other parameters are
     those of :func:`d_ucb`.
     """
-    return WindowUCB(low, high, window=window, xi=xi)
+    return WindowUCB(low, high, window, xi)
 
 
 def d_ucb_discount(horizon: int, changes: int) -> float:
@@ -124,28 +109,22 @@ def sw_ucb_window(horizon: int, changes: int) -> float:
     return float(np.clip(2.0 * sqrt(T * log(T) / often), 1.0, T))
 
 
-class UCBAgent(NoPosterior):
+class UCBAgent(BanditAgent):
     """Choose the largest upper confidence bound of the weighted mean rewards."""
 
-    policy = "a bandit policy without a model"
+    columns = "open_places", "open_t"
 
     def __init__(
-        self,
-        policy: RangedPolicy,
-        spread: float,
-        points: int,
-        rewards: DiscountedRewards | WindowRewards,
+        self, policy: RangedPolicy, spread: float, rewards: DiscountedRewards | WindowRewards
     ) -> None:
-        self._range, self._spread, self._rewards = policy, spread, rewards
-        self._everywhere = np.arange(points)
-        self._open: dict[int, tuple[float, int]] = {}  # key: time and place
+        super().__init__(policy)
+        self._spread, self._rewards = spread, rewards
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of the largest bound; places never chosen come first."""
-        return self.choose_among(self._everywhere, t, make_rng)
+        return self.choose_among(np.arange(self._rewards.points), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same among some places; only these count towards n."""
+        """Return a place never chosen, if there is one; only the choices count towards n."""
         assert not isinstance(choices, Box)
         N, S = (sums[choices] for sums in self._rewards.sums(t))
         mean = np.divide(S, N, out=np.full_like(S, _UNKNOWN), where=N > _NEGLIGIBLE)
@@ -158,43 +137,32 @@ class UCBAgent(NoPosterior):
         return choices[[argmax(bounds, make_rng)]]
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
-        self._open[key] = t, int(place[0])
+        self._open[key] = int(place[0]), t
 
     def tell(self, key: int, y: float) -> None:
         """Take a value, however late: its weight follows from the age of the choice."""
-        self._rewards.add(*self._open.pop(key), self._range.reward(y))
-
-    def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
-        del self._open[key]
+        place, t = self._open.pop(key)
+        self._rewards.add(t, place, self._reward(y))
 
     def state(self) -> State:
-        """The agent's state as arrays."""
-        return {
-            "keys": np.array(list(self._open), dtype=np.int64),
-            "open_t": np.array([t for t, _ in self._open.values()]),
-            "open_places": np.array([place for _, place in self._open.values()], dtype=np.int64),
-        } | self._rewards.state()
+        return super().state() | self._rewards.state()
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         self._rewards.restore(state)
-        columns = (state[name].tolist() for name in ("keys", "open_t", "open_places"))
-        self._open = {key: (t, place) for key, t, place in zip(*columns, strict=True)}
+        super().restore(state)
 
     def _open_weights(self, t: float) -> Array:
         """Weight of each point's open choices, (K,)."""
-        ages = np.array([t - opened for opened, _ in self._open.values()])
-        places = np.array([place for _, place in self._open.values()], dtype=np.intp)
-        return _per_place(places, self._rewards.weights(ages), len(self._everywhere))
+        ages = np.array([t - opened for _, opened in self._open.values()])
+        places = np.array([place for place, _ in self._open.values()], dtype=np.intp)
+        return _per_place(places, self._rewards.weights(ages), self._rewards.points)
 
 
 class DiscountedRewards:
     """N and S, discounted up to the latest choice that was told."""
 
     def __init__(self, points: int, discount: float) -> None:
-        self._discount, self._now = discount, -np.inf
+        self.points, self._discount, self._now = points, discount, -np.inf
         self._N, self._S = np.zeros(points), np.zeros(points)
 
     def weights(self, ages: Array) -> Array:
@@ -215,11 +183,9 @@ class DiscountedRewards:
         self._S[place] += weight * reward
 
     def state(self) -> State:
-        """The state as arrays."""
         return {"now": np.array(self._now), "N": self._N, "S": self._S}
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         if state["N"].shape != self._N.shape:
             raise FormatError(f"counts of {len(self._N)} points", f"{state['N'].shape}")
         self._now = float(state["now"])
@@ -234,22 +200,19 @@ class WindowRewards:
     """The choices within the window, one by one."""
 
     def __init__(self, points: int, window: float) -> None:
-        self._points, self._window = points, window
+        self.points, self._window = points, window
         self._t, self._rewards = np.empty(0), np.empty(0)
         self._places: Indices = np.empty(0, dtype=np.intp)
 
     def weights(self, ages: Array) -> Array:
-        """Return 1 inside the window and 0 outside."""
         return (ages <= self._window).astype(float)
 
     def sums(self, t: float) -> tuple[Array, Array]:
-        """Return N and S at time t."""
         weights = self.weights(t - self._t)
-        counts = _per_place(self._places, weights, self._points)
-        return counts, _per_place(self._places, weights * self._rewards, self._points)
+        counts = _per_place(self._places, weights, self.points)
+        return counts, _per_place(self._places, weights * self._rewards, self.points)
 
     def add(self, t: float, place: int, reward: float) -> None:
-        """Take the reward of a choice at time t, and drop choices older than the window."""
         times = np.append(self._t, t)
         kept = times.max() - times <= self._window
         self._t = times[kept]
@@ -257,13 +220,11 @@ class WindowRewards:
         self._rewards = np.append(self._rewards, reward)[kept]
 
     def state(self) -> State:
-        """The state as arrays."""
         return {"t": self._t, "places": self._places, "rewards": self._rewards}
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
-        if state["places"].max(initial=0) >= self._points:
-            raise FormatError(f"places among {self._points} points", f"{state['places'].max()}")
+        if state["places"].max(initial=0) >= self.points:
+            raise FormatError(f"places among {self.points} points", f"{state['places'].max()}")
         self._t, self._rewards = state["t"], state["rewards"]
         self._places = state["places"].astype(np.intp)
 

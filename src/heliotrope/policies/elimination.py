@@ -55,10 +55,9 @@ class PriorElimination:
             raise InputError("delta between 0 and 1", f"{self.delta:g}")
 
     def start(self, domain: Domain) -> EliminationAgent:
-        """Return a fresh agent over a domain."""
         return EliminationAgent(self, domain)
 
-    def allowed(self, prior: Prior, step: int, chosen: int) -> float:
+    def allowed(self, prior: Prior, step: int, chosen: float) -> float:
         """Bound of the sum of ``chosen`` noise terms at a step: sqrt(xi_t |S_u|)."""
         xi = 2.0 * prior.noise * log(len(self.priors) * pi**2 * step**2 / (3.0 * self.delta))
         return sqrt(xi * chosen)
@@ -96,21 +95,15 @@ def pe_gp_ucb(
     return PriorElimination(candidates.hypotheses(prior), as_beta(beta), delta)
 
 
-@dataclass
-class _Record:
-    """Record of one prior's choices: |S_u|, sum of eta, sum of sqrt(beta) sigma."""
-
-    chosen: int = 0
-    errors: float = 0.0
-    widths: float = 0.0
-
-
 class EliminationAgent:
-    """An engine for each prior that is left, and the records of all."""
+    """An engine for each prior that is left, and a record of each prior's choices.
+
+    A record is |S_u|, the sum of eta, and the sum of sqrt(beta) sigma.
+    """
 
     def __init__(self, policy: PriorElimination, domain: Domain) -> None:
         self._policy, self._domain, self._ucb = policy, domain, UCB(policy.beta)
-        self._records = [_Record() for _ in policy.priors]
+        self._records = np.zeros((len(policy.priors), 3))
         self._told = 0
         self._open: dict[int, tuple[int, float, float]] = {}  # key: prior, mean, width
         self._take(list(range(len(policy.priors))))
@@ -121,22 +114,18 @@ class EliminationAgent:
         return [self._policy.priors[u] for u in self._left]
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of the highest bound over all priors at time t."""
         return self.choose_among(all_choices(self._domain), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same among some places of the domain."""
         engines = self._ensemble.engines
         places = [self._ucb.choose(engine, choices, t, make_rng) for engine in engines]
         bounds = [self._bound(e, t, place) for e, place in zip(engines, places, strict=True)]
         return places[int(np.argmax(bounds))]
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of the highest mean over the priors that are left."""
         return self.best_among(all_choices(self._domain), t, make_rng)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same among some places of the domain."""
         return UCB(0.0).choose(self._mixture(), choices, t, make_rng)
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -152,17 +141,14 @@ class EliminationAgent:
         """Take a value, and test the sum of errors of the prior that chose."""
         self._ensemble.take(lambda engine: engine.tell(key, y))
         u, mean, width = self._open.pop(key)
-        record = self._records[u]
         self._told += 1
-        record.chosen += 1
-        record.errors += y - mean
-        record.widths += width
-        allowed = self._policy.allowed(self._policy.priors[u], self._told, record.chosen)
-        if abs(record.errors) > allowed + record.widths:
+        self._records[u] += 1.0, y - mean, width
+        chosen, errors, widths = self._records[u].tolist()
+        allowed = self._policy.allowed(self._policy.priors[u], self._told, chosen)
+        if abs(errors) > allowed + widths:
             self._eliminate(u)
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
         self._ensemble.take(lambda engine: engine.cancel(key))
         del self._open[key]
 
@@ -171,21 +157,18 @@ class EliminationAgent:
         return self._mixture().predict(t, places, count_open=count_open)
 
     def state(self) -> State:
-        """The agent's state as arrays."""
-        records = [(one.chosen, one.errors, one.widths) for one in self._records]
         return {
             "told": np.array(self._told),
             "left": np.array(self._left, dtype=np.int64),
-            "accounts": np.array(records, dtype=float),
+            "accounts": self._records.copy(),
             "keys": np.array(list(self._open), dtype=np.int64),
             "open": np.array(list(self._open.values()), dtype=float).reshape(-1, 3),
         } | under("engines/", self._ensemble.state())
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         self._told = int(state["told"])
         self._take(state["left"].tolist())
-        self._records = [_Record(int(n), e, w) for n, e, w in state["accounts"].tolist()]
+        self._records = state["accounts"].copy()
         rows = zip(state["keys"].tolist(), state["open"].tolist(), strict=True)
         self._open = {key: (int(u), mean, width) for key, (u, mean, width) in rows}
         self._ensemble.restore(part(state, "engines/"))

@@ -8,18 +8,18 @@ p   (K,) probabilities      gamma   share of random choices
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
 
 from heliotrope.domains import Domain, Places
-from heliotrope.errors import FormatError, InputError
+from heliotrope.errors import FormatError
 from heliotrope.memory import KeepAll, Memory, Restart
-from heliotrope.policies.model_free import NoPosterior, RangedPolicy, number_of_points
+from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import LARGEST, Array, as_number, as_positive, as_whole
+from heliotrope.validation import LARGEST, Array, as_positive, as_whole
 
 __all__ = ["Exp3", "RExp3", "exp3", "rexp3", "rexp3_batch"]
 
@@ -32,21 +32,14 @@ class Exp3(RangedPolicy):
     It assumes nothing about the values but their range.
     """
 
-    horizon: float = field(kw_only=True)
+    horizon: float
     gamma: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "horizon", as_positive(self.horizon, "horizon"))
-        object.__setattr__(self, "gamma", _as_share(self.gamma))
-
     def start(self, domain: Domain) -> Exp3Agent:
-        """Return a fresh agent over a Finite domain."""
         points = number_of_points(domain)
         return Exp3Agent(self, points, self.mixing(points), KeepAll())
 
     def mixing(self, points: int) -> float:
-        """Return gamma, by default min(1, sqrt(K log K / ((e - 1) horizon)))."""
         return _mixing(self.gamma, points, self.horizon)
 
 
@@ -61,13 +54,7 @@ class RExp3(RangedPolicy):
     batch: float
     gamma: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "batch", as_positive(self.batch, "batch"))
-        object.__setattr__(self, "gamma", _as_share(self.gamma))
-
     def start(self, domain: Domain) -> Exp3Agent:
-        """Return a fresh agent over a Finite domain."""
         points = number_of_points(domain)
         return Exp3Agent(self, points, self.mixing(points), Restart(self.batch))
 
@@ -82,7 +69,7 @@ def exp3(low: float, high: float, horizon: float, gamma: float | None = None) ->
     The parameters are those of :func:`rexp3`. ``horizon``, in units of time, sets the default of
     gamma only.
     """
-    return Exp3(low, high, horizon=horizon, gamma=gamma)
+    return Exp3(low, high, horizon, gamma)
 
 
 def rexp3(low: float, high: float, batch: float, gamma: float | None = None) -> RExp3:
@@ -122,34 +109,24 @@ def rexp3_batch(points: int, horizon: int, variation: float) -> int:
     return int(np.clip(steps, 1, T))
 
 
-def _as_share(gamma: float | None) -> float | None:
-    if gamma is None:
-        return None
-    share = as_number(gamma, "gamma")
-    if not 1.0 / LARGEST <= share <= 1.0:
-        raise InputError("gamma above 0 and at most 1", f"{share:g}")
-    return share
-
-
 def _mixing(gamma: float | None, points: int, steps: float) -> float:
     if gamma is not None:
         return gamma
     return min(1.0, float(np.sqrt(points * np.log(points) / ((np.e - 1.0) * steps))))
 
 
-class Exp3Agent(NoPosterior):
-    """The weights and open evaluations since the latest restart."""
+class Exp3Agent(BanditAgent):
+    """The weights and open evaluations, with the probability of each, since the latest restart."""
 
-    policy = "a bandit policy without a model"
+    columns = "places", "probabilities"
 
     def __init__(self, policy: RangedPolicy, points: int, gamma: float, memory: Memory) -> None:
-        self._policy, self._gamma, self._memory = policy, gamma, memory
+        super().__init__(policy)
+        self._gamma, self._memory = gamma, memory
         self._log_w = np.zeros(points)
         self._epoch: float | None = None
-        self._open: dict[int, tuple[int, float]] = {}  # key: place, and its probability
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        """Draw a place by the probabilities of time t."""
         p = self._probabilities(self._weights_at(t))
         return np.array([make_rng().choice(len(p), p=p)])
 
@@ -166,33 +143,18 @@ class Exp3Agent(NoPosterior):
         """Take a value; ignore it if its batch is over."""
         if key in self._open:
             index, probability = self._open.pop(key)
-            reward = self._policy.reward(y)
-            self._log_w[index] += self._gamma / len(self._log_w) * reward / probability
-
-    def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
-        self._open.pop(key, None)
+            self._log_w[index] += self._gamma / len(self._log_w) * self._reward(y) / probability
 
     def state(self) -> State:
-        """The agent's state as arrays."""
-        places = [place for place, _ in self._open.values()]
-        return {
-            "log_weights": self._log_w.copy(),
-            "epoch": np.array([] if self._epoch is None else [self._epoch]),
-            "keys": np.array(list(self._open), dtype=np.int64),
-            "places": np.array(places, dtype=np.int64),
-            "probabilities": np.array([probability for _, probability in self._open.values()]),
-        }
+        epoch = np.array([] if self._epoch is None else [self._epoch])
+        return {"log_weights": self._log_w.copy(), "epoch": epoch} | super().state()
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         if state["log_weights"].shape != self._log_w.shape:
             raise FormatError(f"{len(self._log_w)} weights", f"{state['log_weights'].shape}")
+        super().restore(state)
         self._log_w = state["log_weights"].copy()
-        epoch = state["epoch"].tolist()
-        self._epoch = epoch[0] if epoch else None
-        columns = (state[name].tolist() for name in ("keys", "places", "probabilities"))
-        self._open = {key: (place, p) for key, place, p in zip(*columns, strict=True)}
+        self._epoch = next(iter(state["epoch"].tolist()), None)
 
     def _weights_at(self, t: float) -> Array:
         """Logarithms of the weights at time t: zeros after a restart."""

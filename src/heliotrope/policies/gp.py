@@ -24,7 +24,7 @@ from heliotrope.domains import (
 )
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
 from heliotrope.memory import KeepAll, Memory
-from heliotrope.policies.random import random_choice
+from heliotrope.policies.model_free import random_choice
 from heliotrope.posterior import (
     BankEngine,
     DenseOptions,
@@ -92,7 +92,6 @@ class GPPolicy:
         return self.learn is not None or keeps_all or getattr(self.memory, "grows", False)
 
     def start(self, domain: Domain) -> GPAgent:
-        """Return a fresh agent over a domain."""
         return GPAgent(self, domain)
 
 
@@ -112,11 +111,9 @@ class GPAgent:
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of highest acquisition at time t, or the first point."""
         return self.choose_among(all_choices(self._domain), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same among some places of the domain."""
         if self._spreads:
             if len(self._begun) < initial_count(self._domain):
                 return self._apart(choices, make_rng)
@@ -128,11 +125,9 @@ class GPAgent:
         return self._policy.acquisition.choose(self._engine_at(t), choices, t, make_rng)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
-        """Return the place of highest posterior mean at time t."""
         return self.best_among(all_choices(self._domain), t, make_rng)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        """Return the same among some places of the domain."""
         return UCB(0.0).choose(self._engine_at(t), choices, t, make_rng)
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -155,22 +150,18 @@ class GPAgent:
         self._told = True
 
     def cancel(self, key: int) -> None:
-        """Forget an open evaluation."""
         if key in self._keys:
             self._engine.cancel(key)
             self._keys.remove(key)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        """Posterior mean and variance of f_t."""
         return self._engine_at(t).predict(t, places, count_open=count_open)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        """Joint posterior draws of f_t."""
         return sample(self._engine_at(t), t, places, rng, size)
 
     @property
     def log_likelihood(self) -> float:
-        """Log marginal likelihood of the observations that count."""
         return self._engine.log_likelihood
 
     def learned(self) -> Learned:
@@ -184,7 +175,6 @@ class GPAgent:
         return self._engine.learned()
 
     def state(self) -> State:
-        """The agent's state as arrays."""
         return {
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(sorted(self._keys), dtype=np.int64),
@@ -193,7 +183,6 @@ class GPAgent:
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
-        """Continue from what :meth:`state` returned."""
         epoch = state["epoch"].tolist()
         self._epoch = epoch[0] if epoch else None
         self._keys = set(state["keys"].tolist())

@@ -1,36 +1,48 @@
-"""The parameters of the policies as studies are given them, in words and with their checks."""
+"""The parameters of the policies: in words, as studies read them, and as a model implies them.
+
+All policies learn them alike: from one model, a drift ``epsilon`` per unit of time and a domain. A
+policy without a GP takes the mean and three deviations on both sides for the range of the values.
+It takes a drift between two results for a change every 1 / drift results, and for a variation of
+sqrt(drift) deviations per result. A formula with a horizon gets one of 1,000 results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from math import ceil, sqrt
+from sys import float_info
+from typing import Any, TypeAlias
 
 from heliotrope.acquisition import Beta, LogBeta, as_beta
+from heliotrope.domains import Domain
 from heliotrope.errors import InputError
-from heliotrope.estimation import Given
+from heliotrope.estimation import Given, Model
 from heliotrope.memory import ChangePoints, EventTrigger, Restart, Wasserstein, Weights, Window
+from heliotrope.policies.bandits import d_ucb_discount, sw_ucb_window
+from heliotrope.policies.exponential_weights import rexp3_batch
+from heliotrope.policies.model_free import number_of_points
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Wiener
 from heliotrope.validation import as_number, short_repr
 
+SLOWEST = 1e-5  # drift between two results, where its inverse is used
+_BLOCK = 12.0  # the paper's constant for R-GP-UCB's N = 12 eps^(-1/4)
+_HAZARD = 0.01  # of a jump between two results
+_HORIZON = 1000  # results
+_WIDTH = 3.0  # deviations
+
+OF_MODEL = tuple(field.name for field in fields(Given))
+"""Names of the parameters of the model, which all GP policies share."""
+
 
 @dataclass(frozen=True)
 class PolicyParameter:
-    """A parameter: ``read`` turns a JSON value into the factory's argument, or refuses it.
+    """A parameter: ``read`` turns a JSON value into the factory's argument, or refuses it."""
 
-    ``required`` says that a study cannot learn it.
-    """
-
-    name: str
     about: str
     read: Callable[[Any], Any]
-    required: bool = False
-
-
-def _of_model(name: str, value: Any) -> Any:
-    return getattr(Given(**{name: value}), name)
 
 
 def _beta(value: Any) -> Beta | None:
@@ -44,44 +56,97 @@ def _beta(value: Any) -> Beta | None:
     return LogBeta(value["c1"], value["c2"])
 
 
-def _number(name: str, about: str, *, required: bool = True) -> PolicyParameter:
-    return PolicyParameter(name, about, partial(as_number, name=name), required)
+def _epsilon(value: Any) -> float:
+    return Forgetting(as_number(value, "epsilon")).epsilon
 
 
-_ALL = (
-    PolicyParameter("mean", "mean of the values", partial(_of_model, "mean")),
-    PolicyParameter("variance", "variance of the values", partial(_of_model, "variance")),
-    PolicyParameter("noise", "variance of the noise", partial(_of_model, "noise")),
-    PolicyParameter("kernel", "`matern` or `se`", partial(_of_model, "kernel")),
-    PolicyParameter("length_scale", "in the unit cube", partial(_of_model, "length_scale")),
-    PolicyParameter("beta", "width of the confidence bound", _beta),
-    PolicyParameter(
-        "epsilon",
-        "drift per unit of time",
-        lambda value: Forgetting(as_number(value, "epsilon")).epsilon,
+def _gamma(value: Any) -> float | None:
+    return None if value is None else as_number(value, "gamma")
+
+
+def _number(name: str, about: str) -> PolicyParameter:
+    return PolicyParameter(about, partial(as_number, name=name))
+
+
+PARAMETERS: Mapping[str, PolicyParameter] = {
+    "beta": PolicyParameter("width of the confidence bound", _beta),
+    "epsilon": PolicyParameter("drift per unit of time", _epsilon),
+    "epsilons": PolicyParameter("candidate drifts", lambda value: Learn(value).epsilons),
+    "every": PolicyParameter("time between restarts", lambda value: Restart(value).every),
+    "window": PolicyParameter("how much of the past counts", lambda value: Window(value).length),
+    "weight": PolicyParameter("weight after a unit of time", lambda value: Weights(value).rate),
+    "delta": PolicyParameter("probability of a false alarm", lambda v: EventTrigger(v).delta),
+    "hazard": PolicyParameter("jumps per unit of time", lambda value: ChangePoints(value).hazard),
+    "alpha": PolicyParameter("growth of the removal budget", lambda v: Wasserstein(v).alpha),
+    "rate": PolicyParameter("growth of the variance per unit of time", lambda v: Wiener(v).rate),
+    "low": _number("low", "lowest value"),
+    "high": _number("high", "highest value"),
+    "batch": _number("batch", "time between restarts"),
+    "horizon": _number("horizon", "time that gamma is tuned for"),
+    "gamma": PolicyParameter("share of random choices", _gamma),
+    "discount": _number("discount", "weight after a unit of time"),
+    "xi": _number("xi", "width of the confidence interval"),
+}
+"""The parameters by name, but for those of the model."""
+
+Rule: TypeAlias = Callable[[Model, float, Domain | None], Any]
+"""An argument of a factory from a model, a drift per unit of time and a domain."""
+
+
+def candidate_drifts(model: Model, *_: object) -> Sequence[float]:
+    """At least two drift rates, even if results follow each other in no time."""
+    rates = model.epsilons()
+    return rates if len(rates) > 1 else (0.5 * rates[0], *rates)
+
+
+def window_time(model: Model, epsilon: float, _: object) -> float:
+    """SW-UCB's window, in units of time."""
+    return sw_ucb_window(_HORIZON, _changes(model, epsilon)) * model.pace
+
+
+def _low(model: Model, _: float, domain: Domain | None) -> float:
+    number_of_points(domain)  # refuses a Box
+    return model.mean - _WIDTH * sqrt(model.variance + model.noise)
+
+
+def _batch(model: Model, epsilon: float, domain: Domain | None) -> float:
+    variation = _HORIZON * sqrt(_drift_per_result(model, epsilon)) / (2.0 * _WIDTH)
+    return rexp3_batch(number_of_points(domain), _HORIZON, variation) * model.pace
+
+
+def _block(model: Model, epsilon: float, _: object = None) -> int:
+    """Number of results that count: R-GP-UCB's N."""
+    return int(_BLOCK * _drift_per_result(model, epsilon) ** -0.25) + 1
+
+
+def _changes(model: Model, epsilon: float) -> int:
+    return ceil(_drift_per_result(model, epsilon) * _HORIZON)
+
+
+def _drift_per_result(model: Model, epsilon: float) -> float:
+    return max(model.per_result(epsilon), SLOWEST)
+
+
+def _after_a_unit(left: float, model: Model) -> float:
+    """The weight left after a unit of time, from the one left after a result; never 0."""
+    return max(float(left ** (1.0 / model.pace)), float_info.min)
+
+
+RULES: Mapping[str, Rule] = {
+    "domain": lambda _, __, domain: domain,
+    "prior": lambda model, epsilon, _: model.prior(epsilon),
+    "epsilons": candidate_drifts,
+    "every": lambda model, epsilon, _: _block(model, epsilon) * model.pace,
+    "window": _block,
+    "weight": lambda model, epsilon, _: _after_a_unit(1.0 - 1.0 / _block(model, epsilon), model),
+    "hazard": lambda model, *_: model.per_unit(_HAZARD),
+    "rate": lambda _, epsilon, __: epsilon,
+    "low": _low,
+    "high": lambda model, *_: model.mean + _WIDTH * sqrt(model.variance + model.noise),
+    "batch": _batch,
+    "horizon": lambda model, *_: _HORIZON * model.pace,
+    "discount": lambda model, epsilon, _: _after_a_unit(
+        d_ucb_discount(_HORIZON, _changes(model, epsilon)), model
     ),
-    PolicyParameter("epsilons", "candidate drifts", lambda value: Learn(value).epsilons, True),
-    PolicyParameter("every", "time between restarts", lambda value: Restart(value).every),
-    PolicyParameter("window", "how much of the past counts", lambda value: Window(value).length),
-    PolicyParameter("weight", "weight after a unit of time", lambda value: Weights(value).rate),
-    PolicyParameter("delta", "probability of a false alarm", lambda v: EventTrigger(v).delta),
-    PolicyParameter("hazard", "jumps per unit of time", lambda value: ChangePoints(value).hazard),
-    PolicyParameter("alpha", "growth of the removal budget", lambda v: Wasserstein(v).alpha),
-    PolicyParameter("rate", "growth of the variance per unit of time", lambda v: Wiener(v).rate),
-    _number("low", "lowest value"),
-    _number("high", "highest value"),
-    _number("batch", "time between restarts"),
-    _number("horizon", "time that gamma is tuned for"),
-    PolicyParameter(
-        "gamma",
-        "share of random choices",
-        lambda value: None if value is None else as_number(value, "gamma"),
-    ),
-    _number("discount", "weight after a unit of time"),
-    _number("xi", "width of the confidence interval", required=False),
-)
-PARAMETERS: Mapping[str, PolicyParameter] = {one.name: one for one in _ALL}
-"""The parameters by name."""
-
-OF_MODEL = tuple(field.name for field in fields(Given))
-"""Names of the parameters of the model, which all GP policies share."""
+}
+"""How the arguments of the factories follow from a model, by name; the others have defaults."""

@@ -1,26 +1,27 @@
 """The registry of policies: one entry each, read by everything that lists policies.
 
-Studies read the parameters that may be given. The league and ``Adaptive(Named(name))`` read how
-the parameters follow from a learned model. Replay reads the labels, and the docs the table of
-:func:`as_markdown`. To add a policy, write its factory and add its entry here.
+The parameters of a policy are the arguments of its factory. Studies read those that may be given.
+The league and ``Adaptive(Named(name))`` derive them from a learned model. Replay reads the labels,
+and the docs the table of :func:`as_markdown`. To add a policy, write its factory and add its entry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import Parameter, signature
 from typing import Any
 
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
-from heliotrope.policies import from_model
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.auto import auto
 from heliotrope.policies.bandits import d_ucb, sw_ucb
 from heliotrope.policies.elimination import pe_gp_ucb
 from heliotrope.policies.exponential_weights import exp3, rexp3
-from heliotrope.policies.from_model import Derive
+from heliotrope.policies.model_free import uniform
 from heliotrope.policies.named import (
     cp_gp_ucb,
     et_gp_ucb,
@@ -33,56 +34,32 @@ from heliotrope.policies.named import (
     wdbo,
     wgp_ucb,
 )
-from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
+from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES, Rule, window_time
 from heliotrope.policies.protocol import Policy
-from heliotrope.policies.random import uniform
 from heliotrope.serialization.codec import register
 from heliotrope.validation import short_repr
-
-
-@dataclass(frozen=True)
-class Basis:
-    """The first arguments of a factory: what its user needs to know, and how they are learned."""
-
-    needs: str
-    learned: Mapping[str, Derive]
-    has_posterior: bool
-    is_learned: bool = True
-    finite: bool = False
-
-
-FROM_PRIOR = Basis("a prior", {"prior": from_model.learned_prior}, True)
-FROM_RANGE = Basis(
-    "a Finite domain, the range of the values",
-    {"low": from_model.low, "high": from_model.high},
-    has_posterior=False,
-    finite=True,
-)
-FROM_DOMAIN = Basis("nothing", {"domain": lambda *known: known[-1]}, True, is_learned=False)
-FROM_NOTHING = Basis("nothing", {}, False, is_learned=False)
 
 
 @dataclass(frozen=True)
 class PolicyEntry:
     """What is known of a policy besides its code.
 
-    ``learned`` says how its own arguments follow from a model; ``parameters`` are those that a
-    study may be given. ``static`` policies take the function to stand still,
-    ``learns_drift`` marks the one whose drift a study learns at every result, ``stochastic`` ones
-    choose at random, and ``in_paper`` ones are compared in the paper.
+    ``has_drift`` says that its prior's drift is a parameter, and ``learns_drift`` that a study
+    learns it at every result. ``static`` policies take the function to stand still, ``stochastic``
+    ones choose at random, and ``in_paper`` ones are compared in the paper. ``rules`` are its own
+    exceptions from the common rules of how parameters follow from a model.
     """
 
     factory: Callable[..., Policy]
     label: str
-    basis: Basis = FROM_PRIOR
-    learned: Mapping[str, Derive] = field(default_factory=dict)
-    parameters: tuple[str, ...] = ()
-    takes_contexts: bool = True
-    static: bool = False
+    has_drift: bool = False
     learns_drift: bool = False
+    static: bool = False
     stochastic: bool = False
+    takes_contexts: bool = True
     in_paper: bool = False
     in_studies: bool = True
+    rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -94,105 +71,81 @@ class PolicyEntry:
         """The first line of the factory's docstring."""
         return (self.factory.__doc__ or "").partition("\n")[0].replace("``", "`")
 
+    @cached_property
+    def arguments(self) -> Mapping[str, Parameter]:
+        """The arguments of the factory by name."""
+        return signature(self.factory).parameters
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether the policy composes a GP prior with other parts."""
+        return "prior" in self.arguments
+
+    @property
+    def has_range(self) -> bool:
+        """Whether the policy needs a Finite domain and the range of the values."""
+        return "low" in self.arguments
+
     @property
     def needs(self) -> str:
         """What the policy needs, in words."""
-        return self.basis.needs + ("" if self.takes_contexts else ", no contexts")
+        if self.has_prior:
+            return "a prior"
+        basis = "a Finite domain, the range of the values" if self.has_range else "nothing"
+        return basis if self.takes_contexts else f"{basis}, no contexts"
+
+    @property
+    def own_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that the GP policies do not share."""
+        taken = [name for name in self.arguments if name in PARAMETERS and name != "beta"]
+        return (*taken, "epsilon") if self.has_drift else tuple(taken)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that a study may be given."""
+        bound = ("beta",) if "beta" in self.arguments else ()
+        return (*self.own_parameters, *bound, *(OF_MODEL if self.has_prior else ()))
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the parameters that a study must be given, as it cannot learn them."""
+        if not self.has_range:
+            return ()
+        return tuple(name for name, one in self.arguments.items() if one.default is Parameter.empty)
 
     def build(
         self, model: Model, epsilon: float, domain: Domain | None = None, **given: Any
     ) -> Policy:
         """The policy with given arguments; the others follow from a model and its drift."""
-        derived = {**self.basis.learned, **self.learned}
-        others = [name for name in derived if name not in given]
-        return self.factory(**given, **{n: derived[n](model, epsilon, domain) for n in others})
+        rules = {**RULES, **self.rules}
+        learned = [name for name in self.arguments if name in rules and name not in given]
+        return self.factory(**given, **{n: rules[n](model, epsilon, domain) for n in learned})
 
     def adaptive(self, domain: Domain) -> Policy:
         """The policy over a domain with all of its parameters learned from the results."""
-        if self.basis.is_learned:
+        if self.has_prior or self.has_range:
             return Adaptive(Named(self.name))
         return self.build(Model(), 0.0, domain)
 
 
-_BOUND = ("beta", *OF_MODEL)
 _ENTRIES = (
-    PolicyEntry(auto, "auto", FROM_DOMAIN, stochastic=True, in_studies=False),
-    PolicyEntry(
-        tv_gp_ucb, "TV-GP-UCB", parameters=("epsilon", *_BOUND), learns_drift=True, in_paper=True
-    ),
-    PolicyEntry(
-        r_gp_ucb,
-        "R-GP-UCB",
-        learned={"every": from_model.block_time},
-        parameters=("every", *_BOUND),
-        in_paper=True,
-    ),
-    PolicyEntry(gp_ucb, "GP-UCB", parameters=_BOUND, static=True, in_paper=True),
-    PolicyEntry(
-        sw_gp_ucb, "SW-GP-UCB", learned={"window": from_model.block}, parameters=("window", *_BOUND)
-    ),
-    PolicyEntry(
-        wgp_ucb, "WGP-UCB", learned={"weight": from_model.weight}, parameters=("weight", *_BOUND)
-    ),
-    PolicyEntry(et_gp_ucb, "ET-GP-UCB", parameters=("delta", *_BOUND)),
-    PolicyEntry(
-        cp_gp_ucb,
-        "CP-GP-UCB",
-        learned={"hazard": from_model.hazard},
-        parameters=("hazard", "epsilon", *_BOUND),
-    ),
-    PolicyEntry(wdbo, "W-DBO", parameters=("alpha", "epsilon", *_BOUND)),
-    PolicyEntry(
-        ui_gp_ucb,
-        "UI-GP-UCB",
-        learned={"rate": from_model.given_drift},
-        parameters=("rate", *_BOUND),
-    ),
-    PolicyEntry(tv_ts, "TV-TS", parameters=("epsilon", *OF_MODEL), stochastic=True),
-    PolicyEntry(
-        pe_gp_ucb,
-        "PE-GP-UCB",
-        learned={"epsilons": from_model.candidate_drifts},
-        parameters=("epsilons", *_BOUND),
-        in_studies=False,
-    ),
-    PolicyEntry(
-        rexp3,
-        "RExp3",
-        FROM_RANGE,
-        {"batch": from_model.batch},
-        parameters=("low", "high", "batch", "gamma"),
-        takes_contexts=False,
-        stochastic=True,
-        in_paper=True,
-    ),
-    PolicyEntry(
-        exp3,
-        "Exp3",
-        FROM_RANGE,
-        {"horizon": from_model.horizon},
-        parameters=("low", "high", "horizon", "gamma"),
-        takes_contexts=False,
-        stochastic=True,
-        in_studies=False,
-    ),
-    PolicyEntry(
-        d_ucb,
-        "D-UCB",
-        FROM_RANGE,
-        {"discount": from_model.discount},
-        parameters=("low", "high", "discount", "xi"),
-        in_studies=False,
-    ),
-    PolicyEntry(
-        sw_ucb,
-        "SW-UCB",
-        FROM_RANGE,
-        {"window": from_model.window_time},
-        parameters=("low", "high", "window", "xi"),
-        in_studies=False,
-    ),
-    PolicyEntry(uniform, "random", FROM_NOTHING, stochastic=True, in_paper=True),
+    PolicyEntry(auto, "auto", stochastic=True, in_studies=False),
+    PolicyEntry(tv_gp_ucb, "TV-GP-UCB", has_drift=True, learns_drift=True, in_paper=True),
+    PolicyEntry(r_gp_ucb, "R-GP-UCB", in_paper=True),
+    PolicyEntry(gp_ucb, "GP-UCB", static=True, in_paper=True),
+    PolicyEntry(sw_gp_ucb, "SW-GP-UCB"),
+    PolicyEntry(wgp_ucb, "WGP-UCB"),
+    PolicyEntry(et_gp_ucb, "ET-GP-UCB"),
+    PolicyEntry(cp_gp_ucb, "CP-GP-UCB", has_drift=True),
+    PolicyEntry(wdbo, "W-DBO", has_drift=True),
+    PolicyEntry(ui_gp_ucb, "UI-GP-UCB"),
+    PolicyEntry(tv_ts, "TV-TS", has_drift=True, stochastic=True),
+    PolicyEntry(pe_gp_ucb, "PE-GP-UCB", in_studies=False),
+    PolicyEntry(rexp3, "RExp3", stochastic=True, takes_contexts=False, in_paper=True),
+    PolicyEntry(exp3, "Exp3", stochastic=True, takes_contexts=False, in_studies=False),
+    PolicyEntry(d_ucb, "D-UCB", in_studies=False),
+    PolicyEntry(sw_ucb, "SW-UCB", in_studies=False, rules={"window": window_time}),
+    PolicyEntry(uniform, "random", stochastic=True, in_paper=True),
 )
 
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
@@ -217,24 +170,21 @@ class Named:
     name: str
 
     def __post_init__(self) -> None:
-        names = [entry.name for entry in _ENTRIES if entry.basis.is_learned]
+        names = [entry.name for entry in _ENTRIES if entry.has_prior or entry.has_range]
         if self.name not in names:
             raise InputError(f"one of {', '.join(names)}", short_repr(self.name))
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        """The policy for a model and a drift per unit of time."""
         return REGISTRY[self.name].build(model, epsilon, domain)
 
 
 def as_markdown() -> str:
     """The registry as the table in docs/algorithms.md."""
     head = ("policy", "what it does", "needs", "own parameters")
-    rows = [
-        (f"`{entry.name}`", entry.about, entry.needs, _own_parameters(entry)) for entry in _ENTRIES
-    ]
+    rows = [(f"`{one.name}`", one.about, one.needs, _own_parameters(one)) for one in _ENTRIES]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows))
 
 
 def _own_parameters(entry: PolicyEntry) -> str:
-    own = [name for name in entry.parameters if name not in _BOUND]
-    return "; ".join(f"`{name}`: {PARAMETERS[name].about}" for name in own) or "none"
+    own = [f"`{name}`: {PARAMETERS[name].about}" for name in entry.own_parameters]
+    return "; ".join(own) or "none"

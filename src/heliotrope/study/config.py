@@ -48,7 +48,7 @@ class StudyConfig:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
-        if self.context is not None and not self.policy.takes_contexts:
+        if self.context is not None and not self.policy.entry.takes_contexts:
             raise InputError(
                 "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
             )

@@ -23,7 +23,7 @@ _FIRST = 50  # results up to which every new estimate is kept
 def learned_event(state: StudyState) -> EventBody | None:
     """The event of a new model, or None if none is due or the new one is close to the old."""
     history, given = state.optimizer.history, state.config.given
-    if given.complete or not state.config.policy.has_model:
+    if given.complete or not state.config.policy.entry.has_prior:
         return None
     results, since = _current_level(state)
     told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))

@@ -39,8 +39,8 @@ class PolicyChoice:
             if name not in self.entry.parameters:
                 known = ", ".join(self.entry.parameters) or "none"
                 raise InputError(f"parameters of {self.kind} ({known})", short_repr(name), "", name)
-        for name in self.entry.parameters:
-            if PARAMETERS[name].required and name not in self.parameters:
+        for name in self.entry.required:
+            if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
         self.policy(self.given.override(Model()), 1.0, "best")  # refuses wrong values
 
@@ -53,21 +53,6 @@ class PolicyChoice:
     def given(self) -> Given:
         """The given parameters of the model."""
         return Given(**{name: self.parameters.get(name) for name in OF_MODEL})
-
-    @property
-    def has_model(self) -> bool:
-        """Whether the policy has a model of the values."""
-        return self.entry.basis.has_posterior
-
-    @property
-    def takes_contexts(self) -> bool:
-        """Whether the policy can choose in a given context."""
-        return self.entry.takes_contexts
-
-    @property
-    def has_drift(self) -> bool:
-        """Whether the policy has a drift rate."""
-        return "epsilon" in self.entry.parameters
 
     @property
     def learns_drift(self) -> bool:
@@ -125,7 +110,7 @@ class PolicyChoice:
             if name not in OF_MODEL:
                 with located(name):
                     read[name] = PARAMETERS[name].read(value)
-        if sign < 0.0 and self.entry.basis.finite:
+        if sign < 0.0 and self.entry.has_range:
             read["low"], read["high"] = -read["high"], -read["low"]
         return {name: value for name, value in read.items() if value is not None}
 

@@ -35,7 +35,7 @@ def belief(state: StudyState, t: float, context: object = None) -> Show:
     config, history = state.config, state.optimizer.history
     there = _chosen_context(state, context)
     head, point = {"t": t, **_about(there)}, config.adapter.context_point(there)
-    if not config.policy.has_model:
+    if not config.policy.entry.has_prior:
         return lambda: {**head, "view": "none"}
     if t >= state.optimizer.latest:
         shown = BeliefView(config, state.optimizer, t, point).belief()
@@ -53,7 +53,7 @@ def summary(state: StudyState, t: float, context: object = None) -> Json:
     there = _chosen_context(state, context)
     told, model = len(optimizer.history), config.given.override(state.model)
     view = BeliefView(config, optimizer, t, config.adapter.context_point(there))
-    is_known = config.policy.has_model and told > 0
+    is_known = config.policy.entry.has_prior and told > 0
     return {
         "setup": config.to_json(),
         "created": state.created,
@@ -72,7 +72,7 @@ def summary(state: StudyState, t: float, context: object = None) -> Json:
 def describe_drift(state: StudyState) -> Json:
     """The drift rate, its interval, and its meaning in words."""
     policy = state.config.policy
-    if not policy.has_drift:
+    if not policy.entry.has_drift:
         return {"epsilon": None, "words": "This policy has no drift rate."}
     if policy.epsilon is None and not len(state.optimizer.history):
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
@@ -90,7 +90,9 @@ def track(state: StudyState) -> Show:
     """The latest results with their choices, and the estimated best at some times."""
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
-    tracked = [(_blank(state, some), some) for some in levels if some and config.policy.has_model]
+    tracked = [
+        (_blank(state, some), some) for some in levels if some and config.policy.entry.has_prior
+    ]
 
     def show() -> Json:
         best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]

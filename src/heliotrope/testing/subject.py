@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places
+from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places, all_choices
 from heliotrope.errors import NoBeliefError
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
-from heliotrope.policies.random import random_place
+from heliotrope.policies.model_free import random_choice
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.codec import State, copied
 from heliotrope.validation import Array
@@ -48,7 +48,7 @@ class Subject:
         return self.policy.start(self.domain)
 
     def place(self, rng: np.random.Generator) -> Places:
-        return random_place(self.domain, rng)
+        return random_choice(all_choices(self.domain), rng)
 
     def part(self) -> Choices:
         """Return a part of the domain: every other point, or a Box with one coordinate fixed."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from heliotrope.policies.registry import (
     AUTO,
     BASELINE,
-    FROM_PRIOR,
     REGISTRY,
     STUDY_DEFAULT,
     PolicyEntry,
@@ -40,7 +39,5 @@ CANDIDATES: Mapping[str, str] = {
 STOCHASTIC = tuple(name for name, entry in ENTRIES.items() if entry.stochastic)
 """Candidates whose choices depend on the seed: several seeds are played."""
 
-TUNABLE = tuple(
-    name for name, entry in ENTRIES.items() if entry.basis is FROM_PRIOR and name != LEARNING
-)
+TUNABLE = tuple(name for name, entry in ENTRIES.items() if entry.has_prior and name != LEARNING)
 """Candidates whose beta is tuned on the first part of the log."""

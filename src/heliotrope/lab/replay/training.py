@@ -18,7 +18,7 @@ from heliotrope.lab.environments import FiniteEpisode, Step, Table, play
 from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, TUNABLE
 from heliotrope.lab.replay.drift import Drift, drift_rate
 from heliotrope.policies import Policy, rexp3_batch
-from heliotrope.policies.registry import AUTO, FROM_RANGE, STUDY_DEFAULT
+from heliotrope.policies.registry import AUTO, STUDY_DEFAULT
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -106,7 +106,7 @@ class TrainedSetup:
         if entry is AUTO:  # it learns from its own results, so it needs coordinates
             episode = Table(episode.values, episode.times, self.points).episode()
             return play(entry.adaptive(episode.domain), episode, seed)
-        if entry.basis is FROM_RANGE:
+        if entry.has_range:
             batch = self.batch(episode.horizon, len(episode.domain))
             return play(entry.factory(self.low, self.high, batch), episode, seed)
         policy = self.tuned[name].policy(self.prior) if name in self.tuned else entry.factory()

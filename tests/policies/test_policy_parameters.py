@@ -8,13 +8,13 @@ from hypothesis import example, given, strategies as st
 
 import heliotrope as ht
 from heliotrope.estimation import Model
-from heliotrope.policies import Named, Recipe, Tracking, WindowUCB, from_model
+from heliotrope.policies import Named, Recipe, Tracking, WindowUCB, parameters
 from heliotrope.policies.registry import REGISTRY
 from strategies import fixed
 
 RECIPES: dict[str, Recipe] = {
     "tracking": Tracking(),
-    **{name: Named(name) for name, entry in REGISTRY.items() if entry.basis.is_learned},
+    **{name: Named(name) for name, entry in REGISTRY.items() if entry.has_prior or entry.has_range},
 }
 
 
@@ -36,8 +36,8 @@ def test_a_recipe_makes_a_policy_at_any_pace(name: str, digits: float, rate: flo
 
 
 def test_weights_are_those_of_a_unit_of_time_and_never_nothing() -> None:
-    assert from_model._after_a_unit(0.5, Model(pace=0.5)) == 0.25
-    assert from_model._after_a_unit(0.5, Model(pace=1e-9)) > 0.0
+    assert parameters._after_a_unit(0.5, Model(pace=0.5)) == 0.25
+    assert parameters._after_a_unit(0.5, Model(pace=1e-9)) > 0.0
 
 
 def test_values_are_expected_within_three_deviations() -> None:
@@ -47,5 +47,5 @@ def test_values_are_expected_within_three_deviations() -> None:
 
 
 def test_there_are_always_two_candidates_for_the_drift() -> None:
-    assert from_model.candidate_drifts(Model()) == Model().epsilons()
-    assert len(set(from_model.candidate_drifts(Model(pace=1e-12)))) == 2
+    assert parameters.candidate_drifts(Model()) == Model().epsilons()
+    assert len(set(parameters.candidate_drifts(Model(pace=1e-12)))) == 2
