@@ -28,20 +28,12 @@ def as_text(value: object, name: str, longest: int = NAME) -> str:
     return text
 
 
-def as_real(value: object, name: str) -> float:
-    """Return a finite number, but not True or False."""
-    if isinstance(as_python(value), bool):
-        raise InputError(f"{name} to be a real number", short_repr(value))
-    return as_number(value, name)
-
-
 def as_integer(value: object, name: str) -> int:
     """Return a whole number from -1e12 to 1e12."""
-    number = as_real(value, name)
+    number = as_number(value, name)
     if number != int(number) or abs(number) > INTEGER:
-        raise InputError(
-            f"{name} to be a whole number of a size up to {INTEGER:g}", short_repr(value)
-        )
+        expected = f"{name} to be a whole number of a size up to {INTEGER:g}"
+        raise InputError(expected, short_repr(value))
     return int(number)
 
 

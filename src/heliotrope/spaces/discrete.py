@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_list, as_real, as_text, as_truth
-from heliotrope.validation import Array, Indices, Json, as_python, short_repr
+from heliotrope.spaces.checks import as_list, as_text, as_truth
+from heliotrope.validation import Array, Indices, Json, as_number, as_python, short_repr
 
 Value: TypeAlias = float | int | str | bool
 """The value of a parameter: plain Python, as in JSON."""
@@ -165,6 +165,6 @@ def _as_choice(value: object) -> Value:
     if type(choice) is str:
         return as_text(choice, "a choice", _CHOICE)
     if type(choice) is int or type(choice) is float:
-        as_real(choice, "a choice")
+        as_number(choice, "a choice")
         return choice
     raise InputError("a choice to be a text, a number, true or false", short_repr(value))

@@ -15,11 +15,10 @@ from heliotrope.spaces.checks import (
     as_index,
     as_list,
     as_object,
-    as_real,
     as_text,
     same_keys,
 )
-from heliotrope.validation import Array, short_repr
+from heliotrope.validation import Array, as_number, short_repr
 
 Features: TypeAlias = Sequence[float] | Mapping[str, float]
 
@@ -54,6 +53,7 @@ class Options:
     ) -> None:
         with located("options"):
             self._indices = _numbered(names)
+            self.names = tuple(self._indices)  # in order
             self._labels: tuple[str, ...] | None = None
             self._features: Array | None = None
             if features is not None:
@@ -64,11 +64,6 @@ class Options:
                     f"{len(self._indices):,}",
                     "Give features that say which are alike.",
                 )
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The options' names, in order."""
-        return tuple(self._indices)
 
     @property
     def features(self) -> Array | None:
@@ -165,7 +160,7 @@ def _row(entry: object, labels: tuple[str, ...] | None) -> list[float]:
     """Return one option's features, in the order of their names."""
     if labels is None:
         values = as_list(entry, "features", _FEATURES)
-        return [as_real(value, f"feature {i}") for i, value in enumerate(values)]
+        return [as_number(value, f"feature {i}") for i, value in enumerate(values)]
     named = as_object(entry, "features by name")
     same_keys(named, labels)
-    return [as_real(named[label], f"feature {label!r}") for label in labels]
+    return [as_number(named[label], f"feature {label!r}") for label in labels]

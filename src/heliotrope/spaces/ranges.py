@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_integer, as_real, as_truth
+from heliotrope.spaces.checks import as_integer, as_truth
 from heliotrope.spaces.discrete import Discrete
-from heliotrope.validation import LARGEST, Array, Indices, Json, short_repr
+from heliotrope.validation import LARGEST, Array, Indices, Json, as_number, short_repr
 
 _SMALLEST = 1.0 / LARGEST
 _NARROWEST = 1e-9  # least width of a range, as a share of the size of its bounds
@@ -75,7 +75,7 @@ class Real(_Range):
     _type: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        self._check(low=as_real, high=as_real, log=as_truth)
+        self._check(low=as_number, high=as_number, log=as_truth)
         narrowest = max(_NARROWEST * max(abs(self.low), abs(self.high)), _SMALLEST)
         if 0.0 < self.high - self.low < narrowest:
             raise InputError(
@@ -100,7 +100,7 @@ class Real(_Range):
 
     def encode(self, value: object) -> Array:
         """Return the coordinate of a value."""
-        number = as_real(value, "the value")
+        number = as_number(value, "the value")
         inside = min(max(number, self.low), self.high)
         if not isclose(number, inside, rel_tol=_SAME):
             raise InputError(f"a number from {self.low!r} to {self.high!r}", short_repr(value))
@@ -140,7 +140,7 @@ class Integer(_Range, Discrete):
         return self.low + position * self.step
 
     def position(self, value: object) -> int:
-        number = as_real(value, "the value")
+        number = as_number(value, "the value")
         steps, rest = divmod(number - self.low, self.step)
         if rest or not 0 <= steps < self.count:
             steps_of = f" in steps of {self.step}" if self.step > 1 else ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
+from heliotrope.storage.locks import WriteLock
 from heliotrope.storage.schema import HEAD, migrate, version
 
 T = TypeVar("T")
@@ -30,16 +31,13 @@ class Database:
     damage: ClassVar[tuple[str, ...]]  # error codes that report damage start with one of these
     advice: ClassVar[Mapping[str, str]]  # about other errors, by the start of their codes
 
-    def __init__(self, engine: Engine, place: str) -> None:
+    def __init__(self, engine: Engine, place: str, lock: WriteLock | None = None) -> None:
         self.engine, self.place = engine, place
+        self._lock = lock  # held also during the checkpoint that may follow a commit
         self._reader = engine.execution_options(**self.reading)
         self._writer = engine.execution_options(**self.writing)
         self._process = os.getpid()
         self._open = True
-
-    def lock(self) -> AbstractContextManager[None]:
-        """The lock that a writing transaction holds."""
-        return nullcontext()
 
     def check_place(self) -> None:
         """Raise a StoreError if the opened database is no longer in its place."""
@@ -62,18 +60,16 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that writes; it is on disk when this returns."""
         self._check_usable()
-        with self.lock():
+        with nullcontext() if self._lock is None else self._lock.held():
             return self._explained(self._writer, work)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections and the lock."""
         if self._open:
             self._open = False
             self.engine.dispose(close=os.getpid() == self._process)
-            self.release()
-
-    def release(self) -> None:
-        """Release everything but connections."""
+            if self._lock is not None:
+                self._lock.close()
 
     @contextmanager
     def damage_ignored(self) -> Iterator[None]:

@@ -32,20 +32,13 @@ class _Submitted:
             return False
         if self.follows is None or not self.follows.done() or _succeeded(self.follows):
             return True
-        self.resolve(
-            ConflictError(
-                f"event {self.append.after} of study {self.append.study} on disk",
-                "an error when it was written",
-                "Read the study and try again.",
-            )
+        error = ConflictError(
+            f"event {self.append.after} of study {self.append.study} on disk",
+            "an error when it was written",
+            "Read the study and try again.",
         )
+        self.future.set_exception(error)
         return False
-
-    def resolve(self, outcome: int | Exception) -> None:
-        if isinstance(outcome, Exception):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
 
 
 @dataclass(eq=False, repr=False)
@@ -85,7 +78,10 @@ class Journal:
         except Exception as error:  # each caller gets it
             outcomes = [error] * len(due)
         for submitted, outcome in zip(due, outcomes, strict=True):
-            submitted.resolve(outcome)
+            if isinstance(outcome, Exception):
+                submitted.future.set_exception(outcome)
+            else:
+                submitted.future.set_result(outcome)
 
     def _report(self, uid: str, done: Future[int]) -> None:
         if _succeeded(done):

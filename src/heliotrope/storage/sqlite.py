@@ -11,7 +11,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -56,12 +56,8 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._opened: tuple[int, int] | None = None
-        self._lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        super().__init__(_engine(partial(_connect, path, self.check_place)), str(path))
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Exclude other writers until after the checkpoint that may follow a commit."""
-        return self._lock.held()
+        lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
+        super().__init__(_engine(partial(_connect, path, self.check_place)), str(path), lock)
 
     def check_place(self) -> None:
         """Remember the file at the first call; later raise a StoreError if it is not there.
@@ -89,9 +85,6 @@ class SqliteDatabase(Database):
             raise StoreError("a store of heliotrope", f"another database in {self.place}")
         super().prepare()
         self.read(self._check_directory)
-
-    def release(self) -> None:
-        self._lock.close()
 
     def _check_directory(self, connection: Connection) -> None:
         """Compare the list of studies with its indices, so that a lost study is noticed."""
