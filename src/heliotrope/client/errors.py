@@ -48,9 +48,9 @@ def valid_answer() -> Iterator[None]:
     """Raise a ServiceError if an answer lacks what the block reads from it."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise ServiceError(
             "an answer of a Heliotrope service",
             f"an unreadable one ({type(error).__name__}: {error})"[:200],
-            "Check that client and service have the same version.",
+            "Check the URL, and that client and service have the same version.",
         ) from error

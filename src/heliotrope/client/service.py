@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heliotrope.client.errors import valid_answer
-from heliotrope.client.transport import Transport
+from heliotrope.client.transport import Reply, Transport
 from heliotrope.storage.protocol import StudyInfo, as_name
 
 if TYPE_CHECKING:
@@ -63,12 +63,11 @@ class Service:
             found = self.open(name)
             if found.is_described_by(description):
                 return found
-        return self._study(reply.data())
+        return self._study(reply)
 
     def open(self, name: str) -> RemoteStudy:
         """Open an existing study."""
-        summary = self._transport.send("GET", f"studies/{as_name(name)}").data()
-        return self._study(summary)
+        return self._study(self._transport.send("GET", f"studies/{as_name(name)}"))
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
@@ -82,10 +81,10 @@ class Service:
                     return found
                 params["after"] = page["next"]
 
-    def _study(self, summary: Mapping[str, Any]) -> RemoteStudy:
+    def _study(self, reply: Reply) -> RemoteStudy:
         from heliotrope.client.study import RemoteStudy  # a list of studies does without it
 
-        return RemoteStudy(self._transport, summary)
+        return RemoteStudy(self._transport, reply.data())
 
     def close(self) -> None:
         """Close the connections."""

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -71,7 +72,8 @@ class RemoteStudy(StudyVerbs):
     def do(self, command: Command[T]) -> T:
         """Do what a command says, and return its result when it is on disk."""
         sent = self._repeatable(command)
-        answer = self._post(sent.verb, sent.to_json())
+        path = self._path(f"/{sent.verb}")
+        answer = self._transport.send("POST", path, sent.to_json()).data()
         with valid_answer():
             return sent.result(answer)
 
@@ -86,12 +88,11 @@ class RemoteStudy(StudyVerbs):
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
         after = as_whole(after, "after", least=0)
-        most = None if limit is None else as_whole(limit, "limit", least=0)
+        most = inf if limit is None else as_whole(limit, "limit", least=0)
         found: list[Event] = []
         last = after + 1
-        while after < last and (most is None or len(found) < most):
-            left = _PAGE if most is None else min(_PAGE, most - len(found))
-            page, last = self._page(after, left)
+        while after < last and len(found) < most:
+            page, last = self._page(after, int(min(_PAGE, most - len(found))))
             found += page
             after = page[-1].seq if page else last
         return found
@@ -165,10 +166,7 @@ class RemoteStudy(StudyVerbs):
         return f"studies/{self._name}{rest}"
 
     def _get(self, rest: str, params: Mapping[str, str | float] | None = None) -> dict[str, Any]:
-        return _as_object(self._transport.send("GET", self._path(rest), params=params).data())
-
-    def _post(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        return _as_object(self._transport.send("POST", self._path(f"/{verb}"), body).data())
+        return self._transport.send("GET", self._path(rest), params=params).data()
 
     def _page(self, after: int, limit: int) -> tuple[list[Event], int]:
         """A page of events, and the number of the study's last event."""
@@ -178,13 +176,6 @@ class RemoteStudy(StudyVerbs):
         if any(event.seq <= after for event in found):
             raise ServiceError(f"events after {after}", "earlier ones")
         return found, last
-
-
-def _as_object(answer: object) -> dict[str, Any]:
-    with valid_answer():
-        if not isinstance(answer, dict):
-            raise TypeError("not an object")
-        return answer
 
 
 def _event(entry: dict[str, Any]) -> Event:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import count
 from time import monotonic, sleep
 from typing import Any
 
 import httpx
 
-from heliotrope.client.errors import error_from
+from heliotrope.client.errors import error_from, valid_answer
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.validation import as_positive, as_whole
 
@@ -41,13 +43,14 @@ class Reply:
         except UnicodeDecodeError as error:
             raise ServiceError("text in UTF-8 from the service", "other bytes") from error
 
-    def data(self) -> Any:
-        """The answer as parsed JSON; an error answer raises its exception."""
+    def data(self) -> dict[str, Any]:
+        """The answer as a JSON object; an error answer raises its exception."""
         text = self.text()
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ServiceError("JSON from the service", "other text", "Check the URL.") from error
+        with valid_answer():
+            parsed = json.loads(text)
+            if not isinstance(parsed, dict):
+                raise TypeError("not an object")
+        return parsed
 
 
 class Transport:
@@ -92,28 +95,28 @@ class Transport:
         self._http.close()
 
     def _send_with_retries(self, request: httpx.Request) -> Reply:
-        failures, doubtful = 0, False
-        while True:
-            outcome = self._send_once(request)
-            if failures == self._retries or not _is_temporary(outcome):
-                break
-            doubtful = doubtful or _may_have_acted(outcome)
-            sleep(_pause(failures, outcome))
-            failures += 1
-        if isinstance(outcome, httpx.TransportError):
-            raise self._no_answer(outcome) from outcome
-        return replace(outcome, doubtful=doubtful)
+        doubtful = False
+        for failures in count():
+            is_last, pause = failures == self._retries, 0.0
+            try:
+                reply = self._send_once(request)
+            except httpx.TransportError as error:
+                if is_last:
+                    raise self._no_answer(error) from error
+                doubtful |= not isinstance(error, _NOT_SENT)
+            else:
+                pause = reply.pause
+                if is_last or reply.status not in _RETRIED or pause > _LONGEST_RETRY_AFTER:
+                    break
+                doubtful |= reply.status not in _NOT_DONE
+            sleep(max(pause, _own_pause(failures)))
+        return replace(reply, doubtful=doubtful)
 
-    def _send_once(self, request: httpx.Request) -> Reply | httpx.TransportError:
+    def _send_once(self, request: httpx.Request) -> Reply:
         deadline = monotonic() + self._timeout
         try:
-            response = self._http.send(request, stream=True)
-            try:
+            with closing(self._http.send(request, stream=True)) as response:
                 content = _read_bounded(response, deadline)
-            finally:
-                response.close()
-        except httpx.TransportError as error:
-            return error
         except httpx.DecodingError as error:
             raise ServiceError("an answer that can be decompressed", str(error)) from error
         return Reply(response.status_code, content, _retry_after(response))
@@ -155,25 +158,9 @@ def _as_token(token: object) -> str:
     raise InputError("a token of printable ASCII characters", "something else", field="token")
 
 
-def _is_temporary(outcome: Reply | httpx.TransportError) -> bool:
-    """Whether another attempt may succeed."""
-    if isinstance(outcome, httpx.TransportError):
-        return True
-    return outcome.status in _RETRIED and outcome.pause <= _LONGEST_RETRY_AFTER
-
-
-def _may_have_acted(outcome: Reply | httpx.TransportError) -> bool:
-    """Whether the service may have carried out the request although it failed."""
-    if isinstance(outcome, httpx.TransportError):
-        return not isinstance(outcome, _NOT_SENT)
-    return outcome.status not in _NOT_DONE
-
-
-def _pause(failures: int, outcome: Reply | httpx.TransportError) -> float:
+def _own_pause(failures: int) -> float:
     """Seconds to wait, randomized so that clients that failed together do not return together."""
-    longest = min(_PAUSE * 2.0 ** min(failures, 10), _LONGEST_PAUSE)
-    own = random.uniform(0.5, 1.0) * longest
-    return own if isinstance(outcome, httpx.TransportError) else max(own, outcome.pause)
+    return random.uniform(0.5, 1.0) * min(_PAUSE * 2.0 ** min(failures, 10), _LONGEST_PAUSE)
 
 
 def _as_json(body: Mapping[str, Any]) -> bytes:

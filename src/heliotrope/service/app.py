@@ -10,26 +10,23 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heliotrope import __version__
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.demos import Demos
-from heliotrope.service.errors import RequestError, add_handlers, response_to
+from heliotrope.service.errors import HANDLERS, RequestError, response_to
 from heliotrope.service.metrics import Metrics, MetricsMiddleware
-from heliotrope.service.openapi import document
 from heliotrope.service.routes import Api
-from heliotrope.service.routing import Endpoint, LabelledRoute, Operation
+from heliotrope.service.routing import openapi_document, routes_of
 from heliotrope.service.settings import Limits, Settings, inherited_settings
 from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Studies
-from heliotrope.storage import GroupCommit, Store, open_store
+from heliotrope.storage import GroupCommit, open_store
 
 _THREADS = 200  # requests that may wait for the disk at a time
-_METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _RETRY_AFTER = "3"  # seconds until another process may have taken over
 
 
@@ -82,44 +79,24 @@ def app_from(settings: Settings) -> Starlette:
         journal.close()
         store.close()
 
-    endpoints = [*Api(studies, streams, demos, metrics).endpoints(), *_monitoring(store, metrics)]
-    described = document(endpoints)
-
-    async def openapi(_: Request) -> Response:
-        return JSONResponse(described)
-
+    operations = Api(studies, streams, demos, metrics).operations()
+    document = openapi_document(operations)
+    openapi = Route("/openapi.json", lambda _: JSONResponse(document))
+    routes = [*routes_of(operations), openapi, *pages.ROUTES]
     app = Starlette(
-        routes=[
-            *(LabelledRoute(endpoint.path, endpoint) for endpoint in endpoints),
-            LabelledRoute("/openapi.json", openapi),
-            *pages.ROUTES,
-        ],
+        routes=routes,
         middleware=[
-            Middleware(MetricsMiddleware, metrics=metrics),
-            Middleware(AuthMiddleware, settings=settings),
+            Middleware(
+                MetricsMiddleware, metrics, {route.endpoint: route.path for route in routes}
+            ),
+            Middleware(AuthMiddleware, settings),
             Middleware(ShutdownMiddleware),
         ],
+        exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    add_handlers(app)
     return app
-
-
-def _monitoring(store: Store, counters: Metrics) -> list[Endpoint]:
-    def health() -> Response:
-        """Check that the service runs and reaches its store."""
-        store.studies(limit=1)
-        return JSONResponse({"status": "ok", "version": __version__})
-
-    def metrics() -> Response:
-        """Export metrics in the Prometheus text format."""
-        return Response(counters.text(), media_type=_METRICS)
-
-    return [
-        Endpoint("/healthz", Operation("GET", health, "Health")),
-        Endpoint("/metrics", Operation("GET", metrics, None, media_type=_METRICS)),
-    ]
 
 
 class ShutdownMiddleware:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable
+from collections.abc import Sequence
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heliotrope.service.errors import RequestError, response_to
@@ -36,7 +37,7 @@ class AuthMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._limits = app, settings.limits
         self._hosts = frozenset(host.lower().strip("[]") for host in settings.hosts)
-        self._tokens = Tokens(settings.tokens)
+        self._digests = [digest(token) for token in settings.tokens]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer with the reason of its rejection."""
@@ -54,7 +55,7 @@ class AuthMiddleware:
         try:
             self._check(scope)
             if scope["method"] not in _READING:
-                receive = await self._received(receive)
+                receive = await self._received(scope, receive)
         except RequestError as error:
             headers = {"Connection": "close"}  # the rest of the request is not read
             if error.status == 401:
@@ -64,47 +65,46 @@ class AuthMiddleware:
         await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        self._check_host(headers)
-        path = scope["path"]
+        headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        if not self._is_ours(headers.getlist("host")):
+            expected = "a name of this service in the header Host"
+            advice = "Start the service with --allow-host NAME."
+            raise RequestError(403, "host", expected, "another name", advice)
         if path not in _OPEN and not path.startswith(_OPEN_BELOW):
-            if not self._tokens.accept(headers.get("authorization", "")):
-                raise RequestError(
-                    401, "no_token", "the header Authorization: Bearer TOKEN", "no valid token"
-                )
-            _check_origin(headers, reading=scope["method"] in _READING)
-        if scope["method"] == "POST":  # the one writing method that browsers send cross-site
-            _check_type(headers)
+            if not is_accepted(headers.get("authorization", ""), self._digests):
+                expected = "the header Authorization: Bearer TOKEN"
+                raise RequestError(401, "no_token", expected, "no valid token")
+            if _is_foreign(headers, reading=method in _READING):
+                got = "one from a page of another site"
+                raise RequestError(403, "cross_site", "a request from this site", got)
+        if method == "POST" and not _is_json(headers):  # browsers send no other method cross-site
+            expected = "the header Content-Type: application/json"
+            raise RequestError(415, "not_json", expected, "another content type")
 
-    def _check_host(self, headers: Headers) -> None:
-        given = headers.getlist("host")
-        if len(given) != 1 or not self._is_ours(given[0]):
-            raise RequestError(
-                403,
-                "host",
-                "a name of this service in the header Host",
-                "another name",
-                "Start the service with --allow-host NAME.",
-            )
-
-    def _is_ours(self, host: str) -> bool:
-        if ANY_HOST in self._hosts:
-            return True
+    def _is_ours(self, hosts: Sequence[str]) -> bool:
+        if len(hosts) != 1:
+            return False
         try:
-            return urlsplit(f"//{host}").hostname in self._hosts
+            return ANY_HOST in self._hosts or urlsplit(f"//{hosts[0]}").hostname in self._hosts
         except ValueError:
             return False
 
-    async def _received(self, receive: Receive) -> Receive:
+    async def _received(self, scope: Scope, receive: Receive) -> Receive:
         """Read the whole body, within the limits of time and size."""
-        seconds = self._limits.patience
+        seconds, most, body = self._limits.patience, self._limits.body, bytearray()
         try:
             async with asyncio.timeout(seconds):
-                body = await _read(receive, self._limits.body)
+                async for chunk in Request(scope, receive).stream():
+                    body += chunk
+                    if len(body) > most:
+                        expected = f"a request of at most {most:,} bytes"
+                        raise RequestError(413, "too_large", expected, "a larger one", field="body")
         except TimeoutError:
             expected = f"the whole request within {seconds:g} s"
             raise RequestError(408, "slow", expected, "a part of it") from None
-        messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+        except ClientDisconnect:
+            raise RequestError(400, "cut_off", "a complete request", "a part of it") from None
+        messages = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
         async def replay() -> Message:
             return next(messages, None) or await receive()
@@ -112,54 +112,29 @@ class AuthMiddleware:
         return replay
 
 
-class Tokens:
-    """Bearer tokens, compared in constant time."""
-
-    def __init__(self, tokens: Iterable[str]) -> None:
-        self._digests = [_digest(token) for token in tokens]
-
-    def accept(self, header: str) -> bool:
-        """Whether the header Authorization holds a valid token, or none is required."""
-        if not self._digests:
-            return True
-        scheme, _, token = header.partition(" ")
-        given = _digest(token)
-        matches = [hmac.compare_digest(given, digest) for digest in self._digests]
-        return scheme.lower() == "bearer" and any(matches)
-
-
-def _digest(token: str) -> bytes:
+def digest(token: str) -> bytes:
+    """A hash of a token."""
     return sha256(token.encode()).digest()
 
 
-def _check_origin(headers: Headers, *, reading: bool) -> None:
-    """Reject requests that a browser sends for a page of another site."""
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+def is_accepted(header: str, digests: Sequence[bytes]) -> bool:
+    """Whether the header Authorization holds a token with one of these digests, if there are any.
+
+    Each comparison takes constant time, and all are made.
+    """
+    scheme, _, token = header.partition(" ")
+    given = digest(token)
+    matches = [hmac.compare_digest(given, one) for one in digests]
+    return not digests or (scheme.lower() == "bearer" and any(matches))
+
+
+def _is_foreign(headers: Headers, *, reading: bool) -> bool:
+    """Whether a browser sends the request for a page of another site."""
+    origin = headers.get("origin")
     foreign = origin is not None and origin.partition("://")[2].lower() != headers["host"].lower()
-    if site == "cross-site" or (foreign and not reading):
-        raise RequestError(
-            403, "cross_site", "a request from this site", "one from a page of another site"
-        )
+    return headers.get("sec-fetch-site") == "cross-site" or (foreign and not reading)
 
 
-def _check_type(headers: Headers) -> None:
+def _is_json(headers: Headers) -> bool:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise RequestError(
-            415, "not_json", "the header Content-Type: application/json", "another content type"
-        )
-
-
-async def _read(receive: Receive, most: int) -> bytes:
-    chunks, length, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise RequestError(400, "cut_off", "a complete request", "a part of it")
-        chunks.append(message.get("body", b""))
-        length += len(chunks[-1])
-        if length > most:
-            expected = f"a request of at most {most:,} bytes"
-            raise RequestError(413, "too_large", expected, "a larger one", field="body")
-        more = message.get("more_body", False)
-    return b"".join(chunks)
+    return media_type == "application/json"

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 import numpy as np
 
 from heliotrope.errors import HeliotropeError
-from heliotrope.service.errors import BusyError, log
+from heliotrope.service.errors import RequestError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
 from heliotrope.validation import Array
@@ -29,11 +29,11 @@ class Demos:
         self._lock, self._stop = Lock(), Event()
 
     def start(self) -> str:
-        """Create a study and drive it; return its name; BusyError."""
+        """Create a study and drive it; return its name; RequestError if too many run."""
         with self._lock:
             self._threads = {thread for thread in self._threads if thread.is_alive()}
             if len(self._threads) >= self._most:
-                raise BusyError(f"at most {self._most} demos at a time", "one more")
+                raise RequestError(429, "busy", f"at most {self._most} demos at a time", "one more")
             name = f"demo-{secrets.token_hex(3)}"
             self._studies.create(name, {"space": _SPACE})
             thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from heliotrope import errors
-from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.errors import HeliotropeError
 
 log = logging.getLogger("heliotrope.service")
 
@@ -26,14 +26,6 @@ class RequestError(HeliotropeError):
         self.status, self.code = status, code
 
 
-class LimitError(InputError):
-    """A limit on what the service stores: delete something first."""
-
-
-class BusyError(HeliotropeError):
-    """A limit on what the service does at a time: try again later."""
-
-
 _STATUS: Mapping[type[HeliotropeError], int] = {
     errors.UnknownStudyError: 404,
     errors.UnknownSuggestionError: 404,
@@ -42,45 +34,29 @@ _STATUS: Mapping[type[HeliotropeError], int] = {
     errors.ConflictError: 409,
     errors.NoBeliefError: 409,
     errors.InputError: 422,
-    BusyError: 429,
 }
 _ABOUT_NAME = (errors.UnknownStudyError, errors.StudyExistsError)
+_FIELDS = ("code", "field", "expected", "got", "advice")
 _SEE_LOG = "The service's log has the details."
-
-
-def add_handlers(app: Starlette) -> None:
-    """Answer every error in the same form."""
-    app.add_exception_handler(HeliotropeError, _on_package_error)  # type: ignore[arg-type]
-    app.add_exception_handler(HTTPException, _on_http_error)  # type: ignore[arg-type]
-    app.add_exception_handler(Exception, _on_defect)
-
-
-def _response(
-    error: HeliotropeError, status: int, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    body = {
-        "code": error.code,
-        "message": str(error),
-        "field": error.field,
-        "expected": error.expected,
-        "got": error.got,
-        "advice": error.advice,
-    }
-    return JSONResponse({"error": body}, status, headers)
 
 
 def response_to(error: HeliotropeError, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """The answer to an error of the package."""
+    status = _status(error)
+    if status is None:  # the details are for the log only
+        log.error("%s: %s", type(error).__name__, error)
+        hidden = RequestError(503, error.code, "a working store", "a store that fails", _SEE_LOG)
+        return response_to(hidden)
+    if isinstance(error, _ABOUT_NAME):
+        error.field = error.field or "name"
+    body = {"message": str(error), **{name: getattr(error, name) for name in _FIELDS}}
+    return JSONResponse({"error": body}, status, headers)
+
+
+def _status(error: HeliotropeError) -> int | None:
     if isinstance(error, RequestError):
-        return _response(error, error.status, headers)
-    for kind, status in _STATUS.items():
-        if isinstance(error, kind):
-            if isinstance(error, _ABOUT_NAME):
-                error.field = error.field or "name"
-            return _response(error, status, headers)
-    log.error("%s: %s", type(error).__name__, error)
-    hidden = RequestError(503, error.code, "a working store", "a store that fails", _SEE_LOG)
-    return _response(hidden, hidden.status)  # the details are for the log only
+        return error.status
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), None)
 
 
 async def _on_package_error(_: Request, error: HeliotropeError) -> JSONResponse:
@@ -97,3 +73,11 @@ async def _on_http_error(_: Request, error: HTTPException) -> JSONResponse:
 
 async def _on_defect(_: Request, __: Exception) -> JSONResponse:
     return response_to(RequestError(500, "internal", "an answer", "an internal error", _SEE_LOG))
+
+
+HANDLERS: Mapping[Any, Callable[..., Any]] = {
+    HeliotropeError: _on_package_error,
+    HTTPException: _on_http_error,
+    Exception: _on_defect,
+}
+"""The exception handlers: they answer every error in the same form."""

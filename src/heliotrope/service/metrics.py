@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from heliotrope.study.commands import Add, Ask, Command, Tell
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # variable with the folder that the workers share
+_LABELS = ("method", "route", "status")
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -22,24 +24,19 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self.requests = Counter(
-            "heliotrope_requests",
-            "Requests answered.",
-            ["method", "route", "status"],
-            registry=registry,
+            "heliotrope_requests", "Requests answered.", _LABELS, registry=registry
         )
         self.seconds = Histogram(
             "heliotrope_request_seconds",
             "Time to answer a request; of a stream, until its end.",
-            ["method", "route"],
+            _LABELS[:2],
             registry=registry,
             buckets=_SECONDS,
         )
         self.asks = Counter("heliotrope_asks", "Evaluations suggested.", registry=registry)
         self.tells = Counter("heliotrope_tells", "Results recorded.", registry=registry)
         self.conflicts = Counter(
-            "heliotrope_conflicts",
-            "Writes repeated after a conflict.",
-            registry=registry,
+            "heliotrope_conflicts", "Writes repeated after a conflict.", registry=registry
         )
         self.studies = Gauge(
             "heliotrope_studies_in_memory",
@@ -67,8 +64,9 @@ class Metrics:
 class MetricsMiddleware:
     """ASGI middleware that counts and times the requests."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Mapping[Any, str]) -> None:
         self._app, self._metrics = app, metrics
+        self._paths = paths  # by endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and count it by its route: a label must not be a client's own text."""
@@ -86,7 +84,7 @@ class MetricsMiddleware:
         try:
             await self._app(scope, receive, send_counted)
         finally:
-            route = getattr(scope.get("route"), "path", "none")
+            route = self._paths.get(scope.get("endpoint"), "none")
             method = scope["method"] if route != "none" else "any"
             self._metrics.requests.labels(method, route, status).inc()
             self._metrics.seconds.labels(method, route).observe(perf_counter() - started)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,8 +17,7 @@ from importlib.resources.abc import Traversable
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-
-from heliotrope.service.routing import LabelledRoute
+from starlette.routing import Route
 
 PLOTLY = "plotly.min.js"
 _MEDIA_TYPES = {
@@ -58,17 +58,11 @@ class Asset:
         return Response(gzip.decompress(self.packed), headers=headers, media_type=self.media_type)
 
 
-def list_page(request: Request) -> Response:
-    """The list of studies."""
-    return _asset("index.html").response(request)
+def _page(file: str) -> Callable[[Request], Response]:
+    return lambda request: _asset(file).response(request)
 
 
-def study_page(request: Request) -> Response:
-    """The page of one study; its script finds out whether the study exists."""
-    return _asset("study.html").response(request)
-
-
-def static_file(request: Request) -> Response:
+def _static_file(request: Request) -> Response:
     """A style, a script or an image of the pages."""
     file = request.path_params["file"]
     if file not in _files():
@@ -77,9 +71,9 @@ def static_file(request: Request) -> Response:
 
 
 ROUTES = (
-    LabelledRoute("/", list_page),
-    LabelledRoute("/studies/{name}", study_page),
-    LabelledRoute("/static/{file}", static_file),
+    Route("/", _page("index.html")),
+    Route("/studies/{name}", _page("study.html")),  # its script finds out whether the study exists
+    Route("/static/{file}", _static_file),
 )
 
 

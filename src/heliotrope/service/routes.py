@@ -1,25 +1,30 @@
-"""The routes below /api: each calls a study, and answers as JSON."""
+"""The operations of the service: most call a study, and answer as JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from heliotrope import __version__
 from heliotrope.errors import InputError
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.parsing import loads
-from heliotrope.service.routing import Endpoint, Operation, RequestBody, RequestParameter
+from heliotrope.service.routing import Operation, RequestParameter
 from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import EventStreams, event_to_json
 from heliotrope.service.studies import Studies
 from heliotrope.study.commands import Add, Ask, Cancel, Command, Tell, json_schema
+from heliotrope.validation import Json
 
 _CSV, _STREAM = "text/csv", "text/event-stream"
+_METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
+_ONE = "/api/studies/{name}"
 
 _TEXT = {"type": "string"}
 _SEQ = {"type": "integer", "minimum": 0, "maximum": 2**53}
@@ -46,63 +51,44 @@ class Api:
         self._studies, self._streams = studies, streams
         self._demos, self._metrics = demos, metrics
 
-    def endpoints(self) -> list[Endpoint]:
-        """All paths with their operations."""
-        many, one = "/api/studies", "/api/studies/{name}"
-        looking, new = (_CONTEXT,), RequestBody(NEW_STUDY, dict)
-        paging = (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
-        answers: dict[type[Command[Any]], str] = {
-            Ask: "Evaluation",
-            Tell: "Told",
-            Add: "Evaluation",
-            Cancel: "Cancelled",
-        }
-        return [
-            *(
-                Endpoint(f"{one}/{command.verb}", self._command(command, answer))
-                for command, answer in answers.items()
+    def operations(self) -> Sequence[Operation]:
+        """All operations."""
+        many, one, paging = "/api/studies", _ONE, (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
+        return (
+            self._command(Ask, "Evaluation"),
+            self._command(Tell, "Told"),
+            self._command(Add, "Evaluation"),
+            self._command(Cancel, "Cancelled"),
+            Operation("GET", one, self.summary, "Summary", [_CONTEXT]),
+            Operation("DELETE", one, self.delete, None, [_UID], status=204),
+            Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT]),
+            Operation("GET", f"{one}/track", self.track, "Track"),
+            Operation(
+                "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=_STREAM
             ),
-            Endpoint(
-                one,
-                Operation("GET", self.summary, "Summary", (404,), looking),
-                Operation("DELETE", self.delete, None, (404,), (_UID,), status=204),
-            ),
-            Endpoint(
-                f"{one}/belief", Operation("GET", self.belief, "Belief", (404,), (_TIME, *looking))
-            ),
-            Endpoint(f"{one}/track", Operation("GET", self.track, "Track", (404,))),
-            Endpoint(
-                f"{one}/events",
-                Operation("GET", self.events, "EventPage", (404, 429), paging, media_type=_STREAM),
-            ),
-            Endpoint(
-                f"{one}/export",
-                Operation("GET", self.export, "Export", (404,), (_KIND,), media_type=_CSV),
-            ),
-            Endpoint(
-                many,
-                Operation("GET", self.list, "Listing", parameters=(_AFTER_NAME, _LIMIT)),
-                Operation("POST", self.create, "Summary", (409, 413, 415), body=new, status=201),
-            ),
-            Endpoint("/api/demo", Operation("POST", self.demo, "Demo", (415, 429), status=201)),
-        ]
+            Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
+            Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT]),
+            Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
+            Operation("POST", "/api/demo", self.demo, "Demo", (), [429], status=201),
+            Operation("GET", "/healthz", self.health, "Health"),
+            Operation("GET", "/metrics", self.metrics, None, media_type=_METRICS),
+        )
 
     def _command(self, command: type[Command[Any]], answer: str) -> Operation:
-        body = RequestBody(json_schema(command), command.from_json)
-        return Operation("POST", self.do, answer, (404, 409, 413, 415), body=body, subject=command)
+        async def do(name: str, body: Json) -> Response:
+            given = command.from_json(body)
+            result = await self._studies.do(name, given)
+            self._metrics.count(given)
+            return JSONResponse(given.answer(result))
 
-    async def do(self, name: str, body: Command[Any]) -> Response:
-        """Carry out a command."""
-        result = await self._studies.do(name, body)
-        self._metrics.count(body)
-        return JSONResponse(body.answer(result))
+        path, schema = f"{_ONE}/{command.verb}", json_schema(command)
+        return Operation("POST", path, do, answer, (), [409], schema, subject=command)
 
-    def create(self, body: dict[str, Any]) -> Response:
+    def create(self, body: Json) -> Response:
         """Create a study."""
         if "name" not in body:
             raise InputError("a value", "none", field="name")
-        setup = {key: value for key, value in body.items() if key != "name"}
-        return JSONResponse(self._studies.create(body["name"], setup).summary(), 201)
+        return JSONResponse(self._studies.create(body.pop("name"), body).summary(), 201)
 
     def list(self, after: str, limit: int) -> Response:
         """List studies by name."""
@@ -159,6 +145,15 @@ class Api:
                 403, "no_demo", "a service that runs demos", "one started with --no-demo"
             )
         return JSONResponse({"name": self._demos.start()}, 201)
+
+    def health(self) -> Response:
+        """Check that the service runs and reaches its store."""
+        self._studies.page("", 1)
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    def metrics(self) -> Response:
+        """Export metrics in the Prometheus text format."""
+        return Response(self._metrics.text(), media_type=_METRICS)
 
 
 def _parsed(context: str | None) -> Any:

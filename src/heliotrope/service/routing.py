@@ -1,12 +1,14 @@
-"""Endpoints: each path has one operation per method, with described parameters and body.
+"""Operations of the service: each describes its parameters and its body once.
 
-The same description serves to parse a request and to write the OpenAPI document.
+The description serves to parse a request and to write the OpenAPI document.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +16,21 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from heliotrope import __version__
 from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.parsing import loads
+from heliotrope.service.schemas import SCHEMAS, reference
+from heliotrope.study.commands import mismatch
 from heliotrope.validation import Json, short_repr
+
+_JSON = "application/json"
+_ALWAYS = (401, 403, 422)  # token, origin, values
+_OF_STUDY = (404,)  # unknown name
+_OF_POST = (413, 415)  # size, content type
 
 
 @dataclass(frozen=True)
@@ -35,66 +45,43 @@ class RequestParameter:
 
     def parse(self, text: str) -> Any:
         """The value of a text; InputError names the parameter."""
-        if self.schema["type"] == "string":
-            return self._checked(text)
-        try:
-            number = loads(text.encode())
-        except RequestError:
-            number = None
-        kinds = (int,) if self.schema["type"] == "integer" else (int, float)
-        if type(number) not in kinds:
-            article = "an" if self.schema["type"] == "integer" else "a"
-            raise self._error(f"{article} {self.schema['type']}", text)
-        least, most = self.schema.get("minimum", number), self.schema.get("maximum", number)
-        if not least <= number <= most:
-            raise self._error(f"a number from {least} to {most}", text)
-        return number
+        value: Any = text
+        if self.schema["type"] != "string":
+            with suppress(RequestError):
+                value = loads(text.encode())
+        expected = mismatch(value, self.schema)
+        if expected is not None:
+            raise InputError(expected, short_repr(text), field=self.name)
+        return value
 
-    def _checked(self, text: str) -> str:
-        choices = self.schema.get("enum", [text])
-        if text not in choices:
-            raise self._error(" or ".join(choices), text)
-        least, most = self.schema.get("minLength", 0), self.schema.get("maxLength", len(text))
-        if not least <= len(text) <= most:
-            raise self._error(f"a text of {least} to {most} characters", text)
-        return text
-
-    def _error(self, expected: str, text: str) -> InputError:
-        return InputError(expected, short_repr(text), field=self.name)
-
-
-@dataclass(frozen=True)
-class RequestBody:
-    """A JSON object in a request: its schema, and the function that reads it."""
-
-    schema: Json
-    read: Callable[[Json], Any]
-
-    def parse(self, content: bytes) -> Any:
-        """The body of a request; InputError names the field at fault."""
-        if not content:
-            raise InputError("an object", "nothing", field="body")
-        data = loads(content)
-        if not isinstance(data, dict):
-            got = "null" if data is None else short_repr(data)
-            raise InputError("an object", got, field="body")
-        return self.read(data)
+    def described(self) -> Json:
+        """The parameter in the OpenAPI document."""
+        default = {} if self.default is None else {"default": self.default}
+        return {
+            "name": self.name,
+            "in": self.location,
+            "required": False,
+            "description": self.description,
+            "schema": {**self.schema, **default},
+        }
 
 
 @dataclass(frozen=True)
 class Operation:
     """A method of a path. The handler gets the parameters, and the body, as keyword arguments.
 
-    ``answer`` names the schema of a successful answer, ``errors`` lists the statuses of others.
-    The docstring of the handler, or of ``subject``, describes the operation.
+    ``answer`` names the schema of a successful answer, ``body`` is the schema of the request.
+    ``errors`` lists the statuses that not all operations of this kind have. The docstring of the
+    handler, or of ``subject``, describes the operation.
     """
 
     method: str
+    path: str
     handler: Callable[..., Any]
     answer: str | None
-    errors: Sequence[int] = ()
     parameters: Sequence[RequestParameter] = ()
-    body: RequestBody | None = None
+    errors: Sequence[int] = ()
+    body: Json | None = None
     status: int = 200
     media_type: str = ""  # of an answer other than JSON
     subject: type | None = None
@@ -103,7 +90,7 @@ class Operation:
         """Answer a request."""
         values = {**request.path_params, **self._parameters(request)}
         if self.body is not None:
-            values["body"] = self.body.parse(await request.body())
+            values["body"] = _parsed_object(await request.body())
         if self._is_async:
             response: Response = await self.handler(**values)
             return response
@@ -125,12 +112,41 @@ class Operation:
             values[name] = parameter.default if text is None else parameter.parse(text)
         return values
 
+    def described(self) -> Json:
+        """The operation in the OpenAPI document."""
+        subject = self.subject or self.handler
+        text = (inspect.getdoc(subject) or "").replace("``", "`")  # Markdown
+        in_path = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in re.findall(r"{(\w+)}", self.path)
+        ]
+        body = {"required": True, "content": {_JSON: {"schema": self.body}}}
+        return {
+            "summary": text.partition("\n")[0].rstrip("."),
+            "description": text,
+            "operationId": subject.__name__.lower(),
+            "parameters": in_path + [p.described() for p in self.parameters if p.description],
+            "responses": self._responses(),
+            **({"requestBody": body} if self.body is not None else {}),
+        }
+
+    def _responses(self) -> Json:
+        content = {self.media_type: {"schema": {"type": "string"}}} if self.media_type else {}
+        if self.answer is not None:
+            content[_JSON] = {"schema": reference(self.answer)}
+        success = {"description": "Success", **({"content": content} if content else {})}
+        error = {"description": "Error", "content": {_JSON: {"schema": reference("Error")}}}
+        statuses = {*_ALWAYS, *self.errors}
+        statuses.update(_OF_STUDY if "{name}" in self.path else ())
+        statuses.update(_OF_POST if self.method == "POST" else ())
+        return {str(self.status): success, **{str(one): error for one in sorted(statuses)}}
+
 
 class Endpoint:
     """The operations of a path, as an ASGI application."""
 
-    def __init__(self, path: str, *operations: Operation) -> None:
-        self.path, self.operations = path, {one.method: one for one in operations}
+    def __init__(self) -> None:
+        self.operations: dict[str, Operation] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request with the operation of its method."""
@@ -144,13 +160,39 @@ class Endpoint:
         await response(scope, receive, send)
 
 
-class LabelledRoute(Route):
-    """A route that shows itself in the scope, as a label for metrics."""
+def routes_of(operations: Iterable[Operation]) -> list[Route]:
+    """A route for each path."""
+    endpoints: dict[str, Endpoint] = {}
+    for one in operations:
+        endpoints.setdefault(one.path, Endpoint()).operations[one.method] = one
+    return [Route(path, endpoint) for path, endpoint in endpoints.items()]
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is for this path."""
-        match, found = super().matches(scope)
-        return match, {**found, "route": self}
+
+def openapi_document(operations: Iterable[Operation]) -> Json:
+    """The OpenAPI description of all operations."""
+    paths: dict[str, Json] = {}
+    for one in operations:
+        paths.setdefault(one.path, {})[one.method.lower()] = one.described()
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Heliotrope",
+            "summary": "Track the optimum of a noisy function that changes over time.",
+            "version": __version__,
+        },
+        "paths": paths,
+        "components": {"schemas": SCHEMAS},
+    }
+
+
+def _parsed_object(content: bytes) -> Json:
+    if not content:
+        raise InputError("an object", "nothing", field="body")
+    data = loads(content)
+    if not isinstance(data, dict):
+        got = "null" if data is None else short_repr(data)
+        raise InputError("an object", got, field="body")
+    return data
 
 
 def _checked_query(request: Request, known: Sequence[str]) -> dict[str, str]:

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from heliotrope.validation import Json
 
 
-def _object(description: str, *, optional: Sequence[str] = (), **fields: str | Json) -> Json:
-    """An object; a field is a schema, or the name of a type."""
+def _object(description: str, fields: Json, optional: Sequence[str] = ()) -> Json:
     return {
         "type": "object",
         "description": description,
-        "properties": {
-            name: {"type": schema} if isinstance(schema, str) else schema
-            for name, schema in fields.items()
-        },
+        "properties": fields,
         "required": [name for name in fields if name not in optional],
     }
+
+
+def _typed(**names: str) -> Json:
+    """Fields of plain types: their names by type."""
+    return {name: {"type": kind} for kind, some in names.items() for name in some.split()}
 
 
 def _list(items: Json) -> Json:
@@ -40,118 +41,94 @@ _RECORDS = _list({"type": "object"})
 _ERROR = _object(
     "`code` is for programs. `message` is for people and consists of the fields after it; `field` "
     "is the field at fault, such as space.x.low.",
-    code="string",
-    message="string",
-    field="string",
-    expected="string",
-    got="string",
-    advice="string",
+    _typed(string="code message field expected got advice"),
 )
-_STUDY = _object(
-    "A study.", name="string", uid="string", created="number", updated="number", events="integer"
-)
+_STUDY = _object("A study.", _typed(string="name uid", number="created updated", integer="events"))
+_EVENT = _object("An event.", _typed(integer="seq", number="at", string="kind"))
 
 SCHEMAS = {
-    "Error": _object("An error.", error=_ERROR),
+    "Error": _object("An error.", {"error": _ERROR}),
     "Evaluation": _object(
         "What to measure: parameters or an option, and the context if the study has contexts.",
+        _typed(string="id option", number="t", object="params context"),
         optional=["params", "option", "context"],
-        id="string",
-        t="number",
-        params="object",
-        option="string",
-        context="object",
     ),
     "Told": _object(
         "A result was recorded. `ask` is the next evaluation, if the request asked for one.",
+        _typed(string="told") | {"ask": reference("Evaluation")},
         optional=["ask"],
-        told="string",
-        ask=reference("Evaluation"),
     ),
-    "Cancelled": _object("An evaluation was cancelled.", cancelled="string"),
+    "Cancelled": _object("An evaluation was cancelled.", _typed(string="cancelled")),
     "Listing": _object(
         "Studies by name, and the name after which the next page starts.",
-        studies=_list(_STUDY),
-        next=_or_null("string"),
+        {"studies": _list(_STUDY), "next": _or_null("string")},
     ),
     "Summary": _object(
         "The state of a study. `best` applies to `context`, if the study has contexts.",
+        _typed(string="name uid", number="created t", integer="events asked told")
+        | _typed(object="setup context model drift")
+        | {"open": _list(reference("Evaluation")), "best": _or_null("object")},
         optional=["context"],
-        name="string",
-        uid="string",
-        setup="object",
-        created="number",
-        t="number",
-        context="object",
-        events="integer",
-        asked="integer",
-        told="integer",
-        open=_list(reference("Evaluation")),
-        model="object",
-        best=_or_null("object"),
-        drift="object",
     ),
     "Belief": _object(
         "The belief at a time. `view` says which other fields there are.",
+        _typed(number="t", object="context", string="view"),
         optional=["context"],
-        t="number",
-        context="object",
-        view="string",
     ),
     "Track": _object(
-        "Results over time, and the best as it was believed then.", results=_RECORDS, best=_RECORDS
+        "Results over time, and the best as it was believed then.",
+        {"results": _RECORDS, "best": _RECORDS},
     ),
     "EventPage": _object(
         "Events, and the number of the study's last event.",
-        events=_list(_object("An event.", seq="integer", at="number", kind="string")),
-        last="integer",
+        {"events": _list(_EVENT)} | _typed(integer="last"),
     ),
-    "Export": _object("All evaluations.", setup="object", results=_RECORDS),
-    "Health": _object("The service works.", status="string", version="string"),
-    "Demo": _object("A demo study was started.", name="string"),
+    "Export": _object("All evaluations.", _typed(object="setup") | {"results": _RECORDS}),
+    "Health": _object("The service works.", _typed(string="status version")),
+    "Demo": _object("A demo study was started.", _typed(string="name")),
 }
 """Answers by name."""
 
-_PARAMETER = {
-    "oneOf": [
-        _object(
-            "A number; `step` is for integers.",
-            optional=["scale", "step"],
-            type={"enum": ["real", "integer"]},
-            low="number",
-            high="number",
-            scale={"enum": ["linear", "log"]},
-            step="integer",
-        ),
-        _object("A choice.", type={"const": "categorical"}, choices="array"),
-        _object("True or false.", type={"const": "boolean"}),
-    ]
+_NUMBER = _object(
+    "A number; `step` is for integers.",
+    _typed(number="low high", integer="step")
+    | {"type": {"enum": ["real", "integer"]}, "scale": {"enum": ["linear", "log"]}},
+    optional=["scale", "step"],
+)
+_CHOICE = _object("A choice.", {"type": {"const": "categorical"}} | _typed(array="choices"))
+_BOOLEAN = _object("True or false.", {"type": {"const": "boolean"}})
+_PARAMETERS = {
+    "type": "object",
+    "additionalProperties": {"oneOf": [_NUMBER, _CHOICE, _BOOLEAN]},
 }
-_PARAMETERS = {"type": "object", "additionalProperties": _PARAMETER}
-_OPTION = _object("An option.", optional=["features"], name="string", features={})
+_OPTION = _object("An option.", _typed(string="name") | {"features": {}}, optional=["features"])
+_NAME = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$",
+    "description": "Letters, digits, spaces and . _ -",
+}
+_POLICY = _object("Kind of policy, and known parameters.", _typed(string="kind"), ["kind"])
+_CLOCK = _object(
+    "A counter of asks, or the wall clock in a unit.",
+    {"kind": {"enum": ["steps", "wall"]}} | _typed(string="unit"),
+    optional=["unit"],
+)
+_OPTIONAL = {
+    "space": {**_PARAMETERS, "description": "Parameters by name."},
+    "options": _list({"oneOf": [{"type": "string"}, _OPTION]}),
+    "context": {**_PARAMETERS, "description": "Parameters by name that every ask provides."},
+    "policy": _POLICY,
+    "direction": {"enum": ["maximize", "minimize"]},
+    "clock": _CLOCK,
+    "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
+}
 
 NEW_STUDY = {
     **_object(
         "A study to create: its name, and either a space or options.",
-        optional=["space", "options", "context", "policy", "direction", "clock", "seed"],
-        name={
-            "type": "string",
-            "maxLength": 100,
-            "pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$",
-            "description": "Letters, digits, spaces and . _ -",
-        },
-        space={**_PARAMETERS, "description": "Parameters by name."},
-        options=_list({"oneOf": [{"type": "string"}, _OPTION]}),
-        context={**_PARAMETERS, "description": "Parameters by name that every ask provides."},
-        policy=_object("Kind of policy, and known parameters.", optional=["kind"], kind="string"),
-        direction={"enum": ["maximize", "minimize"]},
-        clock=_object(
-            "A counter of asks, or the wall clock in a unit.",
-            optional=["unit"],
-            kind={"enum": ["steps", "wall"]},
-            unit="string",
-        ),
-        seed={"type": "integer", "minimum": 0, "description": "Random seed."},
+        {"name": _NAME, **_OPTIONAL},
+        optional=[*_OPTIONAL],
     ),
     "additionalProperties": False,
 }

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from heliotrope.errors import HeliotropeError, UnknownStudyError
-from heliotrope.service.errors import BusyError, log
+from heliotrope.service.errors import RequestError, log
 from heliotrope.storage import Event, Store
 
 _POLL = 0.4  # seconds between two polls for events of other processes
@@ -81,9 +81,11 @@ class EventStreams:
             self._loop.call_soon_threadsafe(self._advance, uid, last)
 
     def check_room(self) -> None:
-        """Raise BusyError if no further stream is allowed."""
+        """Raise a RequestError if no further stream is allowed."""
         if sum(followed.followers for followed in list(self._studies.values())) >= self._most:
-            raise BusyError(f"at most {self._most} streams", "one more", "Try again later.")
+            raise RequestError(
+                429, "busy", f"at most {self._most} streams", "one more", "Try again later."
+            )
 
     async def stream(self, uid: str, after: int) -> AsyncIterator[str]:
         """Server-sent events after a number, until the study is deleted."""

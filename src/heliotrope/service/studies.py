@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError, UnknownStudyError, located
 from heliotrope.service.batching import Batcher
-from heliotrope.service.errors import LimitError
+from heliotrope.service.errors import RequestError
 from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
 from heliotrope.storage import Event, Journal, Store, StudyInfo
@@ -30,13 +30,6 @@ class _Held:
     study: Study
     batcher: Batcher
     size: float = 0.0  # megabytes
-
-    def check(self, uid: str | None) -> None:
-        """Raise UnknownStudyError if this is not the study of a uid."""
-        if uid not in (None, self.study.uid):
-            raise UnknownStudyError(
-                "the study with this uid", "another study of the same name", "", "uid"
-            )
 
 
 class Studies:
@@ -61,9 +54,8 @@ class Studies:
         config = StudyConfig.from_json(data)
         _check_size(config, self._limits)
         if self._store.count() >= self._limits.studies:
-            raise LimitError(
-                f"at most {self._limits.studies:,} studies", "one more", "Delete some first."
-            )
+            most = f"at most {self._limits.studies:,} studies"
+            raise RequestError(422, "limit", most, "one more", "Delete some first.")
         study = Study.create_from(name, config, self._store, journal=self._journal)
         return self._hold(name, study).study
 
@@ -83,28 +75,22 @@ class Studies:
 
     def use(self, name: str, action: Callable[[Study], T], uid: str | None = None) -> T:
         """Call a function with a study, which has this uid if one is given; UnknownStudyError."""
-        held = self._get(name)
+        held = self._get(name, uid)
         try:
-            held.check(uid)
             return action(held.study)
         except UnknownStudyError:  # perhaps created again under its name
             self._release(name, held.study)
-            held = self._get(name)
-            held.check(uid)
-            return action(held.study)
+            return action(self._get(name, uid).study)
 
     async def do(self, name: str, command: Command[T]) -> T:
         """Carry out a command, without a thread that waits for the disk; UnknownStudyError."""
         uid: str | None = getattr(command, "uid", None)
-        held = await self._get_async(name)
+        held = await self._get_async(name, uid)
         try:
-            held.check(uid)
             return await held.batcher.do(command)
         except UnknownStudyError:  # as in use
             self._release(name, held.study)
-            held = await self._get_async(name)
-            held.check(uid)
-            return await held.batcher.do(command)
+            return await (await self._get_async(name, uid)).batcher.do(command)
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Delete a study, which has this uid if one is given; UnknownStudyError."""
@@ -115,31 +101,37 @@ class Studies:
 
         self.use(name, remove, uid)
 
-    def _get(self, name: str) -> _Held:
-        held = self._in_memory(name)
+    def _get(self, name: str, uid: str | None) -> _Held:
+        held = self._in_memory(name, uid)
+        if held is None:
+            with _no_such_name():
+                study = Study(self._store, name, journal=self._journal)
+            held = self._hold(name, study)
+        if uid not in (None, held.study.uid):
+            got = "another study of the same name"
+            raise UnknownStudyError("the study with this uid", got, "", "uid")
+        return held
+
+    async def _get_async(self, name: str, uid: str | None) -> _Held:
+        held = self._in_memory(name, uid)
         if held is not None:
             return held
-        with _no_such_name():
-            study = Study(self._store, name, journal=self._journal)
-        return self._hold(name, study)
+        return await asyncio.get_running_loop().run_in_executor(None, self._get, name, uid)
 
-    async def _get_async(self, name: str) -> _Held:
-        held = self._in_memory(name)
-        if held is not None:
-            return held
-        return await asyncio.get_running_loop().run_in_executor(None, self._get, name)
-
-    def _in_memory(self, name: str) -> _Held | None:
+    def _in_memory(self, name: str, uid: str | None) -> _Held | None:
         with self._lock:
             held = self._held.get(name)
-            if held is not None:
-                self._held.move_to_end(name)
+            if held is None or uid not in (None, held.study.uid):
+                return None
+            self._held.move_to_end(name)
             return held
 
     def _hold(self, name: str, study: Study) -> _Held:
         """Keep a study in memory, unless another thread has kept it already."""
         with self._lock:
-            held = self._held.setdefault(name, _Held(study, Batcher(study)))
+            held = self._held.get(name)
+            if held is None or held.study.uid != study.uid:
+                held = self._held[name] = _Held(study, Batcher(study))
         try:
             held.size = megabytes(held.study.config)
         except BaseException:

@@ -20,6 +20,12 @@ T = TypeVar("T")
 
 _LARGEST = 1e45  # squares of values must be finite
 _LONGEST_KEY = 200
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "object": (Mapping, "an object"),
+    "string": (str, "a text"),
+    "integer": (int, "an integer"),
+    "number": ((int, float), "a number"),
+}
 
 
 @dataclass(frozen=True)
@@ -274,21 +280,25 @@ def _read(one: Field[Any], data: Mapping[str, Any]) -> Any:
             raise InputError("an object", short_repr(value), field=one.name)
         with nested(one.name):
             return schema["class"].from_json(value)
-    expected = None if one.metadata["check"] else _mismatch(value, schema)
+    expected = None if one.metadata["check"] else mismatch(value, schema)
     if expected is not None:
         got = "null" if value is None else short_repr(value)
         raise InputError(expected, got, field=one.name)
     return value
 
 
-def _mismatch(value: object, schema: Mapping[str, Any]) -> str | None:
-    """The expected kind of value, if this is another one."""
-    if schema["type"] == "object":
-        return None if isinstance(value, Mapping) else "an object"
-    if not isinstance(value, str):
-        return "a text"
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(value))
-    return None if least <= len(value) <= most else f"a text of {least} to {most} characters"
+def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
+    """The value that a schema expects, in words, if this is another one."""
+    kind, words = _KINDS[schema["type"]]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        return words
+    if "enum" in schema and value not in schema["enum"]:
+        return " or ".join(schema["enum"])
+    if "maxLength" in schema and not schema["minLength"] <= len(value) <= schema["maxLength"]:
+        return f"a text of {schema['minLength']} to {schema['maxLength']} characters"
+    if "maximum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        return f"a number from {schema['minimum']} to {schema['maximum']}"
+    return None
 
 
 def _plain(value: Any) -> Any:
