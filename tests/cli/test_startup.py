@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ COMMANDS = {
     "ask": ["ask", "STUDY"],
     "tell": ["tell", "STUDY", "ID", "0.5"],
     "add": ["add", "STUDY", "0.5", "--params", '{"x": 0.5}'],
+    "import": ["import", "STUDY", "TABLE"],
     "cancel": ["cancel", "STUDY", "ID"],
     "show": ["show", "STUDY"],
     "export": ["export", "STUDY"],
@@ -45,10 +47,12 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_commands_at_a_service_load_no_scipy(name: str, url: str) -> None:
+def test_commands_at_a_service_load_no_scipy(name: str, url: str, tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text("x,value\n0.5,1.0\n")
     with connect(url) as studies:
         study = studies.create_from(f"for {name}", {"space": json.loads(SPACE)})
-        words = {"STUDY": study.name, "ID": study.ask().id}
+        words = {"STUDY": study.name, "ID": study.ask().id, "TABLE": str(table)}
     found = loaded(["study", *(words.get(word, word) for word in COMMANDS[name]), "--at", url])
     assert not found & SLOW
     assert name != "list" or "numpy" not in found

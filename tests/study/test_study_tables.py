@@ -30,7 +30,7 @@ MIXED = StudyConfig(
 def read(folder: Path, text: str, config: StudyConfig = MIXED) -> list[Add]:
     file = folder / "log.csv"
     file.write_text(text)
-    return read_results(file, config)
+    return read_results(file, config.to_json())
 
 
 def exported(study: Study, count: int) -> list[tuple[Any, ...]]:
@@ -111,7 +111,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     ):
         read(tmp_path, "option,value\nc,1\n", StudyConfig(ht.Options(["a", "b"])))
     with pytest.raises(InputError, match="a file to read"):
-        read_results(tmp_path / "missing.csv", MIXED)
+        read_results(tmp_path / "missing.csv", MIXED.to_json())
 
 
 def test_a_table_that_goes_on_has_the_keys_of_the_one_before() -> None:

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heliotrope.client import connect, read_tokens
 from heliotrope.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ def create_study(
 
 
 def _connect(url: str, token_file: Path | None) -> Service:
-    from heliotrope.client import connect
-
-    return connect(url, _token(token_file))
+    from_environment = os.environ.get("HELIOTROPE_TOKEN")
+    return connect(url, read_tokens(token_file)[0] if token_file else from_environment)
 
 
 def _open_store(url: str, *, make: bool) -> Store:
@@ -83,14 +83,3 @@ def _open_store(url: str, *, make: bool) -> Store:
             "a store that outlives the command", url, "Use sqlite:///file.db, or a service."
         )
     return open_store(url, make=make)
-
-
-def _token(file: Path | None) -> str | None:
-    """The first token of a file, or that of the environment."""
-    if file is None:
-        return os.environ.get("HELIOTROPE_TOKEN")
-    try:
-        lines = [line.strip() for line in file.read_text().splitlines()]
-    except UnicodeDecodeError as error:
-        raise InputError("a file of one token per line", f"binary data in {file}") from error
-    return next((line for line in lines if line and not line.startswith("#")), "")

@@ -10,6 +10,7 @@ import typer
 
 from heliotrope.cli.backends import is_service
 from heliotrope.cli.console import errors_as_messages
+from heliotrope.client import read_tokens
 from heliotrope.errors import InputError, requires_extra
 from heliotrope.storage.protocol import DEFAULT_STORE
 
@@ -37,7 +38,7 @@ def serve_command(
     with errors_as_messages():
         _check_store(store)
         running, settings = _service()
-        tokens = () if token_file is None else settings.read_tokens(token_file)
+        tokens = () if token_file is None else read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
         wanted = settings.Settings(store, tokens, hosts, demo)
         running.run_service(wanted, host, port, workers=workers, token_file=token_file)

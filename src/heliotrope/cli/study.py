@@ -88,14 +88,11 @@ def create_command(
     """Create a study with parameters (--space) or named options (--options)."""
     form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
     with errors_as_messages():
-        if space is not None:
-            form["space"] = _read(space, "--space")
+        for key, text in {"space": space, "context": context, "policy": policy}.items():
+            if text is not None:
+                form[key] = _read(text, f"--{key}")
         if options is not None:
             form["options"] = _names(options)
-        if context is not None:
-            form["context"] = _read(context, "--context")
-        if policy is not None:
-            form["policy"] = _read(policy, "--policy")
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
         create_study(at, token_file, name, form)
@@ -163,13 +160,15 @@ def import_command(
 ) -> None:
     """Add the results of a table that the study lacks; columns as in an export."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        from heliotrope.study.tables import add_results, new_results, read_results
+        from heliotrope.study.tables import add_results, new_results, read_results, setup_of
 
         study = studies.open(name)
-        results = read_results(table, study.config)
-        new = new_results(results, study)
+        log = study.events()
+        setup = setup_of(log)
+        results = read_results(table, setup)
+        new = new_results(results, log)
         with progress(counted=True) as bars:
-            for _ in bars.track(add_results(new, study), len(new), description="results"):
+            for _ in bars.track(add_results(new, study, setup), len(new), description="results"):
                 pass
     print_out({"added": len(new), "known": len(results) - len(new)})
 

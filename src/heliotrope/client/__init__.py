@@ -7,14 +7,15 @@ network or the service fails, without losing or duplicating anything.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heliotrope.errors import requires_extra
+from heliotrope.errors import InputError, requires_extra
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
 
-__all__ = ["connect"]
+__all__ = ["connect", "read_tokens"]
 
 
 def connect(
@@ -39,3 +40,15 @@ def connect(
         from heliotrope.client.service import Service
         from heliotrope.client.transport import Transport
     return Service(Transport.to(url, token, timeout, retries))
+
+
+def read_tokens(path: Path) -> tuple[str, ...]:
+    """Read a file of one token per line; empty lines and comments (#) are skipped."""
+    try:
+        lines = [line.strip() for line in path.read_text().splitlines()]
+    except UnicodeDecodeError as error:
+        raise InputError("a file of one token per line", f"binary data in {path}") from error
+    tokens = tuple(line for line in lines if line and not line.startswith("#"))
+    if not tokens:
+        raise InputError("at least one token", f"none in {path}")
+    return tokens

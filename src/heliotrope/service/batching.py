@@ -25,45 +25,34 @@ class Batcher:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._waiting: list[_Waiting] = []
-        self._is_busy = False
+        self._task: asyncio.Task[None] | None = None
 
     async def do(self, command: Command[T]) -> T:
         """Carry out a command, and return its result once it is on disk."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append((command, future))
-        if not self._is_busy:
-            self._is_busy = True
-            loop.call_soon(self._start, loop)  # so that simultaneous requests join the batch
+        if self._task is None:  # it starts a little later: simultaneous requests join the batch
+            self._task = asyncio.create_task(self._work())
         return await future
 
-    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        batch, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
-        self._is_busy = bool(batch)
-        if batch:
-            loop.run_in_executor(None, self._run, loop, batch)
-
-    def _run(self, loop: asyncio.AbstractEventLoop, batch: Sequence[_Waiting]) -> None:
-        outcomes: list[Any] = [RuntimeError("The study failed.")] * len(batch)
+    async def _work(self) -> None:
         try:
-            outcomes = self._study.do_all([command for command, _ in batch])
+            while self._waiting:
+                batch, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
+                await self._run(batch)
         finally:
-            loop.call_soon_threadsafe(self._finish, loop, batch, outcomes)
+            self._task = None
 
-    def _finish(
-        self, loop: asyncio.AbstractEventLoop, batch: Sequence[_Waiting], outcomes: Sequence[Any]
-    ) -> None:
+    async def _run(self, batch: Sequence[_Waiting]) -> None:
+        commands, loop = [command for command, _ in batch], asyncio.get_running_loop()
         try:
-            _resolve(batch, outcomes)
-        finally:
-            self._start(loop)
-
-
-def _resolve(batch: Sequence[_Waiting], outcomes: Sequence[Any]) -> None:
-    for (_, future), outcome in zip(batch, outcomes, strict=True):
-        if future.done():  # the client has disconnected
-            continue
-        if isinstance(outcome, Exception):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
+            outcomes = await loop.run_in_executor(None, self._study.do_all, commands)
+        except Exception as error:
+            outcomes = [error] * len(batch)
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            if future.done():  # the client has disconnected
+                continue
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)

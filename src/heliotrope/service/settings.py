@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from heliotrope.client import read_tokens
 from heliotrope.errors import InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
@@ -80,18 +81,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def read_tokens(path: Path) -> tuple[str, ...]:
-    """Read a file of one token per line; empty lines and comments (#) are skipped."""
-    try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-    except UnicodeDecodeError as error:
-        raise InputError("a file of one token per line", f"binary data in {path}") from error
-    tokens = tuple(line for line in lines if line and not line.startswith("#"))
-    if not tokens:
-        raise InputError("at least one token", f"none in {path}")
-    return tokens
 
 
 def pass_on(settings: Settings, token_file: Path | None) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -22,36 +23,27 @@ _PAGE = 500  # events in one read
 
 @dataclass
 class _Followed:
-    """A study that clients follow: their number, and its last known event."""
+    """A study that clients follow: its last known event (inf: it is deleted), and their number."""
 
-    last: int = 0
+    last: float = 0
     followers: int = 0
-    is_deleted: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def advance(self, last: int) -> None:
+    def advance(self, last: float) -> None:
         """Wake the streams if there are new events."""
         if last > self.last:
             self.last = last
-            self._wake()
-
-    def delete(self) -> None:
-        """Wake the streams for the last time."""
-        self.is_deleted = True
-        self._wake()
+            self._news.set()
+            self._news = asyncio.Event()
 
     async def wait(self, after: int) -> bool:
         """Wait for an event after a number; False if none comes before a keep-alive is due."""
         news = self._news
-        if self.is_deleted or self.last > after:
+        if self.last > after:
             return True
         with suppress(TimeoutError):
             await asyncio.wait_for(news.wait(), _KEEP_ALIVE)
         return news.is_set()
-
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
 
 
 class EventStreams:
@@ -90,7 +82,7 @@ class EventStreams:
     async def stream(self, uid: str, after: int) -> AsyncIterator[str]:
         """Server-sent events after a number, until the study is deleted."""
         with self._following(uid) as followed, suppress(UnknownStudyError):
-            while not followed.is_deleted:
+            while followed.last < inf:
                 events = await run_in_threadpool(self._store.events, uid, after, _PAGE)
                 yield "".join(as_message(event) for event in events)
                 after = events[-1].seq if events else after
@@ -118,12 +110,11 @@ class EventStreams:
         try:
             self._advance(uid, await run_in_threadpool(self._store.last, uid))
         except UnknownStudyError:
-            if uid in self._studies:
-                self._studies[uid].delete()
+            self._advance(uid, inf)
         except HeliotropeError as error:  # of the store, which may recover
             log.error("%s: %s", type(error).__name__, error)
 
-    def _advance(self, uid: str, last: int) -> None:
+    def _advance(self, uid: str, last: float) -> None:
         if uid in self._studies:
             self._studies[uid].advance(last)
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from heliotrope.errors import FormatError, InputError
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
-from heliotrope.storage import Event
-from heliotrope.study.clocks import Wall
+from heliotrope.storage.protocol import Event
+from heliotrope.study.clocks import Wall, clock_from_json
 from heliotrope.study.commands import Add, Evaluation, as_choice
-from heliotrope.study.config import StudyConfig
+from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.tables.files import read_sheet
 from heliotrope.tables.sheets import Sheet
+from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
 _TRUTHS = {"true": True, "false": False}
@@ -34,29 +35,29 @@ _TRUTHS = {"true": True, "false": False}
 class Receiver(Protocol):
     """A study, here or at a service."""
 
-    @property
-    def config(self) -> StudyConfig:
-        """The configuration."""
-
-    def events(self) -> list[Event]:
-        """The log."""
-
     def do(self, command: Add) -> Evaluation:
         """Add a result."""
 
 
-def read_results(path: str | os.PathLike[str], config: StudyConfig) -> list[Add]:
+def setup_of(log: Sequence[Event]) -> Json:
+    """The configuration of a study as JSON, from its first event."""
+    if log and isinstance(log[0].body.get("setup"), Mapping):
+        return dict(log[0].body["setup"])
+    raise FormatError("a created event first", "another log")
+
+
+def read_results(path: str | os.PathLike[str], setup: Json) -> list[Add]:
     """Read results that fit a study from a file; FormatError names a row that does not."""
-    sheet = read_sheet(path)
+    sheet, adapter = read_sheet(path), SpaceAdapter.from_json(setup)
     values = sheet.numbers(_named(sheet, _VALUE))
     sheet = sheet.take(np.flatnonzero(~np.isnan(values)).tolist())
-    chosen, given = _choices(sheet, config), _contexts(sheet, config)
+    chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
     times = _times(sheet)
     found = []
     for row, value in enumerate(values[~np.isnan(values)].tolist()):
         with _on_row(sheet, row):
             result = Add(value, t=times[row], context=given[row], **as_choice(chosen[row]))
-            config.adapter.place_of(result.chosen, result.context)
+            adapter.place_of(result.chosen, result.context)
         found.append(result)
     return found
 
@@ -74,19 +75,19 @@ def result_keys(results: Sequence[Add]) -> Iterator[str]:
         seen[text] += 1
 
 
-def new_results(results: Sequence[Add], study: Receiver) -> dict[str, Add]:
-    """The results that a study does not have yet, by key."""
-    known = {event.body.get("key") for event in study.events()}
+def new_results(results: Sequence[Add], log: Sequence[Event]) -> dict[str, Add]:
+    """The results that are not yet in the log of a study, by key."""
+    known = {event.body.get("key") for event in log}
     pairs = zip(result_keys(results), results, strict=True)
     return {key: result for key, result in pairs if key not in known}
 
 
-def add_results(results: Mapping[str, Add], study: Receiver) -> Iterator[Evaluation]:
+def add_results(results: Mapping[str, Add], study: Receiver, setup: Json) -> Iterator[Evaluation]:
     """Add results one after another, with their keys.
 
     With a wall clock, all results without a time get the time of the first one.
     """
-    now, by_wall = None, isinstance(study.config.clock, Wall)
+    now, by_wall = None, isinstance(clock_from_json(setup.get("clock")), Wall)
     for key, one in results.items():
         t = now if one.t is None else one.t
         made = study.do(replace(one, t=t, key=key))
@@ -119,17 +120,17 @@ def _times(sheet: Sheet) -> Sequence[float | None]:
     return numbers
 
 
-def _choices(sheet: Sheet, config: StudyConfig) -> Sequence[dict[str, Any] | str]:
-    if isinstance(config.space, SearchSpace):
-        return _records(sheet, "params", config.space, _OWN)
+def _choices(sheet: Sheet, adapter: SpaceAdapter) -> Sequence[dict[str, Any] | str]:
+    if isinstance(adapter.space, SearchSpace):
+        return _records(sheet, "params", adapter.space, _OWN)
     return sheet.columns[_named(sheet, _OPTION)]
 
 
-def _contexts(sheet: Sheet, config: StudyConfig) -> Sequence[dict[str, Any] | None]:
-    if config.context is None:
+def _contexts(sheet: Sheet, adapter: SpaceAdapter) -> Sequence[dict[str, Any] | None]:
+    if adapter.context is None:
         return [None] * len(sheet.rows)
-    chosen = config.space.parameters if isinstance(config.space, SearchSpace) else [_OPTION]
-    return _records(sheet, "context", config.context, {*_OWN, *chosen})
+    chosen = adapter.space.parameters if isinstance(adapter.space, SearchSpace) else [_OPTION]
+    return _records(sheet, "context", adapter.context, {*_OWN, *chosen})
 
 
 def _records(
