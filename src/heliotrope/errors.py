@@ -18,10 +18,7 @@ class HeliotropeError(Exception):
         cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, expected: str, got: str, advice: str = "", field: str = "") -> None:
-        self.expected = expected
-        self.got = got
-        self.advice = advice
-        self.field = field
+        self.expected, self.got, self.advice, self.field = expected, got, advice, field
         super().__init__(expected, got, advice, field)
 
     def __str__(self) -> str:
@@ -65,10 +62,8 @@ class StoreError(HeliotropeError):
 class DamagedError(StoreError):
     """A log was changed after it was written; its first ``sound`` events are intact."""
 
-    def __init__(
-        self, expected: str, got: str, advice: str = "", field: str = "", sound: int = 0
-    ) -> None:
-        super().__init__(expected, got, advice, field)
+    def __init__(self, *fields: str, sound: int = 0) -> None:
+        super().__init__(*fields)
         self.sound = sound
 
 

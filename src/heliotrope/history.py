@@ -57,7 +57,8 @@ class Observation:
 class History:
     """The observations in the order in which they were told, as a sequence and as columns.
 
-    The columns ``t``, ``x``, ``y`` and ``index`` are copies; the index is -1 in a Box.
+    The columns ``t`` (n,), ``x`` (n, d), ``y`` (n,) and ``index`` (n,) are copies. The index refers
+    to a Finite domain, and is -1 in a Box.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -78,29 +79,25 @@ class History:
 
     @property
     def t(self) -> Array:
-        """Times, (n,)."""
         return self._numbers[: self._length, 0].copy()
 
     @property
+    def x(self) -> Array:
+        return self._numbers[: self._length, 2:].copy()
+
+    @property
     def y(self) -> Array:
-        """Values, (n,)."""
         return self._numbers[: self._length, 1].copy()
+
+    @property
+    def index(self) -> Indices:
+        return self._labels[: self._length, 0].copy()
 
     def latest(self, count: int) -> tuple[Array, Array, Array]:
         """Times, points and values of the last ``count`` observations, sorted by time."""
         numbers = self._numbers[max(self._length - count, 0) : self._length]
         by_time = numbers[np.argsort(numbers[:, 0], kind="stable")]
         return by_time[:, 0], by_time[:, 2:], by_time[:, 1]
-
-    @property
-    def x(self) -> Array:
-        """Points, (n, d)."""
-        return self._numbers[: self._length, 2:].copy()
-
-    @property
-    def index(self) -> Indices:
-        """Indices in a Finite domain, (n,)."""
-        return self._labels[: self._length, 0].copy()
 
     def of(self, id: int) -> Observation | None:
         """Return the observation of a suggestion, or None."""
@@ -145,10 +142,9 @@ class History:
         if len(state["numbers"]) != len(state["labels"]):
             raise FormatError("one label per observation", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
-        if len(state["numbers"]):
-            history._length = len(state["numbers"])
-            history._numbers = np.array(state["numbers"], dtype=float)
-            history._labels = np.array(state["labels"], dtype=np.intp)
+        history._length = len(state["numbers"])
+        history._numbers = np.concatenate([state["numbers"], history._numbers])
+        history._labels = np.concatenate([state["labels"], history._labels])
         return history
 
 
@@ -210,19 +206,15 @@ class Ledger:
         return self.latest if t is None else as_number(t, "t")
 
     def begin(self, suggestion: Suggestion) -> None:
-        """Record an open suggestion."""
         self.open[suggestion.id] = suggestion
         self.asked += 1
         self._latest = suggestion.t
 
-    def tell(self, suggestion: Suggestion, y: float) -> None:
-        """Record the result of an open suggestion."""
-        self.cancel(suggestion)
-        s = suggestion
-        self.history._append(Observation(s.t, s.x, y, s.index, s.id))
+    def tell(self, done: Suggestion, y: float) -> None:
+        self.cancel(done)
+        self.history._append(Observation(done.t, done.x, y, done.index, done.id))
 
     def cancel(self, suggestion: Suggestion) -> None:
-        """Remove an open suggestion."""
         del self.open[suggestion.id]
 
     def add(self, observations: Iterable[Observation]) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from heliotrope.domains import Finite, is_choice
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
-from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
 from heliotrope.rng import RNGStream
@@ -219,7 +218,13 @@ def extreme(subject: Subject) -> None:
     for y in _EXTREMES:
         suggestion = subject.ask(optimizer)
         other = usual.begin(suggestion.x if suggestion.index is None else suggestion.index)
-        if _takes(optimizer, suggestion, y):
+        before = agent_state(optimizer)
+        try:
+            optimizer.tell(suggestion, y)
+        except HeliotropeError:
+            otherwise = f"refusing the value {y:g} changed the state"
+            assert_same_state(before, agent_state(optimizer), otherwise)
+        else:
             usual.tell(other, 1.0)
         _assert_finite(optimizer)
         spoilt = ", ".join(sorted(non_finite(optimizer) - non_finite(usual)))
@@ -273,18 +278,6 @@ def _grew(before: list[int], sizes: list[int], slack: float) -> bool:
     """
     rise = np.mean(sizes) - np.mean(before)
     return bool(rise >= max(_FEW * len(sizes) / 2, slack * np.ptp(before)))
-
-
-def _takes(optimizer: Optimizer, suggestion: Suggestion, y: float) -> bool:
-    """Whether a value is accepted; a refusal must change nothing."""
-    before = agent_state(optimizer)
-    try:
-        optimizer.tell(suggestion, y)
-    except HeliotropeError:
-        otherwise = f"refusing the value {y:g} changed the state"
-        assert_same_state(before, agent_state(optimizer), otherwise)
-        return False
-    return True
 
 
 def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heliotrope.errors import InputError
-from heliotrope.validation.scalars import LARGEST
+from heliotrope.validation import LARGEST, short_repr
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -21,7 +21,7 @@ def real_number(value: object, name: str, advice: str = "") -> float:
     number = _reals(value)
     if number is None:
         hint = "Use 1 or 0 instead." if isinstance(value, _BOOLEANS) else ""
-        raise InputError(f"{name} to be a real number", _short(value), hint)
+        raise InputError(f"{name} to be a real number", short_repr(value), hint)
     if number.ndim:
         raise InputError(
             f"{name} to be one number",
@@ -58,7 +58,7 @@ def as_table(values: ArrayLike, name: str) -> Array:
         table = None
     if table is None:
         raise InputError(
-            f"{name} to be a table of real numbers, with NaN for missing ones", _short(values)
+            f"{name} to be a table of real numbers, with NaN for missing ones", short_repr(values)
         )
     if table.ndim != 2:
         raise InputError(f"{name} to have 2 dimension(s)", f"shape {table.shape}")
@@ -97,7 +97,7 @@ def as_indices(values: ArrayLike) -> Indices | None:
 def _floats(values: ArrayLike, name: str) -> Array:
     array = _reals(values)
     if array is None:
-        raise InputError(f"{name} to be an array of real numbers", _short(values))
+        raise InputError(f"{name} to be an array of real numbers", short_repr(values))
     return array
 
 
@@ -127,11 +127,3 @@ def _has_booleans(values: object) -> bool:
     if isinstance(values, (list, tuple)):
         return any(map(_has_booleans, values))
     return isinstance(values, _BOOLEANS)
-
-
-def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # such as a scikit-learn kernel with broken parameters
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."
