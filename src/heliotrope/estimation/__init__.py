@@ -5,38 +5,36 @@ tracking, ``auto`` and studies estimate a :class:`Model` from their results agai
 (:func:`estimate_robustly`).
 """
 
-from heliotrope.estimation.data import Data, Observations, Panel
-from heliotrope.estimation.empirical import Empirical, empirical_prior
-from heliotrope.estimation.fit import Fit, fit
-from heliotrope.estimation.level_shift import SHORTEST_LEVEL_SHIFT, level_shift_length
-from heliotrope.estimation.likelihood import gradient, log_likelihood
-from heliotrope.estimation.model import Given, KernelName, Model, is_estimate_due
-from heliotrope.estimation.online import RATES, estimate_model, estimate_robustly
-from heliotrope.estimation.outliers import OutlierBounds, outlier_bounds
-from heliotrope.estimation.parameters import Gradient
-from heliotrope.estimation.results import Results
-
-__all__ = [
-    "RATES",
-    "SHORTEST_LEVEL_SHIFT",
-    "Data",
-    "Empirical",
-    "Fit",
-    "Given",
-    "Gradient",
-    "KernelName",
-    "Model",
-    "Observations",
-    "OutlierBounds",
-    "Panel",
-    "Results",
-    "empirical_prior",
-    "estimate_model",
-    "estimate_robustly",
-    "fit",
-    "gradient",
-    "is_estimate_due",
-    "level_shift_length",
-    "log_likelihood",
-    "outlier_bounds",
-]
+from heliotrope.estimation.data import (
+    Data as Data,
+    Observations as Observations,
+    Panel as Panel,
+    Results as Results,
+)
+from heliotrope.estimation.empirical import (
+    Empirical as Empirical,
+    empirical_prior as empirical_prior,
+)
+from heliotrope.estimation.fit import Fit as Fit, fit as fit
+from heliotrope.estimation.likelihood import (
+    Gradient as Gradient,
+    gradient as gradient,
+    log_likelihood as log_likelihood,
+)
+from heliotrope.estimation.model import (
+    Given as Given,
+    KernelName as KernelName,
+    Model as Model,
+    is_estimate_due as is_estimate_due,
+)
+from heliotrope.estimation.online import (
+    RATES as RATES,
+    estimate_model as estimate_model,
+    estimate_robustly as estimate_robustly,
+)
+from heliotrope.estimation.outliers import (
+    SHORTEST_LEVEL_SHIFT as SHORTEST_LEVEL_SHIFT,
+    OutlierBounds as OutlierBounds,
+    level_shift_length as level_shift_length,
+    outlier_bounds as outlier_bounds,
+)

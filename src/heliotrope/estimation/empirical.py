@@ -37,41 +37,35 @@ def empirical_prior(
 
     The noise variance is ``noise``; by default ``noise_share`` times the mean signal variance.
     """
-    episodes = as_panels(panels)
-    _check(episodes)
-    rows = np.concatenate([panel.values for panel in episodes])
-    mean = np.nanmean(rows, axis=0)
-    covariance, lifted = _lifted(_covariance(rows - mean))
+    parts = as_panels(panels)
+    rows = np.concatenate([panel.values for panel in parts])
+    mean, covariance, lifted = _moments(rows)
     signal = float(np.mean(np.diag(covariance)))
     share = as_positive(noise_share, "noise_share")
     level = share * signal if noise is None else as_positive(noise, "noise")
     start = Prior(Tabulated(covariance), Forgetting(0.03), level, mean)
-    plain = [Panel(panel.times, panel.values) for panel in episodes]
+    plain = [Panel(panel.times, panel.values) for panel in parts]
     found = fit(start, plain, learn=("epsilon",))
     return Empirical(found.prior, found, lifted)
 
 
-def _covariance(centred: Array) -> Array:
-    """Covariance (M, M), of each pair over the times when both were measured."""
-    seen = ~np.isnan(centred)
-    filled = np.where(seen, centred, 0.0)
+def _moments(rows: Array) -> tuple[Array, Array, float]:
+    """Mean (M,), covariance (M, M) with small eigenvalues raised, and the largest raise.
+
+    The covariance of two points is over the times when both were measured.
+    """
+    seen = ~np.isnan(rows)
+    if not seen.any(axis=0).all():
+        unseen = np.flatnonzero(~seen.any(axis=0)).tolist()
+        raise InputError("every point measured at least once", f"columns {unseen} empty")
+    mean = np.nanmean(rows, axis=0)
+    filled = np.where(seen, rows - mean, 0.0)
+    if not filled.any():
+        raise InputError("values that change over time", "constant columns")
     together = seen.astype(float).T @ seen
-    return np.asarray(filled.T @ filled / np.maximum(together, 1.0))
-
-
-def _lifted(covariance: Array) -> tuple[Array, float]:
-    """The covariance with small eigenvalues raised to the floor, and the largest raise."""
+    covariance = filled.T @ filled / np.maximum(together, 1.0)
     values, vectors = np.linalg.eigh(covariance)
     scale = float(np.mean(np.diag(covariance)))
     raised = np.maximum(values, _FLOOR * scale)
     lifted = (vectors * raised) @ vectors.T
-    return 0.5 * (lifted + lifted.T), float((raised - values).max() / scale)
-
-
-def _check(episodes: Sequence[Panel]) -> None:
-    rows = np.concatenate([panel.values for panel in episodes])
-    unseen = np.flatnonzero(np.isnan(rows).all(axis=0))
-    if len(unseen):
-        raise InputError("every point measured at least once", f"columns {unseen.tolist()} empty")
-    if np.nanmax(np.abs(rows - np.nanmean(rows, axis=0))) <= 0.0:
-        raise InputError("values that change over time", "constant columns")
+    return mean, 0.5 * (lifted + lifted.T), float((raised - values).max() / scale)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cache
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize
@@ -19,18 +21,14 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.data import Data, Observations, Panel, episodes, spacing, spread
-from heliotrope.estimation.likelihood import log_likelihood, value_and_gradient
-from heliotrope.estimation.parameters import (
+from heliotrope.estimation.likelihood import (
     check_learnable,
     epsilon,
-    theta,
-    theta_bounds,
-    theta_for_variance,
+    log_likelihood,
+    value_and_gradient,
 )
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_whole
-
-Episodes: TypeAlias = list[Observations | Panel]
 
 LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
@@ -76,13 +74,13 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     """
     check_learnable(prior)
     names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
-    problem = _Problem(prior, episodes(data), names)
-    if not problem.size:
+    parts = episodes(data)
+    problem = _Problem(prior, parts, names)
+    if not len(problem.bounds):
         raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
-    problem.check()
-    found = max((problem.maximize(start) for start in problem.starts(restarts)), key=lambda x: x[1])
+    log_likelihood(prior, parts)  # raises the errors of the data and the kernel before the search
+    found = max(map(problem.maximize, problem.starts(restarts)), key=itemgetter(1))
     best, value, converged = found
-    problem.check_unit(best)
     interval = problem.interval(best, value) if "epsilon" in names else None
     return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
 
@@ -100,37 +98,25 @@ def _names(learn: Iterable[str]) -> tuple[str, ...]:
 class _Problem:
     """The learned parameters as one vector u: logit epsilon, log noise, theta."""
 
-    def __init__(self, prior: Prior, data: Episodes, learn: tuple[str, ...]) -> None:
+    def __init__(
+        self, prior: Prior, data: list[Observations | Panel], learn: tuple[str, ...]
+    ) -> None:
         self._prior, self._data, self._learn = prior, data, learn
-        self._spacing = max(spacing(data), _LEAST_SPACING)
-        self._rate = min(max(float(self._per_step(epsilon(prior))), 1e-5), 0.999)
-        noises = np.append(spread(data) * np.array(_NOISE_BOUNDS), prior.noise)
+        self._spread, self._spacing = spread(data), max(spacing(data), _LEAST_SPACING)
+        self._theta, self._theta_bounds = np.empty(0), np.empty((0, 2))
+        if isinstance(prior.space, Kernel):
+            self._theta = np.asarray(prior.space.theta, dtype=float)
+            self._theta_bounds = np.reshape(prior.space.bounds, (-1, 2))
+        noises = np.append(self._spread * np.array(_NOISE_BOUNDS), prior.noise)
         noises = np.log(noises[noises > 0.0])
-        bounds = {
-            "epsilon": [tuple(logit(_EPSILON_BOUNDS))],
-            "noise": [(noises.min(), noises.max())],
-            "space": [tuple(pair) for pair in theta_bounds(prior)],
-        }
-        self._names = [name for name in LEARNABLE if name in learn for _ in bounds[name]]
-        self._bounds = [pair for name in LEARNABLE if name in learn for pair in bounds[name]]
+        self.bounds = self._chosen(  # (p, 2)
+            [logit(_EPSILON_BOUNDS)], [(noises.min(), noises.max())], self._theta_bounds
+        )
 
-    def check(self) -> None:
-        """Raise the errors of the data and the kernel before the search."""
-        log_likelihood(self._prior, self._data)
-
-    def check_unit(self, best: Array) -> None:
-        """Raise an error if everything changes within one unit of time."""
-        if "epsilon" in self._learn and self.rate(float(best[0])) >= _FASTEST:
-            raise InputError(
-                "a unit of time within which not everything changes, since epsilon is per unit",
-                f"a usual step of {self._spacing:g}",
-                "Count time in shorter units, so that the numbers get larger.",
-            )
-
-    @property
-    def size(self) -> int:
-        """Number of free parameters."""
-        return len(self._bounds)
+    def _chosen(self, *parts: Any) -> Array:
+        """One vector of what belongs to the learned parameters, given for each learnable one."""
+        named = zip(LEARNABLE, parts, strict=True)
+        return np.concatenate([part for name, part in named if name in self._learn])
 
     def prior(self, u: Array) -> Prior:
         """The prior of a vector of free parameters."""
@@ -157,12 +143,10 @@ class _Problem:
         try:
             value, found = value_and_gradient(prior, self._data)
         except KernelError:
-            return _HOPELESS, np.zeros(self.size)
+            return _HOPELESS, np.zeros(len(u))
         rate = epsilon(prior)
-        by_logit = self._per_step(rate) * (1.0 - rate) / self._spacing
-        return -value, -self._chosen(
-            found.epsilon * by_logit, found.noise * prior.noise, found.space
-        )
+        by_logit = found.epsilon * (self._per_step(rate) * (1.0 - rate) / self._spacing)
+        return -value, -self._chosen([by_logit], [found.noise * prior.noise], found.space)
 
     def rate(self, logit_per_step: float) -> float:
         """Epsilon per unit of time, from the logit of the share that is new after one step."""
@@ -175,48 +159,60 @@ class _Problem:
 
     def starts(self, restarts: int) -> list[Array]:
         """The best of the prior's parameters, other drift rates, noises and kernels."""
-        rates = (self._rate, *_STARTS) if "epsilon" in self._learn else (self._rate,)
+        here = min(max(self._per_step(epsilon(self._prior)), 1e-5), 0.999)
+        rates = (here, *_STARTS) if "epsilon" in self._learn else (here,)
+        noises = [self._prior.noise, _NOISE_START * self._spread]
         chosen: list[Array] = []
-        for noise in self._noises():
+        for noise in noises if "noise" in self._learn and self._spread > 0.0 else noises[:1]:
             starts = [
-                self._vector(rate, noise, kernel)
-                for kernel in self._kernels(restarts)
+                self._chosen([float(logit(rate))], [float(np.log(noise))], theta)
+                for theta in self._thetas(restarts)
                 for rate in rates
             ]
             chosen += sorted(starts, key=self.value, reverse=True)[:_CLIMBS]
         return chosen
 
-    def _noises(self) -> list[float]:
-        """The prior's noise, and one of the size of the data."""
-        size = _NOISE_START * spread(self._data)
-        learned = "noise" in self._learn and size > 0.0
-        return [self._prior.noise, size] if learned else [self._prior.noise]
-
-    def _kernels(self, restarts: int) -> list[Array]:
+    def _thetas(self, restarts: int) -> list[Array]:
         """The prior's theta, one with the variance of the data, and random ones."""
-        here, first, size = theta(self._prior), self._data[0], spread(self._data)
-        if "space" not in self._learn or not len(here):
-            return [here]
+        thetas, first = [self._theta], self._data[0]
+        if "space" not in self._learn or not len(self._theta):
+            return thetas
         points = first.points if isinstance(first, Panel) else first.x
-        rng, bounds = np.random.default_rng(0), theta_bounds(self._prior).T
-        kernels = [here]
-        if points is not None and points.ndim == 2 and size > 0.0:
-            kernels.append(theta_for_variance(self._prior, points, size))
-        low, high = np.clip([kernels[-1] - 3.0, kernels[-1] + 3.0], *bounds)
-        return kernels + [rng.uniform(low, high) for _ in range(restarts)]
+        if points is not None and points.ndim == 2 and self._spread > 0.0:
+            thetas.append(self._theta_for_variance(points))
+        rng, bounds = np.random.default_rng(0), self._theta_bounds.T
+        low, high = np.clip([thetas[-1] - 3.0, thetas[-1] + 3.0], *bounds)
+        return thetas + [rng.uniform(low, high) for _ in range(restarts)]
+
+    def _theta_for_variance(self, points: Array) -> Array:
+        """Theta whose constant factors give the kernel the variance of the data at the points."""
+        space = self._prior.space
+        assert isinstance(space, Kernel)
+        free = [one for one in space.hyperparameters if not one.fixed]
+        is_factor = [one.name.endswith("constant_value") for one in free]
+        factors = np.repeat(is_factor, [one.n_elements for one in free]).astype(float)
+        ratio = self._spread / float(np.mean(space.diag(points)))
+        return np.asarray(np.clip(self._theta + np.log(ratio) * factors, *self._theta_bounds.T))
 
     def maximize(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
         """Maximize from a start, with the parameter ``fixed`` held."""
-        bounds = list(self._bounds)
+        bounds = self.bounds.copy()
         if fixed is not None:
-            bounds[fixed] = (start[fixed], start[fixed])
+            bounds[fixed] = start[fixed]
         found = minimize(self.descent, start, jac=True, bounds=bounds, method="L-BFGS-B")
         return np.asarray(found.x), -float(found.fun), bool(found.success)
 
     def interval(self, best: Array, value: float) -> tuple[float, float]:
         """The epsilons at which the profile likelihood has fallen by 1.96^2 / 2."""
+        if self.rate(float(best[0])) >= _FASTEST:
+            raise InputError(
+                "a unit of time within which not everything changes, since epsilon is per unit",
+                f"a usual step of {self._spacing:g}",
+                "Count time in shorter units, so that the numbers get larger.",
+            )
         low, high = (
-            _crossing(self._fall(best, value), float(best[0]), end) for end in self._bounds[0]
+            _crossing(self._fall(best, value), float(best[0]), end)
+            for end in self.bounds[0].tolist()
         )
         return self.rate(low), self.rate(high)
 
@@ -229,7 +225,7 @@ class _Problem:
 
         def fall(rate: float) -> float:
             u[0] = rate
-            if self.size == 1:
+            if len(u) == 1:
                 top = self.value(u)
             else:
                 u[:], top, _ = self.maximize(u, fixed=0)
@@ -239,18 +235,11 @@ class _Problem:
 
     def at_bounds(self, best: Array) -> tuple[str, ...]:
         """The names of the parameters that are on a bound."""
-        low, high = np.array(self._bounds).T
+        low, high = self.bounds.T
         slack = 1e-6 * (high - low)
         on = (best <= low + slack) | (best >= high - slack)
-        return tuple(dict.fromkeys(np.array(self._names)[on].tolist()))
-
-    def _vector(self, rate: float, noise: float, kernel: Array) -> Array:
-        return self._chosen(float(logit(rate)), float(np.log(noise)), kernel)
-
-    def _chosen(self, of_epsilon: float, of_noise: float, of_space: Array) -> Array:
-        """The parts that belong to learned parameters, as one vector."""
-        parts = zip(LEARNABLE, ([of_epsilon], [of_noise], of_space), strict=True)
-        return np.concatenate([part for name, part in parts if name in self._learn])
+        names = self._chosen(["epsilon"], ["noise"], ["space"] * len(self._theta))
+        return tuple(dict.fromkeys(names[on].tolist()))
 
 
 def _crossing(fall: Callable[[float], float], start: float, end: float) -> float:
@@ -259,12 +248,10 @@ def _crossing(fall: Callable[[float], float], start: float, end: float) -> float
     The fall is zero at the start. Its values are cached, since a repeated search may end slightly
     higher or lower.
     """
-    depths = {start: 0.0}
 
+    @cache
     def beyond(rate: float) -> float:
-        if rate not in depths:
-            depths[rate] = fall(rate)
-        return depths[rate] - _FALL
+        return (0.0 if rate == start else fall(rate)) - _FALL
 
     inside, outside = start, start
     step = 0.1 if end > start else -0.1

@@ -16,10 +16,11 @@ K, D  (n, n) correlations in space and in time       q  (r - m)^T C^{-1} (r - m)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import log
+from operator import itemgetter
 
 import numpy as np
 from scipy.linalg import lapack
@@ -27,9 +28,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
+from heliotrope.estimation.data import Results
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
-from heliotrope.estimation.results import Results
 from heliotrope.validation import Array
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
@@ -57,7 +58,7 @@ def estimate_model(results: Results, given: Given, rates: Sequence[float] = RATE
     costs a few evaluations.
     """
     likelihood = _Likelihood(results, given, results.pace)
-    found = max(_estimates(likelihood, given, rates), key=lambda one: one.score).model
+    found, _ = max(_estimates(likelihood, given, rates), key=itemgetter(1))
     if given.variance is None:
         found = _with_upper_variance(likelihood, found)
     return found if given.length_scale is not None else _with_short_length(likelihood, found)
@@ -78,14 +79,6 @@ def _correlation(kernel: KernelName, distances: Array) -> Array:
         return np.asarray(np.exp(-0.5 * distances**2))
     r = np.sqrt(5.0) * distances
     return np.asarray((1.0 + r + r**2 / 3.0) * np.exp(-r))
-
-
-@dataclass(frozen=True)
-class _Estimate:
-    """A model, and the log of its posterior density up to a constant."""
-
-    model: Model
-    score: float
 
 
 class _Likelihood:
@@ -113,21 +106,22 @@ class _Likelihood:
         """K o D, (n, n)."""
         return self._in_space(kernel, length) * self._in_time(rate)
 
-    def at(self, kernel: KernelName, length: float, share: float, rate: float) -> _Estimate:
-        """The estimate at these parameters, with their best mean and variance."""
-        mean, variance, score = self._fit(kernel, length, share, rate)
+    def model(
+        self, kernel: KernelName, length: float, share: float, rate: float
+    ) -> tuple[Model, float]:
+        """The model of these parameters with their best mean and variance, and its score."""
+        mean, variance, score = self.fit(kernel, length, share, rate)
         mean, variance = self._center + self._spread * mean, self._spread**2 * variance
-        noise = share * variance
-        model = Model(mean, variance, noise, kernel, length, self.pace, rate=rate)
-        return _Estimate(self._given.override(model), score)
+        model = Model(mean, variance, share * variance, kernel, length, self.pace, rate=rate)
+        return self._given.override(model), score
 
-    def score(self, kernel: KernelName, length: float, share: float, rate: float) -> float:
-        """Log posterior density of these parameters, up to a constant."""
-        return self._fit(kernel, length, share, rate)[2]
-
-    def _fit(
+    def fit(
         self, kernel: KernelName, length: float, share: float, rate: float
     ) -> tuple[float, float, float]:
+        """Best standardized mean and variance, and the score.
+
+        The score is the log posterior density of the parameters, up to a constant.
+        """
         C = self.correlations(kernel, length, rate)
         mean, variance, score = self._moments(C, share)
         usual = np.log([length / self.diagonal, share, max(rate, _LEAST_RATE)]) - _USUAL
@@ -158,30 +152,28 @@ class _Likelihood:
 
 def _estimates(
     likelihood: _Likelihood, given: Given, rates: Sequence[float]
-) -> Iterator[_Estimate]:
-    """The most likely estimate of each kernel."""
+) -> Iterator[tuple[Model, float]]:
+    """The most likely model of each kernel, and its score."""
     few, results = len(likelihood.results.y) < _FEW, likelihood.results
     some = results.at(results.select(_SOME, _SOME))
     coarse = _Likelihood(some, given, likelihood.pace)
     kernels = KERNEL_NAMES[:1] if few else KERNEL_NAMES
-    axes = [_lengths(likelihood, given), _shares(given), rates]
+    axes = [*_axes(likelihood.diagonal, given), rates]
     if few:
         axes = [axis[len(axis) // 2 :][:1] for axis in axes]
     for kernel in kernels if given.kernel is None else (given.kernel,):
-        point = max(product(*axes), key=lambda point: coarse.score(kernel, *point))
+        point = max(product(*axes), key=lambda point: coarse.fit(kernel, *point)[2])
         yield _search(likelihood, kernel, point, axes)
 
 
-def _lengths(likelihood: _Likelihood, given: Given) -> Sequence[float]:
+def _axes(diagonal: float, given: Given) -> tuple[Sequence[float], Sequence[float]]:
+    """Candidates for the length scale and for the share of noise; one if it is given."""
+    lengths, shares = [length * diagonal for length in _LENGTHS], list(_SHARES)
     if given.length_scale is not None:
-        return (given.length_scale,)
-    return [length * likelihood.diagonal for length in _LENGTHS]
-
-
-def _shares(given: Given) -> Sequence[float]:
+        lengths = [given.length_scale]
     if given.noise is not None and given.variance is not None:
-        return (given.noise / given.variance,)
-    return _SHARES
+        shares = [given.noise / given.variance]
+    return lengths, shares
 
 
 def _search(
@@ -189,11 +181,11 @@ def _search(
     kernel: KernelName,
     start: Sequence[float],
     axes: Sequence[Sequence[float]],
-) -> _Estimate:
-    """The most likely estimate near a start, over the logarithms of the free parameters."""
+) -> tuple[Model, float]:
+    """The most likely model near a start, over the logarithms of the free parameters."""
     free = [i for i, axis in enumerate(axes) if len(axis) > 1]
     if not free:
-        return likelihood.at(kernel, *start)
+        return likelihood.model(kernel, *start)
 
     def around(logs: Array) -> list[float]:
         point = list(start)
@@ -204,7 +196,7 @@ def _search(
     ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
     begin = np.log([start[i] for i in free])
     found = minimize(
-        lambda logs: -likelihood.score(kernel, *around(logs)),
+        lambda logs: -likelihood.fit(kernel, *around(logs))[2],
         begin,
         method="Nelder-Mead",
         bounds=np.log(ends),
@@ -215,7 +207,7 @@ def _search(
             "fatol": _CLOSE,
         },
     )
-    return likelihood.at(kernel, *around(found.x))
+    return likelihood.model(kernel, *around(found.x))
 
 
 def _with_upper_variance(likelihood: _Likelihood, model: Model) -> Model:

@@ -16,16 +16,13 @@ r, N   adjoint of the data from t on: dl/dm = r, dl/dP = (r r^T - N) / 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, pi
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve
 
 from heliotrope.errors import InputError
 from heliotrope.estimation.data import Panel
-from heliotrope.estimation.parameters import Gradient, correlation_slope, theta_slope
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.priors import Prior, correlation
 from heliotrope.validation import Array
@@ -33,59 +30,26 @@ from heliotrope.validation import Array
 _MOST = 500_000_000  # numbers that the backward pass over a panel with gaps may store
 
 
-class PanelLikelihood:
-    """The exact log likelihood of one panel, and its gradient."""
+class _PanelLikelihood:
+    """What the likelihoods of complete panels and of panels with gaps share."""
 
     def __init__(self, prior: Prior, panel: Panel) -> None:
-        self._prior, self._panel = prior, panel
-        self._chain = _chain(prior, panel)
-
-    def value(self) -> float:
-        """Log density of the panel."""
-        return self._chain.value
-
-    def gradient(self) -> Gradient:
-        """Derivatives of the log density."""
-        found = self._chain.derivatives()
-        slope = correlation_slope(self._prior, np.diff(self._panel.times))
-        by_theta = theta_slope(self._prior, self._panel.points, found.by_space)
-        return Gradient(float(found.by_rho[1:] @ slope), found.by_noise, by_theta)
+        domain = panel.domain(prior)
+        self.places, self.dt, self._noise = panel.points, np.diff(panel.times), prior.noise
+        self._K = prior.over(domain).block(domain.indices, domain.indices)
+        self._Y = panel.values - prior.mean_at(domain.indices)
+        self._rho = np.concatenate([[0.0], correlation(prior.time, self.dt)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Derivatives:
-    """Derivatives of the log likelihood by each rho (T,), the noise and the entries of K (M, M)."""
-
-    by_rho: Array
-    by_noise: float
-    by_space: Array
-
-
-class _Chain(Protocol):
-    """A filtered panel."""
-
-    value: float
-
-    def derivatives(self) -> _Derivatives:
-        """Run the backward pass."""
-
-
-def _chain(prior: Prior, panel: Panel) -> _Chain:
-    domain = panel.domain(prior)
-    K = prior.over(domain).block(domain.indices, domain.indices)
-    Y = panel.values - prior.mean_at(domain.indices)
-    rho = np.concatenate([[0.0], correlation(prior.time, np.diff(panel.times))])
-    return (_Complete if panel.complete else _Gappy)(K, rho, prior.noise, Y)
-
-
-class _Complete:
+class CompleteLikelihood(_PanelLikelihood):
     """M independent chains in the basis of K; all matrices are diagonal."""
 
-    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
-        w, self._U = np.linalg.eigh(K)
-        self._w, self._rho, self._noise = np.maximum(w, 0.0), rho, noise
-        self._v, self._S, self._gain, self._a = (np.empty_like(Y) for _ in range(4))
-        self._filter(Y @ self._U)
+    def __init__(self, prior: Prior, panel: Panel) -> None:
+        super().__init__(prior, panel)
+        w, self._U = np.linalg.eigh(self._K)
+        self._w = np.maximum(w, 0.0)
+        self._v, self._S, self._gain, self._a = (np.empty_like(self._Y) for _ in range(4))
+        self._filter(self._Y @ self._U)
         self.value = -0.5 * float(np.sum(self._v**2 / self._S + np.log(2.0 * pi * self._S)))
 
     def _filter(self, Y: Array) -> None:
@@ -99,40 +63,34 @@ class _Complete:
             C = self._noise * gain
             self._v[t], self._S[t], self._gain[t], self._a[t] = v, S, gain, a
 
-    def derivatives(self) -> _Derivatives:
-        r, N = self._backward()
-        rho = self._rho[1:, None]
+    def derivatives(self, slope: Array) -> tuple[float, float, Array]:
+        """Derivatives by epsilon, the noise and the entries of K; slope is d rho / d epsilon."""
         own = self._v / self._S  # from the innovation of t; the rest of r and N is from later ones
-        C, later = self._noise * self._gain[:-1], np.zeros_like(N)
-        later[:-1] = rho**2 * N[1:]
+        r, N = self._adjoint(own)
+        rho, new = self._rho[1:, None], 1.0 - self._rho[:, None] ** 2
+        C, pull, later = self._noise * self._gain[:-1], np.zeros_like(r), np.zeros_like(N)
+        pull[:-1], later[:-1] = rho * r[1:], rho**2 * N[1:]
         by_rho = r[1:] * self._a[:-1] + rho * (r[1:] ** 2 - N[1:]) * (C - self._w)
-        pull = np.zeros_like(r)
-        pull[:-1] = rho * r[1:]
         u = own - self._gain * pull
         by_noise = 0.5 * float(np.sum(u**2 - 1.0 / self._S - self._gain**2 * later))
-        new = 1.0 - self._rho[:, None] ** 2
         rotated = 0.5 * ((new * r).T @ r - np.diag(np.sum(new * N, axis=0)))
-        by_space = self._U @ rotated @ self._U.T
-        return _Derivatives(np.concatenate([[0.0], by_rho.sum(axis=1)]), by_noise, by_space)
+        return float(by_rho.sum(axis=1) @ slope), by_noise, self._U @ rotated @ self._U.T
 
-    def _backward(self) -> tuple[Array, Array]:
-        own_r, own_N, kept = self._v / self._S, 1.0 / self._S, 1.0 - self._gain
-        r, N = np.empty_like(own_r), np.empty_like(own_N)
-        r[-1], N[-1] = own_r[-1], own_N[-1]
-        rhos = self._rho.tolist()
+    def _adjoint(self, own: Array) -> tuple[Array, Array]:
+        r, N, kept, rhos = own.copy(), 1.0 / self._S, 1.0 - self._gain, self._rho.tolist()
         for t in range(len(r) - 2, -1, -1):
             still = rhos[t + 1] * kept[t]
-            r[t] = own_r[t] + still * r[t + 1]
-            N[t] = own_N[t] + still**2 * N[t + 1]
+            r[t] += still * r[t + 1]
+            N[t] += still**2 * N[t + 1]
         return r, N
 
 
-class _Gappy:
+class GappyLikelihood(_PanelLikelihood):
     """One chain of M points, of which only some are measured at each time."""
 
-    def __init__(self, K: Array, rho: Array, noise: float, Y: Array) -> None:
-        self._K, self._rho, self._noise, self._Y = K, rho, noise, Y
-        self._seen = [np.flatnonzero(~np.isnan(row)) for row in Y]
+    def __init__(self, prior: Prior, panel: Panel) -> None:
+        super().__init__(prior, panel)
+        self._seen = [np.flatnonzero(~np.isnan(row)) for row in self._Y]
         self.value = self._filter(None)
 
     def _filter(self, kept: tuple[Array, Array] | None) -> float:
@@ -158,7 +116,8 @@ class _Gappy:
         S = P[np.ix_(seen, seen)] + self._noise * np.eye(len(seen))
         return jittered_cholesky(S, jitter=0.0), self._Y[t, seen] - m[seen]
 
-    def derivatives(self) -> _Derivatives:
+    def derivatives(self, slope: Array) -> tuple[float, float, Array]:
+        """As for a complete panel."""
         T, M = self._Y.shape
         if T * M * M > _MOST:
             raise InputError(
@@ -178,7 +137,7 @@ class _Gappy:
             by_space += (1.0 - rho**2) * by_P
             by_rho[t] = r @ a + 2.0 * rho * np.sum(by_P * (C - self._K))
             pull, later = rho * r, rho**2 * N
-        return _Derivatives(by_rho, by_noise, by_space)
+        return float(by_rho[1:] @ slope), by_noise, by_space
 
     def _adjoint(
         self, t: int, m: Array, P: Array, pull: Array, later: Array
