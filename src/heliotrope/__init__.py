@@ -68,18 +68,8 @@ _NAMES = {  # by the submodule that they are loaded from
     "spaces": ("Boolean", "Categorical", "Integer", "Options", "Real", "SearchSpace"),
     "study": ("Study",),
 }
-_SUBMODULES = {
-    "acquisition",
-    "domains",
-    "errors",
-    "estimation",
-    "lab",
-    "memory",
-    "policies",
-    "posterior",
-    "priors",
-    "testing",
-}
+_SUBMODULES = {"acquisition", "domains", "errors", "estimation", "lab", "memory", "policies"}
+_SUBMODULES |= {"posterior", "priors", "testing"}
 
 __all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 

@@ -7,7 +7,7 @@ drift at every result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from math import ceil, log, sqrt
 from typing import Any, Literal, TypeAlias
@@ -27,16 +27,9 @@ _LEAST_NOISE = 1e-4  # as a share of the variance
 _SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # differences that do not matter
 _FASTEST = 1.0 - 1e-15  # drift per unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # up to the first count, a quarter more is less than the second
-
-
-def _early_counts() -> Iterator[int]:
-    count = 1
-    while count <= _OFTEN:
-        yield count
-        count = ceil((1.5 if count < 140 else 1.25) * count)
-
-
-_EARLY = frozenset(_early_counts())
+_EARLY = [1]  # counts of results after which to estimate again
+while _EARLY[-1] < _OFTEN:
+    _EARLY.append(ceil((1.5 if _EARLY[-1] < 140 else 1.25) * _EARLY[-1]))
 
 
 @dataclass(frozen=True)
@@ -60,16 +53,14 @@ class Model:
 
     @property
     def epsilon(self) -> float:
-        """The most likely drift per unit of time."""
         return self.per_unit(self.rate)
 
     def prior(self, epsilon: float, sign: float = 1.0) -> Prior:
         """The prior over the values times a sign."""
-        shape = RBF if self.kernel == "se" else Matern
-        smoothness = {} if self.kernel == "se" else {"nu": 2.5}
-        space = self.variance * shape(self.length_scale, **smoothness)
+        is_se = self.kernel == "se"
+        shape = RBF(self.length_scale) if is_se else Matern(self.length_scale, nu=2.5)
         noise = max(self.noise, _LEAST_NOISE * self.variance)
-        return Prior(space, Forgetting(epsilon), noise, sign * self.mean)
+        return Prior(self.variance * shape, Forgetting(epsilon), noise, sign * self.mean)
 
     def is_close_to(self, other: Model) -> bool:
         """Whether the two differ so little that their policies do equally well."""
@@ -85,10 +76,8 @@ class Model:
 
     def outlier_bounds(self, sign: float = 1.0) -> OutlierBounds:
         """The bounds of the values times a sign."""
-        if sign > 0.0:
-            return OutlierBounds(self.low, self.high)
-        low, high = (None if bound is None else -bound for bound in (self.high, self.low))
-        return OutlierBounds(low, high)
+        bounds = [None if bound is None else sign * bound for bound in (self.low, self.high)]
+        return OutlierBounds(*(bounds if sign > 0.0 else reversed(bounds)))
 
     def epsilons(self) -> Sequence[float]:
         """Candidates for the drift per unit of time: the usual ones for one result each."""
@@ -105,7 +94,6 @@ class Model:
         return -float(np.expm1(np.log1p(-epsilon) * self.pace))
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters by name."""
         return asdict(self)
 
     @classmethod
@@ -118,8 +106,11 @@ class Model:
             None if bound is None else as_number(bound, "a bound")
             for bound in (data.get("low"), data.get("high"))
         )
-        model = given.override(cls(pace=as_positive(data["pace"], "pace")))
-        return replace(model, low=low, high=high, rate=_as_share(data.get("rate", cls.rate)))
+        rate = as_number(data.get("rate", cls.rate), "a rate")
+        if not 0.0 <= rate <= 1.0:
+            raise InputError("a rate from 0 to 1", repr(data["rate"])[:60])
+        pace = as_positive(data["pace"], "pace")
+        return given.override(cls(pace=pace, low=low, high=high, rate=rate))
 
 
 @dataclass(frozen=True)
@@ -136,36 +127,25 @@ class Given:
     length_scale: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("mean", "variance", "noise", "length_scale"):
-            value = getattr(self, name)
-            with located(name):
-                if value is not None:
-                    check = as_number if name == "mean" else as_positive
+        for name, value in vars(self).items():
+            if name != "kernel" and value is not None:
+                check = as_number if name == "mean" else as_positive
+                with located(name):
                     object.__setattr__(self, name, check(value, name))
         if self.length_scale is not None and self.kernel is None:
             object.__setattr__(self, "kernel", "matern")
         if self.kernel not in (None, *KERNEL_NAMES):
-            raise InputError(
-                f"one of {', '.join(KERNEL_NAMES)}", repr(self.kernel)[:60], "", "kernel"
-            )
+            names = ", ".join(KERNEL_NAMES)
+            raise InputError(f"one of {names}", repr(self.kernel)[:60], "", "kernel")
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing to estimate."""
         return None not in vars(self).values()
 
     def override(self, model: Model) -> Model:
         """The model with its estimates replaced by what the user gave."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return replace(model, **known)
-
-
-def _as_share(value: object) -> float:
-    """Return a drift from 0 to 1, or raise an InputError."""
-    share = as_number(value, "a rate")
-    if not 0.0 <= share <= 1.0:
-        raise InputError("a rate from 0 to 1", repr(value)[:60])
-    return share
 
 
 def is_estimate_due(told: int) -> bool:
@@ -178,6 +158,4 @@ def is_estimate_due(told: int) -> bool:
     >>> [n for n in range(1000) if is_estimate_due(n)]
     [1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140, 175, 219, 274, 343, 429, 537, 672, 840]
     """
-    if told > _OFTEN:
-        return (told - _OFTEN) % _RARELY == 0
-    return told in _EARLY
+    return told in _EARLY if told <= _OFTEN else (told - _OFTEN) % _RARELY == 0

@@ -48,7 +48,7 @@ class OutlierBounds:
         return low, np.inf if self.high is None else self.high
 
     def clip(self, values: Array) -> Array:
-        """The values, with outliers moved to the bound that they pass."""
+        """Move outliers to the bound that they pass."""
         return np.clip(values, *self.limits)
 
     def clip_one(self, value: float) -> float:

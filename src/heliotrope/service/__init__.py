@@ -3,7 +3,5 @@
 ``heliotrope serve`` runs it; :func:`create_app` is the application for a server of one's own.
 """
 
-from heliotrope.service.app import create_app
-from heliotrope.service.settings import Limits, Settings
-
-__all__ = ["Limits", "Settings", "create_app"]
+from heliotrope.service.app import create_app as create_app
+from heliotrope.service.settings import Limits as Limits, Settings as Settings

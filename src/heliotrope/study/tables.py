@@ -24,8 +24,7 @@ from heliotrope.storage.protocol import Event
 from heliotrope.study.clocks import Wall, clock_from_json
 from heliotrope.study.commands import Add, Evaluation, as_choice
 from heliotrope.study.space_adapter import SpaceAdapter
-from heliotrope.tables.files import read_sheet
-from heliotrope.tables.sheets import Sheet
+from heliotrope.tables import Sheet, read_sheet
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")

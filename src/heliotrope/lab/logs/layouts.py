@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.lab.logs.times import TIMESTAMP_ADVICE, Times, read_times, time_columns
-from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
+from heliotrope.tables import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array, Indices
 
 PLACES = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heliotrope.tables.sheets import Sheet, normalized_name
+from heliotrope.tables import Sheet, normalized_name
 from heliotrope.validation import Array
 
 _EARTH = 6371.0  # its radius in km

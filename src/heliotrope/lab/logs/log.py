@@ -12,8 +12,7 @@ from heliotrope.errors import InputError
 from heliotrope.lab.logs.layouts import Matrix, laid_out
 from heliotrope.lab.logs.locations import points_of
 from heliotrope.lab.logs.times import step_as_text
-from heliotrope.tables.files import read_sheet
-from heliotrope.tables.sheets import Sheet
+from heliotrope.tables import Sheet, read_sheet
 from heliotrope.validation import Array
 
 _FEWEST = 10  # times

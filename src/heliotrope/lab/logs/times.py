@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from heliotrope.tables.sheets import GAPS, Sheet, normalized_name
+from heliotrope.tables import GAPS, Sheet, normalized_name
 from heliotrope.validation import Array
 
 TIME_NAMES = re.compile(

@@ -1,1 +1,0 @@
-"""Files of separated values as tables of text."""
