@@ -14,7 +14,7 @@ from heliotrope.policies import Belief, Best, Policy
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
-from heliotrope.serialization.archive import Archived, check_header, fitting_parts
+from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.validation import Array, as_number, as_whole
 
@@ -210,7 +210,7 @@ class Optimizer(Archived):
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
         check_header(header, cls.FORMAT, cls.VERSION, source)
-        with fitting_parts("a saved optimizer", source):
+        with readable("a saved optimizer", source):
             domain, policy = decode(header["domain"], arrays), decode(header["policy"], arrays)
             optimizer = cls(domain, policy, header["seed"])
             optimizer._ledger.restore(header, arrays, optimizer._adapter.suggestion_at)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def pack(header: JsonTree, arrays: Arrays) -> bytes:
 
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
     """Return the header and the arrays of a zip of this kind, of this version or an older one."""
-    try:
+    with readable(f"a complete {kind} file", source):
         with zipfile.ZipFile(io.BytesIO(data)) as whole:
             broken = whole.testzip()
         if broken is not None:
@@ -75,12 +75,6 @@ def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree,
         with np.load(io.BytesIO(data), allow_pickle=False) as entries:
             arrays = {name: entries[name] for name in entries.files}
         header = json.loads(arrays.pop(HEADER).tobytes())
-    except Exception as error:  # numpy and zipfile raise many kinds of errors
-        raise FormatError(
-            f"a complete {kind} file",
-            f"{source}, which is unreadable ({error})",
-            "Is it truncated?",
-        ) from error
     check_header(header, kind, version, source)
     return header, arrays
 
@@ -112,31 +106,28 @@ def pack_flat(header: JsonTree, arrays: Arrays) -> bytes:
 
 def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
     """Return the header and the read-only arrays of :func:`pack_flat`."""
-    arrays: dict[str, Any] = {}
-    try:
+    arrays: Arrays = {}
+    with readable(f"a complete {kind}", source):
         start = _ALIGNED + int.from_bytes(data[:_ALIGNED], "little")
         header, index = json.loads(data[_ALIGNED:start])
         for name, (dtype, shape) in index.items():
             flat = np.frombuffer(data, dtype, math.prod(shape), start)
             arrays[name] = flat.reshape(shape)
             start += flat.nbytes + -flat.nbytes % _ALIGNED
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise FormatError(
-            f"a complete {kind}", f"{source}, which is unreadable ({error})"
-        ) from error
     check_header(header, kind, version, source)
     return header, arrays
 
 
 @contextmanager
-def fitting_parts(expected: str, source: str) -> Iterator[None]:
-    """Report any failure to build an object from saved parts as a FormatError."""
+def readable(expected: str, source: str) -> Iterator[None]:
+    """Report any failure in the block to read saved data as a FormatError."""
     try:
         yield
     except FormatError:
         raise
-    except Exception as error:
-        raise FormatError(expected, f"{source}, whose parts do not fit ({error!r})") from error
+    except Exception as error:  # numpy and zipfile raise many kinds of errors
+        got = f"{source}, which is unreadable ({error!r})"
+        raise FormatError(expected, got, "Is it truncated?") from error
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

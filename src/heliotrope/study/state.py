@@ -185,7 +185,7 @@ class StudyState:
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
         header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
-        with archive.fitting_parts("a snapshot of a study", "one"):
+        with archive.readable("a snapshot of a study", "a snapshot"):
             optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
             model, seq = Model.from_json(header["model"]), as_whole(header["seq"], "seq", least=1)
             keys, since = Keys.from_json(header), float(header.get("since", -np.inf))
