@@ -12,8 +12,4 @@ from heliotrope.domains.places import (
     is_choice as is_choice,
     one_place as one_place,
 )
-from heliotrope.domains.unit_cube import (
-    UnitCube as UnitCube,
-    farthest_choice as farthest_choice,
-    initial_count as initial_count,
-)
+from heliotrope.domains.unit_cube import UnitCube as UnitCube, initial_count as initial_count

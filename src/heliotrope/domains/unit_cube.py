@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,6 @@ from heliotrope.domains.box import Box, Lattice
 from heliotrope.domains.finite import Finite
 from heliotrope.domains.places import Choices, Domain, Places, are_indices
 from heliotrope.rng import RNGFactory
-from heliotrope.validation import Array
 
 _CANDIDATES = 32  # more would favour the corners, which are farthest apart
 
@@ -42,6 +42,21 @@ class UnitCube:
         """Map places in the cube to choices of the domain."""
         return choices.snap(choices.scaled(places)) if isinstance(choices, Box) else places
 
+    def farthest_choice(
+        self, choices: Choices, taken: Sequence[Places], make_rng: RNGFactory
+    ) -> Places:
+        """Return the one of a few random choices that is farthest from places in the cube."""
+        rng, inside = make_rng(), self.choices(choices)
+        if isinstance(inside, Box):
+            places: Places = inside.snap(rng.random((_CANDIDATES, inside.dimension)))
+        else:
+            places = rng.permutation(inside)[:_CANDIDATES]
+        others = [self.domain.at(place) for place in taken]
+        points = np.concatenate([*others, np.empty((0, self.domain.dimension))])
+        apart = np.linalg.norm(self.domain.at(places)[:, None] - points[None], axis=2)
+        at = int(apart.min(axis=1, initial=np.inf).argmax())
+        return self.leave(places[at : at + 1], choices)
+
     def _box(self, box: Box) -> Box:
         lower, widths = self._outside.lower, self._outside.widths
         lattices = list[Lattice]()
@@ -61,15 +76,3 @@ def initial_count(domain: Domain) -> int:
         return min(2 * domain.dimension + 1, len(domain))
     joined = sum(len(lattice.columns) - 1 for lattice in domain.lattices)
     return 2 * (domain.dimension - joined) + 1
-
-
-def farthest_choice(domain: Domain, choices: Choices, taken: Array, make_rng: RNGFactory) -> Places:
-    """Return the one of a few random choices in the cube that is farthest from points (n, d)."""
-    rng = make_rng()
-    if isinstance(choices, Box):
-        places: Places = choices.snap(rng.random((_CANDIDATES, choices.dimension)))
-    else:
-        places = rng.permutation(choices)[:_CANDIDATES]
-    apart = np.linalg.norm(domain.at(places)[:, None] - taken[None], axis=2)
-    at = int(apart.min(axis=1, initial=np.inf).argmax())
-    return places[at : at + 1]

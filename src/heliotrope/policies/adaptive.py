@@ -9,20 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from operator import attrgetter
 
 import numpy as np
 
-from heliotrope.domains import (
-    Choices,
-    Domain,
-    Places,
-    UnitCube,
-    all_choices,
-    farthest_choice,
-    initial_count,
-)
+from heliotrope.domains import Choices, Domain, Places, UnitCube, all_choices, initial_count
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,
@@ -33,7 +25,6 @@ from heliotrope.estimation import (
     level_shift_length,
     outlier_bounds,
 )
-from heliotrope.policies.evaluations import CubeEvaluation, Timeline, columns_of, evaluations_of
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
@@ -73,23 +64,40 @@ class Adaptive:
         return AdaptiveAgent(self.recipe, domain)
 
 
+@dataclass(frozen=True, eq=False)
+class CubeEvaluation:
+    """A place in the cube at a time, and its value (NaN while it is open)."""
+
+    t: float
+    place: Places
+    y: float = np.nan
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Time counted in results: ``told`` of them at time ``latest``, a ``pace`` apart."""
+
+    latest: float = 0.0
+    told: float = 0.0
+    pace: float = 1.0
+
+    def at(self, t: float) -> float:
+        """The number of results expected by time t."""
+        return self.told + (t - self.latest) / self.pace
+
+
 class AdaptiveAgent:
     """An agent of the recipe's policy, and the latest results to re-estimate the model from."""
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
         self._domain, self._choices = self._cube.domain, all_choices(domain)
-        self._model, self._timeline = Model(), Timeline()
-        self._inner = self._made(self._model, self._timeline, [], {})
+        self.model, self._timeline = Model(), Timeline()
+        self._inner = self._made(self.model, self._timeline, [], {})
         self._told = 0  # number of all results, dropped ones included
         self._since = -np.inf  # time of the latest level shift; earlier results do not count
         self._latest: list[CubeEvaluation] = []  # in the order of their times
         self._open: dict[int, CubeEvaluation] = {}
-
-    @property
-    def model(self) -> Model:
-        """The current model."""
-        return self._model
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
@@ -125,17 +133,17 @@ class AdaptiveAgent:
         if asked.t < self._since:
             self.cancel(key)
             return
-        known = self._with(CubeEvaluation(asked.t, asked.place, value))
+        known = sorted([*self._latest, replace(asked, y=value)], key=attrgetter("t"))
         still_open = {other: one for other, one in self._open.items() if other != key}
         values = np.array([one.y for one in known])
         shifted = level_shift_length(
-            values, lambda: self._results(known).x, self._model.length_scale
+            values, lambda: self._results(known).x, self.model.length_scale
         )
         latest, told = known[-shifted:], shifted or self._told + 1
-        if shifted or is_estimate_due(told) or not self._model.outlier_bounds().suit(values):
+        if shifted or is_estimate_due(told) or not self.model.outlier_bounds().suit(values):
             self._learn(self._fewer(latest), still_open, told)
         else:
-            self._inner.tell(key, self._model.outlier_bounds().clip_one(value))
+            self._inner.tell(key, self.model.outlier_bounds().clip_one(value))
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
         if shifted:
@@ -160,31 +168,27 @@ class AdaptiveAgent:
         return self._sampling().log_likelihood
 
     def state(self) -> State:
-        line = self._timeline
         return {
-            "model": np.frombuffer(json.dumps(self._model.to_json()).encode(), dtype=np.uint8),
-            "timeline": np.array([line.latest, line.told, line.pace]),
+            "model": np.frombuffer(json.dumps(self.model.to_json()).encode(), dtype=np.uint8),
+            "timeline": np.array(astuple(self._timeline)),
             "told": np.array(self._told),
             "since": np.array(self._since),
-            **columns_of("latest", self._latest),
+            **_columns("latest", self._latest),
             "open/key": np.array(list(self._open), dtype=np.int64),
-            **columns_of("open", self._open.values()),
+            **_columns("open", self._open.values()),
         } | under("inner/", self._inner.state())
 
     def restore(self, state: State) -> None:
-        self._model = Model.from_json(json.loads(state["model"].tobytes()))
+        self.model = Model.from_json(json.loads(state["model"].tobytes()))
         self._timeline = Timeline(*state["timeline"].tolist())
         self._told, self._since = int(state["told"]), float(state["since"])
-        self._latest = evaluations_of("latest", state)
+        self._latest = _evaluations("latest", state)
         keys = state["open/key"].tolist()
-        self._open = dict(zip(keys, evaluations_of("open", state), strict=True))
-        self._inner = self._policy(self._model).start(self._domain)
+        self._open = dict(zip(keys, _evaluations("open", state), strict=True))
+        self._inner = self._policy(self.model).start(self._domain)
         self._inner.restore(part(state, "inner/"))
 
     # ---- learning
-
-    def _with(self, new: CubeEvaluation) -> list[CubeEvaluation]:
-        return sorted([*self._latest, new], key=attrgetter("t"))
 
     def _learn(
         self, latest: list[CubeEvaluation], waiting: Mapping[int, CubeEvaluation], told: int
@@ -194,11 +198,10 @@ class AdaptiveAgent:
         model = estimate_robustly(results, outlier_bounds(results.y), Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
         self._inner = self._made(model, timeline, latest, waiting)
-        self._model, self._timeline, self._latest = model, timeline, latest
+        self.model, self._timeline, self._latest = model, timeline, latest
 
     def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
-        results = self._results(kept)
-        return [kept[i] for i in results.select(_LATEST, _APART)]
+        return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]
 
     def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
@@ -243,16 +246,8 @@ class AdaptiveAgent:
         return self._told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
-        inside = self._cube.choices(choices)
-        place = farthest_choice(self._domain, inside, self._points(), make_rng)
-        return self._cube.leave(place, choices)
-
-    def _points(self) -> Array:
-        """All points of open evaluations and kept results, (n, d)."""
-        places = [one.place for one in (*self._latest, *self._open.values())]
-        if not places:
-            return np.empty((0, self._domain.dimension))
-        return self._domain.at(np.concatenate(places))
+        taken = [one.place for one in (*self._latest, *self._open.values())]
+        return self._cube.farthest_choice(choices, taken, make_rng)
 
 
 @contextmanager
@@ -276,3 +271,20 @@ def _as_value(y: float) -> float:
             "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
         )
     return y
+
+
+def _columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
+    """Times, values and places of evaluations as arrays."""
+    listed = list(evaluations)
+    return {
+        f"{name}/t": np.array([one.t for one in listed]),
+        f"{name}/y": np.array([one.y for one in listed]),
+        f"{name}/place": np.array([one.place[0] for one in listed]),
+    }
+
+
+def _evaluations(name: str, state: State) -> list[CubeEvaluation]:
+    """Read the evaluations that :func:`_columns` wrote."""
+    t, y, places = (state[f"{name}/{column}"] for column in ("t", "y", "place"))
+    rows = zip(t.tolist(), places[:, None], y.tolist(), strict=True)
+    return [CubeEvaluation(*row) for row in rows]

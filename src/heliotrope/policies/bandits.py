@@ -9,7 +9,7 @@ n   weight of all choices        xi   width of the confidence interval
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log, sqrt
 
 import numpy as np
@@ -20,7 +20,7 @@ from heliotrope.errors import FormatError
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, Indices, as_whole
+from heliotrope.validation import Array, Indices, as_positive, as_share, as_whole, checked
 
 __all__ = ["DiscountedUCB", "WindowUCB", "d_ucb", "d_ucb_discount", "sw_ucb", "sw_ucb_window"]
 
@@ -33,8 +33,8 @@ _UNKNOWN = 0.5  # mean reward of a point whose first value is still open
 class DiscountedUCB(RangedPolicy):
     """D-UCB: the weight of a choice shrinks by the factor ``discount`` per unit of time."""
 
-    discount: float
-    xi: float
+    discount: float = field(metadata=checked(as_share, one=True))
+    xi: float = field(metadata=checked(as_positive))
 
     def start(self, domain: Domain) -> UCBAgent:
         rewards = DiscountedRewards(number_of_points(domain), self.discount)
@@ -46,8 +46,8 @@ class DiscountedUCB(RangedPolicy):
 class WindowUCB(RangedPolicy):
     """SW-UCB: a choice counts until it is older than ``window`` units of time."""
 
-    window: float
-    xi: float
+    window: float = field(metadata=checked(as_positive))
+    xi: float = field(metadata=checked(as_positive))
 
     def start(self, domain: Domain) -> UCBAgent:
         return UCBAgent(self, self.xi, WindowRewards(number_of_points(domain), self.window))

@@ -27,7 +27,7 @@ from heliotrope.posterior.mixture import Ensemble, Mixture
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
-from heliotrope.validation import Array, as_number, short_repr
+from heliotrope.validation import Array, as_share, short_repr
 
 __all__ = ["PriorElimination", "pe_gp_ucb"]
 
@@ -50,9 +50,7 @@ class PriorElimination:
         if not self.priors or not all(isinstance(prior, Prior) for prior in self.priors):
             raise InputError("at least one prior, and only priors", short_repr(self.priors))
         object.__setattr__(self, "beta", as_beta(self.beta))
-        object.__setattr__(self, "delta", as_number(self.delta, "delta"))
-        if not 0.0 < self.delta < 1.0:
-            raise InputError("delta between 0 and 1", f"{self.delta:g}")
+        object.__setattr__(self, "delta", as_share(self.delta, "delta"))
 
     def start(self, domain: Domain) -> EliminationAgent:
         return EliminationAgent(self, domain)

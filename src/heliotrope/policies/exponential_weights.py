@@ -8,20 +8,27 @@ p   (K,) probabilities      gamma   share of random choices
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import softmax
 
 from heliotrope.domains import Domain, Places
-from heliotrope.errors import FormatError
+from heliotrope.errors import FormatError, InputError
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import LARGEST, Array, as_positive, as_whole
+from heliotrope.validation import LARGEST, Array, as_positive, as_share, as_whole, checked
 
 __all__ = ["Exp3", "RExp3", "exp3", "rexp3", "rexp3_batch"]
+
+
+def _as_gamma(value: object, name: str) -> float:
+    share = as_share(value, name, one=True)
+    if share < 1.0 / LARGEST:  # rewards are divided by it
+        raise InputError(f"{name} above 0 and at most 1", f"{share:g}")
+    return share
 
 
 @register
@@ -32,8 +39,8 @@ class Exp3(RangedPolicy):
     It assumes nothing about the values but their range.
     """
 
-    horizon: float
-    gamma: float | None = None
+    horizon: float = field(metadata=checked(as_positive))
+    gamma: float | None = field(default=None, metadata=checked(_as_gamma))
 
     def start(self, domain: Domain) -> Exp3Agent:
         points = number_of_points(domain)
@@ -51,8 +58,8 @@ class RExp3(RangedPolicy):
     It assumes nothing about the values but their range.
     """
 
-    batch: float
-    gamma: float | None = None
+    batch: float = field(metadata=checked(as_positive))
+    gamma: float | None = field(default=None, metadata=checked(_as_gamma))
 
     def start(self, domain: Domain) -> Exp3Agent:
         points = number_of_points(domain)

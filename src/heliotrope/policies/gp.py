@@ -17,7 +17,6 @@ from heliotrope.domains import (
     Places,
     UnitCube,
     all_choices,
-    farthest_choice,
     initial_count,
     is_choice,
     one_place,
@@ -48,6 +47,9 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 "apart" spreads out the first few points: each lies far from the ones before it.
 """
 
+EngineLike: TypeAlias = str | EngineOptions | None
+"""An engine's name or options, or None for the cheapest exact one."""
+
 
 @register(former="Tamed")  # once the class of clipping policies
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class GPPolicy:
     acquisition: Acquisition
     memory: Memory = KeepAll()
     first: First = None
-    engine: str | EngineOptions | None = None
+    engine: EngineLike = None
     learn: Learn | None = None
     low: float = -inf
     high: float = inf
@@ -193,11 +195,8 @@ class GPAgent:
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         cube = UnitCube(self._domain)
-        begun = [self._domain.at(place) for place in self._begun]
-        taken = cube.enter(np.concatenate([*begun, np.empty((0, self._domain.dimension))]))
-        return cube.leave(
-            farthest_choice(cube.domain, cube.choices(choices), taken, make_rng), choices
-        )
+        taken = [cube.enter(place) for place in self._begun]
+        return cube.farthest_choice(choices, taken, make_rng)
 
     def _first_engine(self) -> Engine:
         policy, domain, options = self._policy, self._domain, self._policy.engine

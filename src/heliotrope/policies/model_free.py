@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -12,7 +11,7 @@ from heliotrope.domains import Box, Choices, Domain, Finite, Places, all_choices
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import LARGEST, as_number, as_positive, short_repr
+from heliotrope.validation import Checked, as_number, checked, short_repr
 
 __all__ = ["NoPosterior", "Uniform", "uniform"]
 
@@ -92,42 +91,18 @@ def random_choice(choices: Choices, rng: np.random.Generator) -> Places:
 # ---- bandits: values in a known range, at points that are unrelated
 
 
-def _share(value: object, name: str, least: float = 0.0) -> float:
-    share = as_number(value, name)
-    if not (least <= share <= 1.0 and share > 0.0):
-        raise InputError(f"{name} above 0 and at most 1", f"{share:g}")
-    return share
-
-
-def _share_or_none(value: object, name: str) -> float | None:
-    return None if value is None else _share(value, name, least=1.0 / LARGEST)
-
-
-_CHECKS: Mapping[str, Callable[[object, str], float | None]] = {
-    "low": as_number,
-    "high": as_number,
-    "batch": as_positive,
-    "horizon": as_positive,
-    "gamma": _share_or_none,
-    "discount": _share,
-    "window": as_positive,
-    "xi": as_positive,
-}
-
-
 @dataclass(frozen=True)
-class RangedPolicy:
+class RangedPolicy(Checked):
     """A policy over a Finite domain for values between ``low`` and ``high``.
 
     It treats points as unrelated, and clips values to the range.
     """
 
-    low: float
-    high: float
+    low: float = field(metadata=checked(as_number))
+    high: float = field(metadata=checked(as_number))
 
     def __post_init__(self) -> None:
-        for name in (field.name for field in fields(self)):
-            object.__setattr__(self, name, _CHECKS[name](getattr(self, name), name))
+        super().__post_init__()
         if not self.low < self.high:
             raise InputError("low below high", f"{self.low:g} and {self.high:g}")
 

@@ -16,8 +16,8 @@ from heliotrope.memory import (
     Weights,
     Window,
 )
-from heliotrope.policies.gp import First, GPPolicy
-from heliotrope.posterior import EngineOptions, Learn
+from heliotrope.policies.gp import EngineLike, First, GPPolicy
+from heliotrope.posterior import Learn
 from heliotrope.priors import Prior, Static, Wiener
 
 __all__ = [
@@ -35,11 +35,7 @@ __all__ = [
 
 
 def gp_ucb(
-    prior: Prior,
-    beta: Beta | float = LogBeta(),
-    *,
-    first: First = None,
-    engine: str | EngineOptions | None = None,
+    prior: Prior, beta: Beta | float = LogBeta(), *, first: First = None, engine: EngineLike = None
 ) -> GPPolicy:
     """GP-UCB (Srinivas et al. 2012): the function stands still.
 
@@ -54,7 +50,7 @@ def r_gp_ucb(
     beta: Beta | float = LogBeta(),
     *,
     first: First = None,
-    engine: str | EngineOptions | None = None,
+    engine: EngineLike = None,
 ) -> GPPolicy:
     """R-GP-UCB (Bogunovic et al. 2016, Algorithm alg:R): GP-UCB that restarts at regular times.
 
@@ -68,7 +64,7 @@ def tv_gp_ucb(
     beta: Beta | float = LogBeta(),
     *,
     first: First = None,
-    engine: str | EngineOptions | None = None,
+    engine: EngineLike = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
     """TV-GP-UCB (Bogunovic et al. 2016, Algorithm alg:TV): older observations count for less.
@@ -100,7 +96,7 @@ def et_gp_ucb(
     delta: float = 0.1,
     *,
     first: First = None,
-    engine: str | EngineOptions | None = None,
+    engine: EngineLike = None,
 ) -> GPPolicy:
     """ET-GP-UCB (Brunzema et al. 2025): GP-UCB that restarts when a value is a surprise.
 
@@ -116,7 +112,7 @@ def cp_gp_ucb(
     beta: Beta | float = LogBeta(),
     *,
     first: First = None,
-    engine: str | EngineOptions | None = None,
+    engine: EngineLike = None,
     learn: Learn | None = None,
 ) -> GPPolicy:
     """CP-GP-UCB: TV-GP-UCB for a function that jumps with probability ``hazard`` per unit of time.
@@ -127,11 +123,7 @@ def cp_gp_ucb(
 
 
 def wdbo(
-    prior: Prior,
-    beta: Beta | float = LogBeta(),
-    alpha: float = 0.25,
-    *,
-    first: First = None,
+    prior: Prior, beta: Beta | float = LogBeta(), alpha: float = 0.25, *, first: First = None
 ) -> GPPolicy:
     """TV-GP-UCB with W-DBO's memory (Bardou et al. 2024): it drops the least relevant observations.
 
@@ -146,7 +138,7 @@ def ui_gp_ucb(
     beta: Beta | float = LogBeta(),
     *,
     first: First = None,
-    engine: str | EngineOptions | None = None,
+    engine: EngineLike = None,
 ) -> GPPolicy:
     """UI-GP-UCB (Brunzema et al. 2022): GP-UCB with injected uncertainty, f is a random walk.
 
@@ -157,11 +149,7 @@ def ui_gp_ucb(
 
 
 def tv_ts(
-    prior: Prior,
-    learn: Learn | None = None,
-    *,
-    first: First = None,
-    engine: str | EngineOptions | None = None,
+    prior: Prior, learn: Learn | None = None, *, first: First = None, engine: EngineLike = None
 ) -> GPPolicy:
     """TV-TS: Thompson sampling from the time-varying posterior. It has no beta: the draw explores.
 
