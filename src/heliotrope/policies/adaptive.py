@@ -25,7 +25,7 @@ from heliotrope.estimation import (
     level_shift_length,
     outlier_bounds,
 )
-from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Policy, Recipe, Sampling, Selective
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Recipe, Sampling, Selective
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, short_repr
@@ -93,7 +93,7 @@ class AdaptiveAgent:
         self._recipe, self._cube = recipe, UnitCube(domain)
         self._domain, self._choices = self._cube.domain, all_choices(domain)
         self.model, self._timeline = Model(), Timeline()
-        self._inner = self._made(self.model, self._timeline, [], {})
+        self._inner = self._start(self.model)
         self._told = 0  # number of all results, dropped ones included
         self._since = -np.inf  # time of the latest level shift; earlier results do not count
         self._latest: list[CubeEvaluation] = []  # in the order of their times
@@ -185,7 +185,7 @@ class AdaptiveAgent:
         self._latest = _evaluations("latest", state)
         keys = state["open/key"].tolist()
         self._open = dict(zip(keys, _evaluations("open", state), strict=True))
-        self._inner = self._policy(self.model).start(self._domain)
+        self._inner = self._start(self.model)
         self._inner.restore(part(state, "inner/"))
 
     # ---- learning
@@ -197,8 +197,13 @@ class AdaptiveAgent:
         results = self._results(latest)
         model = estimate_robustly(results, outlier_bounds(results.y), Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
-        self._inner = self._made(model, timeline, latest, waiting)
-        self.model, self._timeline, self._latest = model, timeline, latest
+        agent = self._start(model)
+        events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
+        for key, one in sorted(events, key=lambda event: event[1].t):
+            agent.open(key, timeline.at(one.t), one.place)
+            if not np.isnan(one.y):
+                agent.tell(key, model.outlier_bounds().clip_one(one.y))
+        self._inner, self.model, self._timeline, self._latest = agent, model, timeline, latest
 
     def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
         return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]
@@ -208,25 +213,10 @@ class AdaptiveAgent:
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y)
 
-    def _policy(self, model: Model) -> Policy:
+    def _start(self, model: Model) -> Agent:
         per_result = replace(model, pace=1.0)
-        return self._recipe.policy(per_result, per_result.epsilon, self._domain)
-
-    def _made(
-        self,
-        model: Model,
-        timeline: Timeline,
-        latest: Iterable[CubeEvaluation],
-        waiting: Mapping[int, CubeEvaluation],
-    ) -> Agent:
-        """A new inner agent that has seen some results and open evaluations, in order of time."""
-        agent = self._policy(model).start(self._domain)
-        events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
-        for key, one in sorted(events, key=lambda event: event[1].t):
-            agent.open(key, timeline.at(one.t), one.place)
-            if not np.isnan(one.y):
-                agent.tell(key, model.outlier_bounds().clip_one(one.y))
-        return agent
+        policy = self._recipe.policy(per_result, per_result.epsilon, self._domain)
+        return policy.start(self._domain)
 
     # ---- the inner agent and the first points
 

@@ -72,13 +72,10 @@ class GPPolicy:
     high: float = inf
 
     def __post_init__(self) -> None:
-        for value, kind in (
-            (self.prior, Prior),
-            (self.acquisition, Acquisition),
-            (self.memory, Memory),
-        ):
+        for name, kind in (("prior", Prior), ("acquisition", Acquisition), ("memory", Memory)):
+            value = getattr(self, name)
             if isinstance(value, type) or not isinstance(value, kind):
-                raise InputError(f"a {kind.__name__.lower()}", repr(value))
+                raise InputError(f"a {name}", repr(value))
         if self.learn is not None:
             if not isinstance(self.learn, Learn):
                 raise InputError("learn to be Learn(...) or None", repr(self.learn))
@@ -106,8 +103,9 @@ class GPAgent:
         self._epoch: float | None = None
         self._keys: set[int] = set()  # open in the current epoch
         self._told = False
-        self._first = _first_place(policy.first, domain)
-        self._spreads = isinstance(policy.first, str) and policy.first == "apart"
+        first = policy.first
+        self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
+        self._spreads = isinstance(first, str) and first == "apart"
         self._begun: list[Places] = []  # the first few places, if they are spread out
         if isinstance(domain, Box) and not isinstance(self._engine, HasSurface):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
@@ -185,12 +183,11 @@ class GPAgent:
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
-        epoch = state["epoch"].tolist()
-        self._epoch = epoch[0] if epoch else None
+        self._epoch = next(iter(state["epoch"].tolist()), None)
         self._keys = set(state["keys"].tolist())
         self._told = bool(state["told"])
         begun = state.get("begun", np.empty(0))  # older files lack it
-        self._begun = [begun[i : i + 1] for i in range(len(begun))]
+        self._begun = list(begun[:, None])
         self._engine.restore(part(state, "engine/"))
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
@@ -222,8 +219,3 @@ class GPAgent:
         if epoch < self._epoch:
             raise TimeError("a time since the latest restart", f"{t:g}")
         return self._next_engine()
-
-
-def _first_place(first: First, domain: Domain) -> Places | None:
-    """Return the place of a given first point, or None."""
-    return None if first is None or isinstance(first, str) else one_place(domain, first)

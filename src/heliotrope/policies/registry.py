@@ -16,24 +16,13 @@ from typing import Any
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
+from heliotrope.policies import named
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.auto import auto
 from heliotrope.policies.bandits import d_ucb, sw_ucb
 from heliotrope.policies.elimination import pe_gp_ucb
 from heliotrope.policies.exponential_weights import exp3, rexp3
 from heliotrope.policies.model_free import uniform
-from heliotrope.policies.named import (
-    cp_gp_ucb,
-    et_gp_ucb,
-    gp_ucb,
-    r_gp_ucb,
-    sw_gp_ucb,
-    tv_gp_ucb,
-    tv_ts,
-    ui_gp_ucb,
-    wdbo,
-    wgp_ucb,
-)
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES, Rule, window_time
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
@@ -63,7 +52,6 @@ class PolicyEntry:
 
     @property
     def name(self) -> str:
-        """The name of the factory."""
         return self.factory.__name__
 
     @property
@@ -130,16 +118,16 @@ class PolicyEntry:
 
 _ENTRIES = (
     PolicyEntry(auto, "auto", stochastic=True, in_studies=False),
-    PolicyEntry(tv_gp_ucb, "TV-GP-UCB", has_drift=True, learns_drift=True, in_paper=True),
-    PolicyEntry(r_gp_ucb, "R-GP-UCB", in_paper=True),
-    PolicyEntry(gp_ucb, "GP-UCB", static=True, in_paper=True),
-    PolicyEntry(sw_gp_ucb, "SW-GP-UCB"),
-    PolicyEntry(wgp_ucb, "WGP-UCB"),
-    PolicyEntry(et_gp_ucb, "ET-GP-UCB"),
-    PolicyEntry(cp_gp_ucb, "CP-GP-UCB", has_drift=True),
-    PolicyEntry(wdbo, "W-DBO", has_drift=True),
-    PolicyEntry(ui_gp_ucb, "UI-GP-UCB"),
-    PolicyEntry(tv_ts, "TV-TS", has_drift=True, stochastic=True),
+    PolicyEntry(named.tv_gp_ucb, "TV-GP-UCB", has_drift=True, learns_drift=True, in_paper=True),
+    PolicyEntry(named.r_gp_ucb, "R-GP-UCB", in_paper=True),
+    PolicyEntry(named.gp_ucb, "GP-UCB", static=True, in_paper=True),
+    PolicyEntry(named.sw_gp_ucb, "SW-GP-UCB"),
+    PolicyEntry(named.wgp_ucb, "WGP-UCB"),
+    PolicyEntry(named.et_gp_ucb, "ET-GP-UCB"),
+    PolicyEntry(named.cp_gp_ucb, "CP-GP-UCB", has_drift=True),
+    PolicyEntry(named.wdbo, "W-DBO", has_drift=True),
+    PolicyEntry(named.ui_gp_ucb, "UI-GP-UCB"),
+    PolicyEntry(named.tv_ts, "TV-TS", has_drift=True, stochastic=True),
     PolicyEntry(pe_gp_ucb, "PE-GP-UCB", in_studies=False),
     PolicyEntry(rexp3, "RExp3", stochastic=True, takes_contexts=False, in_paper=True),
     PolicyEntry(exp3, "Exp3", stochastic=True, takes_contexts=False, in_studies=False),
@@ -151,7 +139,7 @@ _ENTRIES = (
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
 """The entries by name."""
 
-AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, tv_gp_ucb, uniform))
+AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, named.tv_gp_ucb, uniform))
 """The policy to start with, a study's default, and the one that all others must beat."""
 
 

@@ -12,14 +12,7 @@ from heliotrope.estimation import Model
 from heliotrope.history import Observation, Suggestion
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.protocol import (
-    TOLD_AT_ONCE,
-    Belief,
-    Best,
-    Policy,
-    Sampling,
-    Selective,
-)
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Belief, Best, Policy, Sampling, Selective
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGFactory
 

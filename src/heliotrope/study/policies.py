@@ -46,7 +46,6 @@ class PolicyChoice:
 
     @property
     def entry(self) -> PolicyEntry:
-        """The entry of the registry."""
         return _KINDS[self.kind]
 
     @property
@@ -88,7 +87,6 @@ class PolicyChoice:
         return replace(policy, first="apart", low=low, high=high)
 
     def to_json(self) -> dict[str, Any]:
-        """The choice as JSON."""
         return {"kind": self.kind, **self.parameters}
 
     @classmethod
