@@ -203,8 +203,8 @@ def test_results_from_elsewhere_are_added(folder: Path) -> None:
     assert run(*again) == added
     assert run("show", "boiler")["told"] == 1
     for wrong, said in (
-        (["-2"], "either --params or --option; got neither"),
-        (["-2", "--params", "{}", "--option", "x"], "either --params or --option; got both"),
+        (["-2"], "either params or an option; got neither"),
+        (["-2", "--params", "{}", "--option", "x"], "either params or an option; got both"),
         (["-2", "--params", "{"], "JSON or a JSON file for --params"),
         (["-2", "--params", '{"fan": 9, "x": 0}'], "a whole number from 1 to 8; got 9 in"),
         (["-2", "--params", "place.json", "--t", "3"], "a time of at least 4"),

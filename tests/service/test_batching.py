@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from heliotrope.errors import UnknownSuggestionError
-from heliotrope.service.batching import Batcher
+from heliotrope.service.studies import HeldStudy
 from heliotrope.spaces import Options
 from heliotrope.study import Evaluation, Study
 from heliotrope.study.commands import Ask, Tell
@@ -21,8 +21,8 @@ def study() -> Study:
 
 def test_those_who_come_together_are_served_together(study: Study) -> None:
     async def crowd() -> list[Evaluation]:
-        batcher = Batcher(study)
-        return await asyncio.gather(*(batcher.do(Ask()) for _ in range(8)))
+        held = HeldStudy(study)
+        return await asyncio.gather(*(held.do(Ask()) for _ in range(8)))
 
     with mock.patch.object(study, "do_all", wraps=study.do_all) as served:
         asks = asyncio.run(crowd())
@@ -32,10 +32,10 @@ def test_those_who_come_together_are_served_together(study: Study) -> None:
 
 def test_each_gets_its_own_answer(study: Study) -> None:
     async def crowd() -> tuple[object, object]:
-        batcher = Batcher(study)
-        ask = await batcher.do(Ask())
-        told = batcher.do(Tell(ask.id, 1.0))
-        wrong = batcher.do(Tell("nobody's", 1.0))
+        held = HeldStudy(study)
+        ask = await held.do(Ask())
+        told = held.do(Tell(ask.id, 1.0))
+        wrong = held.do(Tell("nobody's", 1.0))
         return await asyncio.gather(told, wrong, return_exceptions=True)
 
     told, wrong = asyncio.run(crowd())
@@ -46,12 +46,12 @@ def test_each_gets_its_own_answer(study: Study) -> None:
 
 def test_who_leaves_the_line_does_not_stop_it(study: Study) -> None:
     async def crowd() -> Evaluation:
-        batcher = Batcher(study)
-        impatient = asyncio.create_task(batcher.do(Ask()))
+        held = HeldStudy(study)
+        impatient = asyncio.create_task(held.do(Ask()))
         await asyncio.sleep(0)  # it stands in line
         impatient.cancel()
-        await batcher.do(Ask())
-        return await batcher.do(Ask())
+        await held.do(Ask())
+        return await held.do(Ask())
 
     last = asyncio.run(crowd())
     assert last == study.open_asks()[-1]

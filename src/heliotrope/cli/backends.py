@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +20,45 @@ _PAGE = 1_000  # studies in one read
 
 
 class StoreBackend:
-    """The studies of a store, with the interface of a service."""
+    """The studies of a store, with the interface of a service; the store is opened on first use."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, url: str) -> None:
+        if url == "memory:":
+            advice = "Use sqlite:///file.db, or a service."
+            raise InputError("a store that outlives the command", url, advice)
+        self._url, self._opened = url, ExitStack()
+
+    def create_from(self, name: str, description: Mapping[str, Any]) -> None:
+        """Create a study from its description as JSON, and its SQLite file if it is missing."""
+        from heliotrope.study import Study, StudyConfig
+
+        config = StudyConfig.from_json(description)  # an error here creates no file
+        Study.create_from(name, config, self._store(make=True))
 
     def open(self, name: str) -> Study:
         """Open an existing study."""
         from heliotrope.study import Study
 
-        return Study(self._store, name)
+        return Study(self._store(), name)
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
-        found = self._store.studies(limit=_PAGE)
-        while page := self._store.studies(found[-1].name, _PAGE) if found else []:
+        store = self._store()
+        found = store.studies(limit=_PAGE)
+        while page := store.studies(found[-1].name, _PAGE) if found else []:
             found += page
         return found
+
+    def _store(self, *, make: bool = False) -> Store:
+        from heliotrope.storage import open_store  # SQLAlchemy is slow to load
+
+        return self._opened.enter_context(closing(open_store(self._url, make=make)))
+
+    def __enter__(self) -> StoreBackend:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
 
 def is_service(url: str) -> bool:
@@ -44,42 +66,9 @@ def is_service(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-@contextmanager
-def open_backend(url: str, token_file: Path | None) -> Iterator[StoreBackend | Service]:
-    """Open an existing store, or a service."""
-    if is_service(url):
-        with _connect(url, token_file) as service:
-            yield service
-    else:
-        with closing(_open_store(url, make=False)) as store:
-            yield StoreBackend(store)
-
-
-def create_study(
-    url: str, token_file: Path | None, name: str, description: Mapping[str, Any]
-) -> None:
-    """Create a study from its description as JSON, and its SQLite file if it is missing."""
-    if is_service(url):
-        with _connect(url, token_file) as service:
-            service.create_from(name, description)
-        return
-    from heliotrope.study import Study, StudyConfig
-
-    config = StudyConfig.from_json(description)  # an error here creates no file
-    with closing(_open_store(url, make=True)) as store:
-        Study.create_from(name, config, store)
-
-
-def _connect(url: str, token_file: Path | None) -> Service:
+def open_backend(url: str, token_file: Path | None) -> StoreBackend | Service:
+    """The studies of a store, or of a service."""
+    if not is_service(url):
+        return StoreBackend(url)
     from_environment = os.environ.get("HELIOTROPE_TOKEN")
     return connect(url, read_tokens(token_file)[0] if token_file else from_environment)
-
-
-def _open_store(url: str, *, make: bool) -> Store:
-    from heliotrope.storage import open_store  # SQLAlchemy is slow to load
-
-    if url == "memory:":
-        raise InputError(
-            "a store that outlives the command", url, "Use sqlite:///file.db, or a service."
-        )
-    return open_store(url, make=make)

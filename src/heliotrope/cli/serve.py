@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -36,26 +35,12 @@ def serve_command(
 ) -> None:
     """Serve the studies of a store over HTTP, for clients and browsers."""
     with errors_as_messages():
-        _check_store(store)
-        running, settings = _service()
+        if is_service(store):  # HELIOTROPE_STORE may hold it for ``heliotrope study``
+            advice = "Pass --store, or change HELIOTROPE_STORE."
+            raise InputError("a store to serve", f"{store}, which is a service", advice)
+        with requires_extra("service"):  # slow to load
+            from heliotrope.service import running, settings
         tokens = () if token_file is None else read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
         wanted = settings.Settings(store, tokens, hosts, demo)
         running.run_service(wanted, host, port, workers=workers, token_file=token_file)
-
-
-def _check_store(url: str) -> None:
-    """Reject the URL of a service, which HELIOTROPE_STORE may hold for ``heliotrope study``."""
-    if is_service(url):
-        raise InputError(
-            "a store to serve",
-            f"{url}, which is a service",
-            "Pass --store, or change HELIOTROPE_STORE.",
-        )
-
-
-def _service() -> tuple[ModuleType, ModuleType]:
-    """Load the service; it is slow to load."""
-    with requires_extra("service"):
-        from heliotrope.service import running, settings
-    return running, settings

@@ -6,7 +6,6 @@ Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` p
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heliotrope.cli.backends import create_study, open_backend
+from heliotrope.cli.backends import open_backend
 from heliotrope.cli.console import Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
@@ -26,6 +25,11 @@ study_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+
+
+def _json_option(meaning: str) -> Any:
+    return typer.Option(metavar="JSON", help=f"{meaning}, or a file with them.")
+
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
@@ -45,10 +49,7 @@ TokenFile = Annotated[
         help="Token file of the service. Default: $HELIOTROPE_TOKEN.",
     ),
 ]
-InContext = Annotated[
-    str | None,
-    typer.Option(metavar="JSON", help="Context values by name, or a file with them."),
-]
+InContext = Annotated[str | None, _json_option("Context values by name")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON also on a terminal.")]
 
 
@@ -62,19 +63,12 @@ class ExportKind(StrEnum):
 @study_app.command("create")
 def create_command(
     name: Name,
-    space: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file with them.")
-    ] = None,
+    space: Annotated[str | None, _json_option("Parameters by name")] = None,
     options: Annotated[
         str | None, typer.Option(help="Names separated by commas, or a JSON list.")
     ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Parameters given at every ask, or a file with them."),
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Kind and parameters, or a file with them.")
-    ] = None,
+    context: Annotated[str | None, _json_option("Parameters given at every ask")] = None,
+    policy: Annotated[str | None, _json_option("Kind and parameters")] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
     ] = False,
@@ -87,7 +81,7 @@ def create_command(
 ) -> None:
     """Create a study with parameters (--space) or named options (--options)."""
     form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
-    with errors_as_messages():
+    with errors_as_messages(), open_backend(at, token_file) as studies:
         for key, text in {"space": space, "context": context, "policy": policy}.items():
             if text is not None:
                 form[key] = _read(text, f"--{key}")
@@ -95,7 +89,7 @@ def create_command(
             form["options"] = _names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        create_study(at, token_file, name, form)
+        studies.create_from(name, form)
     print_out({"created": name})
 
 
@@ -111,7 +105,7 @@ def ask_command(
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    _do(lambda commands: commands.Ask(t, _values(context), key), name, at, token_file)
+    _do("Ask", name, at, token_file, t=t, context=context, key=key)
 
 
 @study_app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
@@ -123,16 +117,14 @@ def tell_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result. Repeating it is accepted; another value is an error."""
-    _do(lambda commands: commands.Tell(id, value), name, at, token_file)
+    _do("Tell", name, at, token_file, id=id, value=value)
 
 
 @study_app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
     value: Annotated[float, typer.Argument(help="Measured value.")],
-    params: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Parameters by name, or a file with them.")
-    ] = None,
+    params: Annotated[str | None, _json_option("Parameters by name")] = None,
     option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
     context: InContext = None,
@@ -143,12 +135,8 @@ def add_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
-
-    def command(commands: Any) -> Any:
-        chosen = commands.as_choice(_chosen(params, option))
-        return commands.Add(value, t=t, context=_values(context), key=key, **chosen)
-
-    _do(command, name, at, token_file)
+    fields = {"params": params, "option": option, "t": t, "context": context, "key": key}
+    _do("Add", name, at, token_file, value=value, **fields)
 
 
 @study_app.command("import")
@@ -178,7 +166,7 @@ def cancel_command(
     name: Name, id: Id, at: At = DEFAULT_STORE, token_file: TokenFile = None
 ) -> None:
     """Cancel an evaluation whose measurement failed."""
-    _do(lambda commands: commands.Cancel(id), name, at, token_file)
+    _do("Cancel", name, at, token_file, id=id)
 
 
 @study_app.command("show")
@@ -191,7 +179,8 @@ def show_command(
 ) -> None:
     """Show the current best, the drift, and the open evaluations."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        summary = studies.open(name).summary(context=_values(context))
+        given = None if context is None else _read(context, "--context")
+        summary = studies.open(name).summary(context=given)
     print_out(summary, None if as_json else summary_table(summary))
 
 
@@ -240,13 +229,16 @@ def delete_command(
     print_out({"deleted": name})
 
 
-def _do(command: Callable[[Any], Any], name: str, at: str, token_file: Path | None) -> None:
-    """Carry out a command made from the module of commands; print the service's answer to it."""
+def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -> None:
+    """Carry out a command with these fields; print the service's answer to it."""
     from heliotrope.study import commands  # a list of studies does without it
 
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        asked = command(commands)
-        answer = asked.answer(studies.open(name).do(asked))
+        for key in ("params", "context"):
+            if fields.get(key) is not None:
+                fields[key] = _read(fields[key], f"--{key}")
+        command = getattr(commands, kind).from_json(fields)
+        answer = command.answer(studies.open(name).do(command))
     print_out(answer)
 
 
@@ -256,17 +248,6 @@ def _read(text: str, option: str) -> Any:
         return json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
     except (ValueError, RecursionError) as error:
         raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
-
-
-def _values(context: str | None) -> Any:
-    return None if context is None else _read(context, "--context")
-
-
-def _chosen(params: str | None, option: str | None) -> Any:
-    if (params is None) == (option is None):
-        got = "neither" if option is None else "both"
-        raise InputError("either --params or --option", got)
-    return option if params is None else _read(params, "--params")
 
 
 def _names(text: str) -> Any:

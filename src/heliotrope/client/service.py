@@ -60,8 +60,10 @@ class Service:
         """
         reply = self._transport.send("POST", "studies", {"name": as_name(name), **description})
         if reply.status == httpx.codes.CONFLICT and reply.doubtful:
+            from heliotrope.study import StudyConfig  # slow to load
+
             found = self.open(name)
-            if found.is_described_by(description):
+            if found.config.to_json() == StudyConfig.from_json(description).to_json():
                 return found
         return self._study(reply)
 
@@ -87,7 +89,6 @@ class Service:
         return RemoteStudy(self._transport, reply.data())
 
     def close(self) -> None:
-        """Close the connections."""
         self._transport.close()
 
     def __enter__(self) -> Service:

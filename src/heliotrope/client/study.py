@@ -42,6 +42,7 @@ class RemoteStudy(StudyVerbs):
         with valid_answer():
             self._name, self._uid = str(summary["name"]), str(summary["uid"])
             self._setup = summary["setup"]
+        self._path = f"studies/{self._name}"
 
     @property
     def name(self) -> str:
@@ -61,25 +62,19 @@ class RemoteStudy(StudyVerbs):
         with valid_answer():
             return StudyConfig.from_json(self._setup)
 
-    def is_described_by(self, description: Mapping[str, Any]) -> bool:
-        """Whether the study was created with a description, up to its defaults."""
-        from heliotrope.study import StudyConfig  # slow to load
-
-        return StudyConfig.from_json(description).to_json() == self.config.to_json()
-
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
         """Do what a command says, and return its result when it is on disk."""
         sent = self._repeatable(command)
-        path = self._path(f"/{sent.verb}")
+        path = f"{self._path}/{sent.verb}"
         answer = self._transport.send("POST", path, sent.to_json()).data()
         with valid_answer():
             return sent.result(answer)
 
     def delete(self) -> None:
         """Delete the study with all its events."""
-        reply = self._transport.send("DELETE", self._path(), params={"uid": self._uid})
+        reply = self._transport.send("DELETE", self._path, params={"uid": self._uid})
         if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
             reply.text()
 
@@ -126,8 +121,8 @@ class RemoteStudy(StudyVerbs):
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
-        reply = self._transport.send("GET", self._path("/export"), params={"kind": str(kind)})
-        return reply.text()
+        path = f"{self._path}/export"
+        return self._transport.send("GET", path, params={"kind": str(kind)}).text()
 
     # ---- requests
 
@@ -162,11 +157,8 @@ class RemoteStudy(StudyVerbs):
             return {}
         return {"context": json.dumps(self._spaces.check_context(context))}
 
-    def _path(self, rest: str = "") -> str:
-        return f"studies/{self._name}{rest}"
-
     def _get(self, rest: str, params: Mapping[str, str | float] | None = None) -> dict[str, Any]:
-        return self._transport.send("GET", self._path(rest), params=params).data()
+        return self._transport.send("GET", f"{self._path}{rest}", params=params).data()
 
     def _page(self, after: int, limit: int) -> tuple[list[Event], int]:
         """A page of events, and the number of the study's last event."""

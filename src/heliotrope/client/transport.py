@@ -91,7 +91,6 @@ class Transport:
         return self._send_with_retries(request)
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def _send_with_retries(self, request: httpx.Request) -> Reply:

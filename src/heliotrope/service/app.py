@@ -71,9 +71,8 @@ def app_from(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
-        streams.start()
-        yield
-        await streams.stop()
+        async with streams.polling():
+            yield
         if demos is not None:
             demos.close()
         journal.close()
@@ -83,12 +82,11 @@ def app_from(settings: Settings) -> Starlette:
     document = openapi_document(operations)
     openapi = Route("/openapi.json", lambda _: JSONResponse(document))
     routes = [*routes_of(operations), openapi, *pages.ROUTES]
+    paths = {route.endpoint: route.path for route in routes}
     app = Starlette(
         routes=routes,
         middleware=[
-            Middleware(
-                MetricsMiddleware, metrics, {route.endpoint: route.path for route in routes}
-            ),
+            Middleware(MetricsMiddleware, metrics, paths),
             Middleware(AuthMiddleware, settings),
             Middleware(ShutdownMiddleware),
         ],
@@ -100,13 +98,12 @@ def app_from(settings: Settings) -> Starlette:
 
 
 class ShutdownMiddleware:
-    """ASGI middleware that answers the requests which the server cancels when it stops."""
+    """ASGI middleware that answers 503 to the requests which the server cancels when it stops."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; if it is cancelled before its answer starts, answer 503."""
         started = False
 
         async def send_noted(message: Message) -> None:
@@ -119,11 +116,7 @@ class ShutdownMiddleware:
         except asyncio.CancelledError:
             if started or scope["type"] != "http":
                 raise
-            error = RequestError(
-                503,
-                "stopping",
-                "a running service",
-                "a service that is shutting down",
-                "The request may or may not have been carried out. Send it again.",
-            )
+            advice = "The request may or may not have been carried out. Send it again."
+            got = "a service that is shutting down"
+            error = RequestError(503, "stopping", "a running service", got, advice)
             await response_to(error, {"Retry-After": _RETRY_AFTER})(scope, receive, send)

@@ -40,7 +40,6 @@ class AuthMiddleware:
         self._digests = [digest(token) for token in settings.tokens]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer with the reason of its rejection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -69,7 +69,6 @@ class MetricsMiddleware:
         self._paths = paths  # by endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count it by its route: a label must not be a client's own text."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -84,6 +83,7 @@ class MetricsMiddleware:
         try:
             await self._app(scope, receive, send_counted)
         finally:
+            # a label must not be a client's own text
             route = self._paths.get(scope.get("endpoint"), "none")
             method = scope["method"] if route != "none" else "any"
             self._metrics.requests.labels(method, route, status).inc()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -39,35 +38,16 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Asset:
-    """A compressed file with its media type and version."""
-
-    packed: bytes
-    media_type: str
-    etag: str
-
-    def response(self, request: Request) -> Response:
-        """The file, or 304 if the browser has this version."""
-        headers = {**_HEADERS, "ETag": self.etag}
-        if request.headers.get("if-none-match") == self.etag:
-            return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["Content-Encoding"] = "gzip"
-            return Response(self.packed, headers=headers, media_type=self.media_type)
-        return Response(gzip.decompress(self.packed), headers=headers, media_type=self.media_type)
-
-
-def _page(file: str) -> Callable[[Request], Response]:
-    return lambda request: _asset(file).response(request)
+def _page(name: str) -> Callable[[Request], Response]:
+    return lambda request: _response(name, request)
 
 
 def _static_file(request: Request) -> Response:
     """A style, a script or an image of the pages."""
-    file = request.path_params["file"]
-    if file not in _files():
+    name = request.path_params["file"]
+    if name not in _files():
         raise HTTPException(404)
-    return _asset(file).response(request)
+    return _response(name, request)
 
 
 ROUTES = (
@@ -85,8 +65,21 @@ def _files() -> dict[str, Traversable]:
 
 
 @cache
-def _asset(name: str) -> Asset:
+def _packed(name: str) -> tuple[bytes, str]:
+    """A file, compressed, and its version."""
     content = _files()[name].read_bytes()
+    return gzip.compress(content, mtime=0), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def _response(name: str, request: Request) -> Response:
+    """A file, or 304 if the browser has this version."""
+    content, etag = _packed(name)
+    headers = {**_HEADERS, "ETag": etag}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+    else:
+        content = gzip.decompress(content)
     media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
-    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return Asset(gzip.compress(content, mtime=0), media_type, etag)
+    return Response(content, headers=headers, media_type=media_type)

@@ -9,12 +9,12 @@ from typing import Any
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from heliotrope import __version__
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, located
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.parsing import loads
-from heliotrope.service.routing import Operation, RequestParameter
+from heliotrope.service.routing import Operation, parameter
 from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import EventStreams, event_to_json
 from heliotrope.service.studies import Studies
@@ -26,20 +26,18 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
 _ONE = "/api/studies/{name}"
 
-_TEXT = {"type": "string"}
-_SEQ = {"type": "integer", "minimum": 0, "maximum": 2**53}
-_PAGE_SIZE = {"type": "integer", "minimum": 1, "maximum": 1_000}
-_LIMIT = RequestParameter("limit", _PAGE_SIZE, "Page size.", 100)
-_AFTER_NAME = RequestParameter("after", _TEXT, "Name before the first.", "")
-_AFTER_EVENT = RequestParameter("after", _SEQ, "Number of the event before the first.", 0)
-_LAST_EVENT = RequestParameter("Last-Event-ID", _SEQ, "Overrides `after`.", location="header")
-_ACCEPT = RequestParameter("Accept", _TEXT, "", "", location="header")
-_UID = RequestParameter("uid", {**_TEXT, "minLength": 1, "maxLength": 100}, "Uid of the study.")
-_TIME = RequestParameter("t", {"type": "number"}, "Time. Default: now.")
-_CONTEXT = RequestParameter(
-    "context", _TEXT, "Context values as JSON. Default: those of the last ask."
-)
-_KIND = RequestParameter("kind", {**_TEXT, "enum": list(_MEDIA_TYPES)}, "File format.", "csv")
+_TEXT: Json = {"type": "string"}
+_SEQ: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
+_PAGE_SIZE: Json = {"type": "integer", "minimum": 1, "maximum": 1_000}
+_LIMIT = parameter("limit", "Page size.", _PAGE_SIZE, 100)
+_AFTER_NAME = parameter("after", "Name before the first.", _TEXT, "")
+_AFTER_EVENT = parameter("after", "Number of the event before the first.", _SEQ, 0)
+_LAST_EVENT = parameter("Last-Event-ID", "Overrides `after`.", _SEQ, location="header")
+_ACCEPT = parameter("Accept", "", _TEXT, "", location="header")
+_UID = parameter("uid", "Uid of the study.", {**_TEXT, "minLength": 1, "maxLength": 100})
+_TIME = parameter("t", "Time. Default: now.", {"type": "number"})
+_CONTEXT = parameter("context", "Context values as JSON. Default: those of the last ask.", _TEXT)
+_KIND = parameter("kind", "File format.", {**_TEXT, "enum": list(_MEDIA_TYPES)}, "csv")
 
 
 class Api:
@@ -92,7 +90,8 @@ class Api:
 
     def list(self, after: str, limit: int) -> Response:
         """List studies by name."""
-        found = self._studies.page(after, limit)
+        with located("after"):
+            found = self._studies.store.studies(after, limit)
         following = found[-1].name if len(found) == limit else None
         return JSONResponse({"studies": [asdict(info) for info in found], "next": following})
 
@@ -128,7 +127,8 @@ class Api:
         if _STREAM in accept:
             self._streams.check_room()
             return StreamingResponse(self._streams.stream(info.uid, start), media_type=_STREAM)
-        found = [event_to_json(event) for event in self._studies.events(info.uid, start, limit)]
+        events = self._studies.store.events(info.uid, start, limit)
+        found = [event_to_json(event) for event in events]
         last = max([info.events, *(event["seq"] for event in found)])
         return JSONResponse({"events": found, "last": last})
 
@@ -148,7 +148,7 @@ class Api:
 
     def health(self) -> Response:
         """Check that the service runs and reaches its store."""
-        self._studies.page("", 1)
+        self._studies.store.studies(limit=1)
         return JSONResponse({"status": "ok", "version": __version__})
 
     def metrics(self) -> Response:

@@ -6,8 +6,7 @@ The description serves to parse a request and to write the OpenAPI document.
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,42 +27,23 @@ from heliotrope.study.commands import mismatch
 from heliotrope.validation import Json, short_repr
 
 _JSON = "application/json"
+_NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 _ALWAYS = (401, 403, 422)  # token, origin, values
 _OF_STUDY = (404,)  # unknown name
 _OF_POST = (413, 415)  # size, content type
 
 
-@dataclass(frozen=True)
-class RequestParameter:
-    """A value in the query or in a header, with its JSON schema."""
-
-    name: str
-    schema: Mapping[str, Any]
-    description: str
-    default: Any = None
-    location: str = "query"
-
-    def parse(self, text: str) -> Any:
-        """The value of a text; InputError names the parameter."""
-        value: Any = text
-        if self.schema["type"] != "string":
-            with suppress(RequestError):
-                value = loads(text.encode())
-        expected = mismatch(value, self.schema)
-        if expected is not None:
-            raise InputError(expected, short_repr(text), field=self.name)
-        return value
-
-    def described(self) -> Json:
-        """The parameter in the OpenAPI document."""
-        default = {} if self.default is None else {"default": self.default}
-        return {
-            "name": self.name,
-            "in": self.location,
-            "required": False,
-            "description": self.description,
-            "schema": {**self.schema, **default},
-        }
+def parameter(
+    name: str, description: str, schema: Json, default: Any = None, location: str = "query"
+) -> Json:
+    """A value in the query or in a header, as OpenAPI describes it."""
+    return {
+        "name": name,
+        "in": location,
+        "required": False,
+        "description": description,
+        "schema": schema if default is None else {**schema, "default": default},
+    }
 
 
 @dataclass(frozen=True)
@@ -79,7 +59,7 @@ class Operation:
     path: str
     handler: Callable[..., Any]
     answer: str | None
-    parameters: Sequence[RequestParameter] = ()
+    parameters: Sequence[Json] = ()
     errors: Sequence[int] = ()
     body: Json | None = None
     status: int = 200
@@ -87,7 +67,6 @@ class Operation:
     subject: type | None = None
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a request."""
         values = {**request.path_params, **self._parameters(request)}
         if self.body is not None:
             values["body"] = _parsed_object(await request.body())
@@ -103,29 +82,24 @@ class Operation:
     def _parameters(self, request: Request) -> dict[str, Any]:
         if not self.parameters and not request.scope["query_string"]:
             return {}
-        given = _checked_query(request, [p.name for p in self.parameters if p.location == "query"])
-        values = {}
-        for parameter in self.parameters:
-            source = given if parameter.location == "query" else request.headers
-            text = source.get(parameter.name)
-            name = parameter.name.lower().replace("-", "_")
-            values[name] = parameter.default if text is None else parameter.parse(text)
-        return values
+        in_query = [one["name"] for one in self.parameters if one["in"] == "query"]
+        given = {"query": _checked_query(request, in_query), "header": request.headers}
+        return {
+            one["name"].lower().replace("-", "_"): _value(one, given[one["in"]].get(one["name"]))
+            for one in self.parameters
+        }
 
     def described(self) -> Json:
         """The operation in the OpenAPI document."""
         subject = self.subject or self.handler
         text = (inspect.getdoc(subject) or "").replace("``", "`")  # Markdown
-        in_path = [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in re.findall(r"{(\w+)}", self.path)
-        ]
+        in_path = [_NAME] if "{name}" in self.path else []
         body = {"required": True, "content": {_JSON: {"schema": self.body}}}
         return {
             "summary": text.partition("\n")[0].rstrip("."),
             "description": text,
             "operationId": subject.__name__.lower(),
-            "parameters": in_path + [p.described() for p in self.parameters if p.description],
+            "parameters": [*in_path, *(one for one in self.parameters if one["description"])],
             "responses": self._responses(),
             **({"requestBody": body} if self.body is not None else {}),
         }
@@ -149,7 +123,6 @@ class Endpoint:
         self.operations: dict[str, Operation] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request with the operation of its method."""
         operation = self.operations.get(scope["method"])
         if operation is None:
             allowed = ", ".join(sorted(self.operations))
@@ -193,6 +166,20 @@ def _parsed_object(content: bytes) -> Json:
         got = "null" if data is None else short_repr(data)
         raise InputError("an object", got, field="body")
     return data
+
+
+def _value(parameter: Json, text: str | None) -> Any:
+    """The value of a parameter; InputError names it."""
+    schema, value = parameter["schema"], text
+    if text is None:
+        return schema.get("default")
+    if schema["type"] != "string":
+        with suppress(RequestError):
+            value = loads(text.encode())
+    expected = mismatch(value, schema)
+    if expected is not None:
+        raise InputError(expected, short_repr(text), field=parameter["name"])
+    return value
 
 
 def _checked_query(request: Request, known: Sequence[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -53,19 +53,16 @@ class EventStreams:
         self._store, self._most = store, most
         self._studies: dict[str, _Followed] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._polling: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Start to poll for events of other processes. Call it in the event loop."""
+    @asynccontextmanager
+    async def polling(self) -> AsyncIterator[None]:
+        """Poll for events of other processes."""
         self._loop = asyncio.get_running_loop()
-        self._polling = self._loop.create_task(self._poll())
-
-    async def stop(self) -> None:
-        """Stop polling."""
-        if self._polling is not None:
-            self._polling.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._polling
+        task = self._loop.create_task(self._poll())
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
     def notify(self, uid: str, last: int) -> None:
         """Note, from any thread, the last event that this process wrote."""

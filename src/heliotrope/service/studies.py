@@ -4,32 +4,71 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError, UnknownStudyError, located
-from heliotrope.service.batching import Batcher
 from heliotrope.service.errors import RequestError
 from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
-from heliotrope.storage import Event, Journal, Store, StudyInfo
+from heliotrope.storage import Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.commands import Command
 from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
+_Waiting: TypeAlias = tuple[Command[Any], asyncio.Future[Any]]
+
+_LARGEST_BATCH = 64  # requests: the first waits for the last
 
 
-@dataclass
-class _Held:
-    study: Study
-    batcher: Batcher
-    size: float = 0.0  # megabytes
+class HeldStudy:
+    """A study in memory; requests to it form batches, which share a thread and a sync to disk.
+
+    Requests that arrive during one batch form the next. A thread for each request would cost more
+    processor time than the decisions themselves.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.size = 0.0  # megabytes
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def do(self, command: Command[T]) -> T:
+        """Carry out a command, and return its result once it is on disk."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((command, future))
+        if self._task is None:  # it starts a little later: simultaneous requests join the batch
+            self._task = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                batch = self._waiting[:_LARGEST_BATCH]
+                del self._waiting[:_LARGEST_BATCH]
+                await self._run(batch)
+        finally:
+            self._task = None
+
+    async def _run(self, batch: Sequence[_Waiting]) -> None:
+        commands, loop = [command for command, _ in batch], asyncio.get_running_loop()
+        try:
+            outcomes = await loop.run_in_executor(None, self.study.do_all, commands)
+        except Exception as error:
+            outcomes = [error] * len(batch)
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            if future.done():  # the client has disconnected
+                continue
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
 
 
 class Studies:
@@ -42,9 +81,9 @@ class Studies:
     def __init__(
         self, store: Store, journal: Journal, limits: Limits, count: Callable[[int], None]
     ) -> None:
-        self._store, self._journal, self._limits = store, journal, limits
+        self.store, self._journal, self._limits = store, journal, limits
         self._count = count  # reports the number of studies in memory
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held: OrderedDict[str, HeldStudy] = OrderedDict()
         self._lock = Lock()
 
     def create(self, name: str, data: dict[str, Any]) -> Study:
@@ -53,25 +92,16 @@ class Studies:
             as_name(name)
         config = StudyConfig.from_json(data)
         _check_size(config, self._limits)
-        if self._store.count() >= self._limits.studies:
+        if self.store.count() >= self._limits.studies:
             most = f"at most {self._limits.studies:,} studies"
             raise RequestError(422, "limit", most, "one more", "Delete some first.")
-        study = Study.create_from(name, config, self._store, journal=self._journal)
+        study = Study.create_from(name, config, self.store, journal=self._journal)
         return self._hold(name, study).study
 
     def find(self, name: str) -> StudyInfo:
         """The store's entry of a study; UnknownStudyError."""
         with _no_such_name():
-            return self._store.find(name)
-
-    def page(self, after: str, limit: int) -> list[StudyInfo]:
-        """Studies by name, after the name ``after``."""
-        with located("after"):
-            return self._store.studies(after, limit)
-
-    def events(self, uid: str, after: int, limit: int) -> list[Event]:
-        """Events of a study after a number."""
-        return self._store.events(uid, after, limit)
+            return self.store.find(name)
 
     def use(self, name: str, action: Callable[[Study], T], uid: str | None = None) -> T:
         """Call a function with a study, which has this uid if one is given; UnknownStudyError."""
@@ -87,10 +117,10 @@ class Studies:
         uid: str | None = getattr(command, "uid", None)
         held = await self._get_async(name, uid)
         try:
-            return await held.batcher.do(command)
+            return await held.do(command)
         except UnknownStudyError:  # as in use
             self._release(name, held.study)
-            return await (await self._get_async(name, uid)).batcher.do(command)
+            return await (await self._get_async(name, uid)).do(command)
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Delete a study, which has this uid if one is given; UnknownStudyError."""
@@ -101,24 +131,24 @@ class Studies:
 
         self.use(name, remove, uid)
 
-    def _get(self, name: str, uid: str | None) -> _Held:
+    def _get(self, name: str, uid: str | None) -> HeldStudy:
         held = self._in_memory(name, uid)
         if held is None:
             with _no_such_name():
-                study = Study(self._store, name, journal=self._journal)
+                study = Study(self.store, name, journal=self._journal)
             held = self._hold(name, study)
         if uid not in (None, held.study.uid):
             got = "another study of the same name"
             raise UnknownStudyError("the study with this uid", got, "", "uid")
         return held
 
-    async def _get_async(self, name: str, uid: str | None) -> _Held:
+    async def _get_async(self, name: str, uid: str | None) -> HeldStudy:
         held = self._in_memory(name, uid)
         if held is not None:
             return held
         return await asyncio.get_running_loop().run_in_executor(None, self._get, name, uid)
 
-    def _in_memory(self, name: str, uid: str | None) -> _Held | None:
+    def _in_memory(self, name: str, uid: str | None) -> HeldStudy | None:
         with self._lock:
             held = self._held.get(name)
             if held is None or uid not in (None, held.study.uid):
@@ -126,12 +156,12 @@ class Studies:
             self._held.move_to_end(name)
             return held
 
-    def _hold(self, name: str, study: Study) -> _Held:
+    def _hold(self, name: str, study: Study) -> HeldStudy:
         """Keep a study in memory, unless another thread has kept it already."""
         with self._lock:
             held = self._held.get(name)
             if held is None or held.study.uid != study.uid:
-                held = self._held[name] = _Held(study, Batcher(study))
+                held = self._held[name] = HeldStudy(study)
         try:
             held.size = megabytes(held.study.config)
         except BaseException:
