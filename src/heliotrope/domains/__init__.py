@@ -1,15 +1,16 @@
 """Domains: the points that can be evaluated, as a finite set, a box, or choices in contexts."""
 
-from heliotrope.domains.box import Box as Box, Lattice as Lattice
-from heliotrope.domains.contextual import Contextual as Contextual, DomainAdapter as DomainAdapter
-from heliotrope.domains.finite import Finite as Finite, grid as grid
-from heliotrope.domains.places import (
+from heliotrope.domains.box import (
+    Box as Box,
     Choices as Choices,
     Domain as Domain,
+    Lattice as Lattice,
     Places as Places,
     all_choices as all_choices,
     are_indices as are_indices,
     is_choice as is_choice,
     one_place as one_place,
 )
+from heliotrope.domains.contextual import Contextual as Contextual, DomainAdapter as DomainAdapter
+from heliotrope.domains.finite import Finite as Finite, grid as grid
 from heliotrope.domains.unit_cube import UnitCube as UnitCube, initial_count as initial_count

@@ -1,4 +1,7 @@
-"""Boxes of points, some of whose coordinates may be restricted to a lattice."""
+"""Boxes of points, some of whose coordinates may be restricted to a lattice, and places.
+
+A place is how engines name a point: an index in a Finite domain, coordinates in a Box.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heliotrope.domains.finite import SAME_POINT
+from heliotrope.domains.finite import SAME_POINT, Finite
 from heliotrope.errors import InputError
 from heliotrope.serialization.codec import register
-from heliotrope.validation import Array, as_array, as_points, as_vector, as_whole
+from heliotrope.validation import Array, Indices, as_array, as_points, as_vector, as_whole
 
 
 @register
@@ -127,3 +130,33 @@ class Box:
     def unit(self, points: Array) -> Array:
         """Map points of the box into the unit cube."""
         return (points - self.lower) / self.widths
+
+
+Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
+Domain = Finite | Box
+Choices = Box | Indices  # the allowed points: a box, or indices of a Finite domain
+
+
+def are_indices(places: Places) -> bool:
+    """Tell indices (n,) from points (n, d)."""
+    return places.ndim == 1
+
+
+def all_choices(domain: Domain) -> Choices:
+    """Return all choices of a domain."""
+    return domain.indices if isinstance(domain, Finite) else domain
+
+
+def is_choice(choices: Choices, place: Places) -> bool:
+    """Whether a place, (1,) or (1, d), is one of the choices."""
+    if isinstance(choices, Box):
+        return bool(np.array_equal(choices.snap(place), place))
+    return bool(np.isin(place, choices).all())
+
+
+def one_place(domain: Domain, x: ArrayLike | int) -> Places:
+    """Return the place of one point (d,), or of one index of a Finite domain."""
+    is_index = isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+    if isinstance(domain, Finite) and is_index:
+        return domain.check(np.array([x]))
+    return domain.places(as_vector(x, "a point")[None, :])

@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains.box import Box, Lattice
+from heliotrope.domains.box import Box, Choices, Domain, Lattice, Places, one_place
 from heliotrope.domains.finite import Finite
-from heliotrope.domains.places import Choices, Domain, Places, one_place
 from heliotrope.errors import InputError, located
 from heliotrope.history import Observation, Suggestion
 from heliotrope.serialization.codec import register
@@ -58,9 +57,7 @@ class Contextual:
     def given(self, context: ArrayLike) -> Choices:
         """Return the choices in a context: places of ``joined``, or that Box fixed there."""
         values = self._checked(context)
-        if isinstance(self.joined, Finite):
-            assert isinstance(self.choices, Finite)
-            assert isinstance(self.context, Finite)
+        if isinstance(self.choices, Finite) and isinstance(self.context, Finite):
             first = self.context.places(values[None, :])
             return self.choices.indices * len(self.context) + first
         columns = range(self.choices.dimension, self.joined.dimension)

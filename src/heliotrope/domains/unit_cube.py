@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from heliotrope.domains.box import Box, Lattice
+from heliotrope.domains.box import Box, Choices, Domain, Lattice, Places, are_indices
 from heliotrope.domains.finite import Finite
-from heliotrope.domains.places import Choices, Domain, Places, are_indices
 from heliotrope.rng import RNGFactory
 
 _CANDIDATES = 32  # more would favour the corners, which are farthest apart

@@ -14,15 +14,7 @@ from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Prior
-from heliotrope.validation import (
-    LARGEST,
-    Array,
-    Indices,
-    as_array,
-    as_indices,
-    as_points,
-    as_table,
-)
+from heliotrope.validation import LARGEST, Array, Indices, as_array, as_indices, as_points, as_table
 
 _SAME = 1e-12  # spread of values, relative to their size, that is only rounding
 _SMALLEST = 1e-90  # deviation whose square does not underflow

@@ -29,7 +29,6 @@ class PolicyRun:
             raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
 
     def open(self, suggestion: Suggestion) -> None:
-        """Open the evaluation of a suggestion."""
         self.agent.open(suggestion.id, suggestion.t, _place(suggestion))
 
     def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
@@ -78,14 +77,12 @@ class PolicyRun:
         return self.agent
 
     def learned(self) -> Learned:
-        """What a policy with ``learn=...`` has learned about the drift."""
         if not isinstance(self.agent, GPAgent):
             advice = "Call model()." if isinstance(self.agent, AdaptiveAgent) else ""
             raise NoBeliefError("a GP policy with learn=...", repr(self.policy)[:60], advice)
         return self.agent.learned()
 
     def model(self) -> Model:
-        """The current model of a policy that learns all its parameters."""
         if not isinstance(self.agent, AdaptiveAgent):
             got = repr(self.policy)[:60]
             raise NoBeliefError("a policy that learns its model, such as auto", got)

@@ -10,14 +10,7 @@ import numpy as np
 
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import (
-    COORDINATES,
-    as_index,
-    as_list,
-    as_object,
-    as_text,
-    same_keys,
-)
+from heliotrope.spaces.checks import COORDINATES, as_index, as_list, as_object, as_text, same_keys
 from heliotrope.validation import Array, as_number, short_repr
 
 Features: TypeAlias = Sequence[float] | Mapping[str, float]

@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from heliotrope.errors import (
-    ClosedSuggestionError,
-    FormatError,
-    UnknownSuggestionError,
-)
-from heliotrope.estimation import (
-    Model,
-)
+from heliotrope.errors import ClosedSuggestionError, FormatError, UnknownSuggestionError
+from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Uniform
