@@ -4,9 +4,9 @@ A store holds studies under unique names. A study is an append-only log of event
 3, ...; the store does not interpret them. :class:`Store` is the contract of every store.
 """
 
-from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
-from heliotrope.storage.memory import MemoryStore as MemoryStore
-from heliotrope.storage.opening import open_store as open_store
+from typing import TYPE_CHECKING
+
+from heliotrope.lazy import lazy_names
 from heliotrope.storage.protocol import (
     Append as Append,
     Event as Event,
@@ -14,3 +14,11 @@ from heliotrope.storage.protocol import (
     Store as Store,
     StudyInfo as StudyInfo,
 )
+
+if TYPE_CHECKING:
+    from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
+    from heliotrope.storage.memory import MemoryStore as MemoryStore
+    from heliotrope.storage.opening import open_store as open_store
+else:  # a client needs none of these
+    _LAZY = {"journal": ["GroupCommit", "Journal"], "memory": ["MemoryStore"]}
+    __getattr__ = lazy_names(__name__, _LAZY | {"opening": ["open_store"]})
