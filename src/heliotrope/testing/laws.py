@@ -75,10 +75,10 @@ def selects(subject: Subject) -> None:
     for steps in (0, 1, _STEPS):
         t = feed(agent, subject, steps, start=t) + 1.0
         place = agent.choose_among(part, t, stream.at(steps))
-        assert is_choice(part, place), f"{place.tolist()} was chosen, which is no choice"
+        assert is_choice(part, place), f"{place.tolist()} was chosen, which is not a choice"
         with suppress(NoBeliefError):
             best = agent.best_among(part, t, stream.at(steps))
-            assert is_choice(part, best), f"{best.tolist()} was best, which is no choice"
+            assert is_choice(part, best), f"{best.tolist()} was best, which is not a choice"
 
 
 def pure(subject: Subject) -> None:
@@ -106,10 +106,10 @@ def saved(subject: Subject) -> None:
     for steps in (0, 1, _STEPS):
         kept = subject.game(subject.optimizer(), steps)
         loaded = Optimizer.loads(kept.dumps())
-        _assert_alike(kept, loaded, f"the loaded one of {steps} steps, at once,")
+        _assert_alike(kept, loaded, f"the optimizer loaded after {steps} steps")
         for optimizer in (kept, loaded):
             subject.game(optimizer, 4, seed=1)
-        _assert_alike(kept, loaded, f"the loaded one of {steps} steps, four steps later,")
+        _assert_alike(kept, loaded, f"four steps later, the optimizer loaded after {steps} steps")
     assert_restored(subject, _STEPS)
 
 
