@@ -68,8 +68,7 @@ class DomainKernel:
     """A space kernel over a domain: the covariance of f_t between places, at one time."""
 
     def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
-        self.kernel = kernel
-        self.domain = domain
+        self.kernel, self.domain = kernel, domain
         if isinstance(kernel, Tabulated):
             _check_table(kernel, domain)
         else:
@@ -81,8 +80,7 @@ class DomainKernel:
     def block(self, a: Places, b: Places) -> Array:
         """Covariance matrix between places a (n,) and b (q,)."""
         if isinstance(self.kernel, Tabulated):
-            table: Array = self.kernel.K[np.ix_(self._indices(a), self._indices(b))]
-            return table
+            return np.asarray(self.kernel.K[np.ix_(self._indices(a), self._indices(b))])
         block: Array = self.kernel(self._points(a), self._points(b))
         if self._nugget is not None and are_indices(a) and are_indices(b):
             block += np.where(a[:, None] == b[None, :], self._nugget[a][:, None], 0.0)
@@ -105,8 +103,7 @@ class DomainKernel:
         """Prior variances of places a."""
         if isinstance(self.kernel, Tabulated):
             return np.diag(self.kernel.K)[self._indices(a)]
-        diagonal: Array = self.kernel.diag(self._points(a))
-        return diagonal
+        return np.asarray(self.kernel.diag(self._points(a)))
 
     def gradient(self, X: Array, B: Array) -> Array:
         """Derivative of k(x, b) by x at every pair, (q, n, d); for a Box only."""
@@ -122,8 +119,7 @@ class DomainKernel:
 
     def _row(self, i: int) -> Array:
         if isinstance(self.kernel, Tabulated):
-            table: Array = self.kernel.K[i]
-            return table
+            return np.asarray(self.kernel.K[i])
         points = self._everywhere
         row: Array = self.kernel(points[i : i + 1], points)[0]
         if self._nugget is not None:
@@ -156,21 +152,22 @@ def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
         return _differences(lambda points: kernel(points, B), X, B)
     scaled = (X[:, None, :] - B[None, :, :]) / kernel.length_scale
     r = np.sqrt(np.einsum("qnd,qnd->qn", scaled, scaled))
-    slopes: Array = -slope(r)[:, :, None] * scaled / kernel.length_scale
-    return slopes
+    return np.asarray(-slope(r)[:, :, None] * scaled / kernel.length_scale)
 
 
 def _slope(kernel: Kernel) -> Callable[[Array], Array] | None:
     """For k = h(r), r = |(x - b) / l|, return s = -h'(r) / r, so that grad = -s (x - b) / l^2."""
-    if type(kernel) is RBF or (type(kernel) is Matern and kernel.nu == np.inf):
-        return lambda r: np.exp(-0.5 * r**2)
-    if type(kernel) is Matern and kernel.nu == 0.5:  # a cusp at r = 0, where the slope is set to 0
-        return lambda r: np.exp(-r) / np.maximum(r, 1e-12)
-    if type(kernel) is Matern and kernel.nu == 1.5:
-        return lambda r: 3.0 * np.exp(-np.sqrt(3.0) * r)
-    if type(kernel) is Matern and kernel.nu == 2.5:
-        return lambda r: 5.0 / 3.0 * (1.0 + np.sqrt(5.0) * r) * np.exp(-np.sqrt(5.0) * r)
-    return None
+    if type(kernel) is RBF:
+        return _SLOPES[np.inf]
+    return _SLOPES.get(kernel.nu) if type(kernel) is Matern else None
+
+
+_SLOPES: dict[float, Callable[[Array], Array]] = {  # by Matern's nu
+    0.5: lambda r: np.exp(-r) / np.maximum(r, 1e-12),  # a cusp at r = 0: the slope is set to 0
+    1.5: lambda r: 3.0 * np.exp(-np.sqrt(3.0) * r),
+    2.5: lambda r: 5.0 / 3.0 * (1.0 + np.sqrt(5.0) * r) * np.exp(-np.sqrt(5.0) * r),
+    np.inf: lambda r: np.exp(-0.5 * r**2),
+}
 
 
 def _differences(function: Callable[[Array], Array], X: Array, B: Array) -> Array:
@@ -200,17 +197,13 @@ def _nugget(kernel: SpaceKernel, domain: Domain) -> Array | None:
             "In a Box, use Prior(noise=...) instead.",
         )
     pairs = [kernel(point[None], point[None])[0, 0] for point in domain.points]
-    nugget: Array = kernel.diag(domain.points) - np.array(pairs)
-    return nugget
+    return np.asarray(kernel.diag(domain.points) - np.array(pairs))
 
 
 def has_white_noise(kernel: Kernel) -> bool:
     """Whether a WhiteKernel is among the parts of a scikit-learn kernel."""
-    return any(isinstance(part, WhiteKernel) for part in _parts(kernel))
-
-
-def _parts(kernel: Kernel) -> list[object]:
-    return [kernel, *kernel.get_params(deep=True).values()]
+    parts = [kernel, *kernel.get_params(deep=True).values()]
+    return any(isinstance(part, WhiteKernel) for part in parts)
 
 
 def _check_table(kernel: Tabulated, domain: Domain) -> None:

@@ -126,7 +126,6 @@ class PackedCholesky:
 
     @classmethod
     def of(cls, A: Array) -> PackedCholesky:
-        """Factor a whole matrix."""
         return cls(jittered_cholesky(A, jitter=0.0)[np.tril_indices(len(A))])
 
     def __len__(self) -> int:
@@ -154,7 +153,6 @@ class PackedCholesky:
         return solution
 
     def full(self) -> Array:
-        """Return L as a square array."""
         lower = np.zeros((len(self), len(self)))
         lower[np.tril_indices(len(self))] = self.packed
         return lower
@@ -190,8 +188,7 @@ def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float)
 def inverse(K: Array) -> Array:
     """Inverse of a kernel matrix with jitter on its diagonal."""
     lower = np.tril(lapack.dpotri(jittered_cholesky(K), lower=1)[0])
-    symmetric: Array = lower + np.tril(lower, -1).T
-    return symmetric
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 def projection(K: Array, kept: Indices) -> Array:

@@ -131,7 +131,8 @@ class Prior:
         ):
             raise InputError(
                 "a mean vector over a Finite domain, one value per point",
-                f"{len(self.mean)} values for {_size(domain)}",
+                f"{len(self.mean)} values for "
+                + (f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"),
             )
         return DomainKernel(self.space, domain)
 
@@ -179,7 +180,3 @@ def _check_time(time: TimeKernel) -> None:
     if has_white_noise(time):
         raise KernelError("a time kernel without a WhiteKernel", str(time), "Use Prior(noise=...).")
     check_kernel(time, np.geomspace(0.01, 1000.0, 40)[:, None])
-
-
-def _size(domain: Domain) -> str:
-    return f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"

@@ -22,7 +22,6 @@ from heliotrope.memory import (
     Wasserstein,
     Weights,
     Window,
-    detectors,
 )
 from heliotrope.memory.change_points import ChangePointsEngine
 from heliotrope.memory.detectors import EventTrigger, Innovation, River
@@ -323,7 +322,7 @@ def test_rivers_detectors_tell_of_a_jump_and_can_be_saved(detector: River) -> No
 
 
 def test_what_a_detector_has_seen_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detectors, "_SPAN", 20)
+    monkeypatch.setattr(River, "span", 20)
     engine = ResetOnChange(River("NoDrift")).engine(STILL, GRID, None)
     seen = []
     for key in range(100):

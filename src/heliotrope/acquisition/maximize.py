@@ -54,6 +54,7 @@ def argmax(values: Array, make_rng: RNGFactory) -> int:
     return best if np.count_nonzero(tied) == 1 else int(make_rng().choice(np.flatnonzero(tied)))
 
 
+@one_thread()
 def maximize(
     surface: Surface, acquisition: Scored, t: float, box: Box, make_rng: RNGFactory
 ) -> Array:
@@ -63,17 +64,7 @@ def maximize(
     neighbours. L-BFGS-B then improves the best few distant ones jointly, along the continuous
     coordinates and in units of the unit cube.
     """
-    with one_thread():
-        return _maximized(surface, acquisition, t, box, make_rng())
-
-
-def _maximized(
-    surface: Surface,
-    acquisition: Scored,
-    t: float,
-    box: Box,
-    rng: np.random.Generator,
-) -> Array:
+    rng = make_rng()
 
     def score(unit: Array) -> Array:
         mean, variance = surface.value(box.scaled(unit))
@@ -95,18 +86,14 @@ def _maximized(
         value = float((acquisition.value(t, mean, std) - top).sum())
         return -value / scale, -(slope * (box.upper - box.lower)).ravel() / scale
 
-    if not box.continuous.any():
-        return _on_lattices(box, tried[argmax(values, lambda: rng)])
-    low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
-    bounds = np.column_stack([low.ravel(), high.ravel()])
-    found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
-    finalists = np.vstack([starts, found.x.reshape(starts.shape)])
-    return _on_lattices(box, finalists[argmax(score(finalists), lambda: rng)])
-
-
-def _on_lattices(box: Box, unit: Array) -> Array:
-    """Return the point of the box, with coordinates on lattices free of rounding errors."""
-    point: Array = box.snap(box.scaled(unit)[None, :])[0]
+    if box.continuous.any():
+        low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
+        bounds = np.column_stack([low.ravel(), high.ravel()])
+        found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
+        tried = np.vstack([starts, found.x.reshape(starts.shape)])
+        values = score(tried)
+    unit = tried[argmax(values, lambda: rng)]
+    point: Array = box.snap(box.scaled(unit)[None, :])[0]  # removes rounding errors on lattices
     return point
 
 

@@ -46,15 +46,11 @@ class Thompson:
         with one_thread():
             if isinstance(choices, Box):
                 return _best_in_box(engine, choices, t, rng)[None, :]
-            values = _joint_draw(engine, choices, t, rng)
+            if isinstance(engine, Sampleable):
+                values = engine.sample_path(t, rng)[choices]
+            else:
+                values = _Path(engine, t, choices, rng).values
         return choices[[argmax(values, lambda: rng)]]
-
-
-def _joint_draw(engine: Posterior, places: Places, t: float, rng: np.random.Generator) -> Array:
-    """f_t at places of a Finite domain, (q,)."""
-    if isinstance(engine, Sampleable):
-        return engine.sample_path(t, rng)[places]
-    return _Path(engine, t, places, rng).values
 
 
 class _Path:
@@ -84,9 +80,8 @@ def _best_in_box(engine: Posterior, box: Box, t: float, rng: np.random.Generator
     assert isinstance(engine, HasSurface)
     X = candidates(box, rng, engine.surface(t))
     path = _Path(engine, t, X, rng)
-    top = int(path.values.argmax())
-    best: Array = X[top]
-    value = float(path.values[top])
+    best: Array = X[path.values.argmax()]
+    value = float(path.values.max())
     for _ in range(_ROUNDS):
         steps = rng.standard_normal((_NEIGHBOURS, box.dimension)) * (box.upper - box.lower)
         steps *= rng.choice(_RADII, size=(_NEIGHBOURS, 1))

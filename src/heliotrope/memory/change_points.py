@@ -21,7 +21,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.mixture import AveragedMixture, Ensemble, Mixture, MixtureEngine
+from heliotrope.posterior.mixture import AVERAGED, Ensemble, Mixture, MixtureEngine
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, copied, register
@@ -71,7 +71,6 @@ class ChangePointsEngine(MixtureEngine):
         self._now, self.log_likelihood = -np.inf, 0.0
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation; the function may have jumped since the previous one."""
         jumped = self._blank_engine() if self._may_jump(t) else None
         if jumped is not None:
             jumped.open(key, t, place)
@@ -82,15 +81,13 @@ class ChangePointsEngine(MixtureEngine):
         self._open[key] = self._now = t
 
     def tell(self, key: int, y: float) -> None:
-        """Update the weight of every hypothesis, and condition its engine on the value."""
         knowing = self._knowing(key)
         engines = self._ensemble.engines[:knowing]
         before = np.array([engine.log_likelihood for engine in engines])
         self._ensemble.take(lambda engine: engine.tell(key, y), knowing)
         del self._open[key]
         if knowing:
-            density = np.array([engine.log_likelihood for engine in engines]) - before
-            self._weigh(density)
+            self._weigh(np.array([engine.log_likelihood for engine in engines]) - before)
 
     def cancel(self, key: int) -> None:
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
@@ -102,7 +99,7 @@ class ChangePointsEngine(MixtureEngine):
         if not self._may_jump(t):
             return unless
         jumped = np.exp(self._with_jump(t)[-1])
-        return AveragedMixture(np.array([1.0 - jumped, jumped]), [unless, self._blank])
+        return Mixture(np.array([1.0 - jumped, jumped]), [unless, self._blank], AVERAGED)
 
     def state(self) -> State:
         return {

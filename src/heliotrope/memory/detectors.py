@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
 from math import log, pi, sqrt
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from heliotrope.errors import InputError
 from heliotrope.serialization.codec import register
@@ -28,11 +28,6 @@ class Innovation:
     deviation: float
     noise: float
     count: int
-
-    @property
-    def standardized(self) -> float:
-        """The residual divided by its standard deviation, noise included."""
-        return self.residual / sqrt(self.deviation**2 + self.noise)
 
 
 class ChangeMonitor(Protocol):
@@ -51,8 +46,7 @@ class Detector(Protocol):
     """
 
     @property
-    def span(self) -> int:
-        """Number of innovations to keep."""
+    def span(self) -> int: ...
 
     def monitor(self) -> ChangeMonitor:
         """Return a monitor that has seen nothing."""
@@ -76,10 +70,7 @@ class EventTrigger(Checked):
 
     delta: float = field(default=0.1, metadata=checked(as_share))
 
-    @property
-    def span(self) -> int:
-        """0: it depends on the current innovation only."""
-        return 0
+    span: ClassVar[int] = 0  # it depends on the current innovation only
 
     def monitor(self) -> ChangeMonitor:
         return self
@@ -88,10 +79,6 @@ class EventTrigger(Checked):
         rho = 2.0 * log(pi**2 * innovation.count**2 / (3.0 * self.delta))
         within = sqrt(rho) * (innovation.deviation + sqrt(innovation.noise))
         return abs(innovation.residual) > within
-
-
-_RIVER = "river.drift"
-_SPAN = 250
 
 
 @register
@@ -126,10 +113,7 @@ class River:
         object.__setattr__(self, "parameters", tuple(sorted(parameters.items())))
         self.monitor()
 
-    @property
-    def span(self) -> int:
-        """Number of innovations from which it is rebuilt."""
-        return _SPAN
+    span: ClassVar[int] = 250
 
     def monitor(self) -> ChangeMonitor:
         kind = _river_class(self.name)
@@ -149,14 +133,14 @@ class _RiverMonitor:
         self._detector = detector
 
     def changed(self, innovation: Innovation) -> bool:
-        """Update river's detector."""
-        self._detector.update(abs(innovation.standardized))
+        deviation = sqrt(innovation.deviation**2 + innovation.noise)
+        self._detector.update(abs(innovation.residual / deviation))
         return bool(self._detector.drift_detected)
 
 
 def _river_class(name: str) -> Any:
     try:
-        drift = import_module(_RIVER)
+        drift = import_module("river.drift")
     except ImportError:
         raise InputError(
             "the package river for its detectors", "none", "pip install 'heliotrope[river]'"

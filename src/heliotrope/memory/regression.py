@@ -74,10 +74,11 @@ class Regression:
     """The factored covariance of weighted evaluations; ``noisy`` is theirs at weights of 1."""
 
     def __init__(
-        self, model: SpaceTime, t: Array, places: Places, noisy: Array, weights: Array
+        self, model: SpaceTime, t: Array, places: Places, weights: Array, noisy: Array | None = None
     ) -> None:
         self._model, self.t, self.places = model, t, places
-        covariance = noisy.copy()
+        self.noisy = model.noisy(t, places) if noisy is None else noisy
+        covariance = self.noisy.copy()
         covariance[np.diag_indices(len(t))] += model.prior.noise * (1.0 / weights - 1.0)
         self._L = jittered_cholesky(covariance, jitter=0.0)
 
@@ -95,7 +96,7 @@ class Regression:
 
 
 class _Moment:
-    """The regression at one time, factored on first use."""
+    """The regressions at one time, for the mean and for the variance, factored on first use."""
 
     def __init__(self, model: SpaceTime, t: float, observed: WeightedObservations) -> None:
         self._model, self.t, self._observed = model, t, observed
@@ -103,37 +104,35 @@ class _Moment:
     @cached_property
     def alpha(self) -> Array:
         """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the coefficients of the mean."""
-        observed = self._observed
-        alike = observed.weights is observed.width_weights
-        by = self.width if alike else self._regression(observed.weights)
-        return by.solve(observed.y - self._model.prior.mean_at(observed.places))
+        by, data = self.width, self._observed
+        if data.weights is not data.width_weights:
+            by = Regression(self._model, data.t, data.places, data.weights, by.noisy)
+        return by.solve(data.y - self._model.prior.mean_at(data.places))
 
     @cached_property
     def width(self) -> Regression:
-        """The regression for the variance."""
-        return self._regression(self._observed.width_weights)
+        data = self._observed
+        return Regression(self._model, data.t, data.places, data.width_weights)
 
     def width_with(self, t: Array, places: Places, weights: Array) -> Regression:
         """The regression for the variance, with open evaluations appended."""
-        times = np.append(self._observed.t, t)
-        at = np.concatenate([self._observed.places, places])
-        noisy = self._model.noisy(times, at)
-        both = np.append(self._observed.width_weights, weights)
-        return Regression(self._model, times, at, noisy, both)
-
-    @cached_property
-    def _noisy(self) -> Array:
-        return self._model.noisy(self._observed.t, self._observed.places)
-
-    def _regression(self, weights: Array) -> Regression:
-        observed = self._observed
-        return Regression(self._model, observed.t, observed.places, self._noisy, weights)
+        data = self._observed
+        times, at = np.append(data.t, t), np.concatenate([data.places, places])
+        return Regression(self._model, times, at, np.append(data.width_weights, weights))
 
 
 class RegressionEngine:
-    """The posterior given a store's observations; results may be late, but time only advances."""
+    """The posterior given a store's observations; results may be late, but time only advances.
 
-    def __init__(self, prior: Prior, domain: Domain, store: ObservationStore) -> None:
+    It cannot be combined with another engine, so it accepts no options.
+    """
+
+    def __init__(
+        self, prior: Prior, domain: Domain, options: EngineOptions | None, store: ObservationStore
+    ) -> None:
+        if options is not None:
+            raise InputError("no engine option, because this memory has its own", repr(options))
+        check_noise(prior, domain)
         self._model, self._store = SpaceTime(prior, domain), store
         self._open = Records(self._model.no_places)
         self._now, self.log_likelihood = -np.inf, 0.0
@@ -150,7 +149,6 @@ class RegressionEngine:
         self._now, self._all = t, None
 
     def tell(self, key: int, y: float) -> None:
-        """Add the value's predictive log density, and add the observation to the store."""
         t, place = self._open.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
         s2 = float(variance[0]) + self._model.prior.noise
@@ -177,11 +175,9 @@ class RegressionEngine:
         return expansion(self._model, t, width.t, width.places, alpha, inverse)
 
     def state(self) -> State:
-        return (
-            {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
-            | under("open/", self._open.state())
-            | under("store/", self._store.state())
-        )
+        own = {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
+        parts = under("open/", self._open.state()) | under("store/", self._store.state())
+        return own | parts
 
     def restore(self, state: State) -> None:
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
@@ -208,7 +204,6 @@ class RegressionEngine:
         return self._moment
 
     def _width(self, t: float, count_open: bool) -> Regression:
-        """The regression for the variance at time t."""
         moment = self._at(t)
         if not (count_open and self._open.open_keys):
             return moment.width
@@ -218,13 +213,3 @@ class RegressionEngine:
             some = weights > 0.0
             self._all = moment.width_with(times[some], places[some], weights[some])
         return self._all
-
-
-def regression_engine(
-    prior: Prior, domain: Domain, options: EngineOptions | None, store: ObservationStore
-) -> RegressionEngine:
-    """Build the engine of a memory that cannot be combined with another engine."""
-    if options is not None:
-        raise InputError("no engine option, because this memory has its own", repr(options))
-    check_noise(prior, domain)
-    return RegressionEngine(prior, domain, store)

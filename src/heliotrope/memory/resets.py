@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -31,9 +32,8 @@ class ResetOnChange(OneEpoch):
             raise InputError("a detector, such as EventTrigger()", repr(self.detector))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        return ResetOnChangeEngine(
-            prior, domain, lambda: build(prior, domain, options), self.detector
-        )
+        make = partial(build, prior, domain, options)
+        return ResetOnChangeEngine(prior, domain, make, self.detector)
 
 
 class ResetOnChangeEngine:
@@ -54,19 +54,18 @@ class ResetOnChangeEngine:
 
     @property
     def log_likelihood(self) -> float:
-        """Log density of all observations, each given those of its run before it."""
         return self._before + self._engine.log_likelihood
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Begin an evaluation."""
         self._engine.open(key, t, place)
         self._open.open(key, t, place)
         self._now = t
 
     def tell(self, key: int, y: float) -> None:
-        """Condition on a value, and reset if the detector reports a change."""
         _, place = self._open.get(key)
-        innovation = self._innovation(place, y)
+        mean, variance = self._engine.predict(self._now, place, count_open=False)
+        residual, deviation = y - float(mean[0]), float(np.sqrt(variance[0]))
+        innovation = Innovation(residual, deviation, self._noise, self._count + 1)
         changed = self._changed(innovation)  # first, as a detector may raise
         self._engine.tell(key, y)
         self._count += 1
@@ -91,14 +90,10 @@ class ResetOnChangeEngine:
         return self._engine.surface(t)
 
     def state(self) -> State:
-        return (
-            {
-                "scalars": np.array([self._now, self._count, self._before]),
-                "seen": np.array([astuple(innovation) for innovation in self._seen]).reshape(-1, 4),
-            }
-            | under("open/", self._open.state())
-            | under("engine/", self._engine.state())
-        )
+        seen = np.array([astuple(innovation) for innovation in self._seen]).reshape(-1, 4)
+        own = {"scalars": np.array([self._now, self._count, self._before]), "seen": seen}
+        parts = under("open/", self._open.state()) | under("engine/", self._engine.state())
+        return own | parts
 
     def restore(self, state: State) -> None:
         self._now, count, self._before = state["scalars"].tolist()
@@ -108,11 +103,6 @@ class ResetOnChangeEngine:
         self._open.restore(part(state, "open/"))
         self._engine = self._build()
         self._engine.restore(part(state, "engine/"))
-
-    def _innovation(self, place: Places, y: float) -> Innovation:
-        mean, variance = self._engine.predict(self._now, place, count_open=False)
-        deviation = float(np.sqrt(variance[0]))
-        return Innovation(y - float(mean[0]), deviation, self._noise, self._count + 1)
 
     def _changed(self, innovation: Innovation) -> bool:
         """Whether the innovation indicates a change; a monitor that fails is rebuilt without it."""

@@ -26,7 +26,7 @@ from scipy.stats.qmc import Sobol
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import inverse
-from heliotrope.memory.regression import ObservationStore, regression_engine
+from heliotrope.memory.regression import ObservationStore, RegressionEngine
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
@@ -58,9 +58,8 @@ class Wasserstein(Checked, OneEpoch):
     most: int = field(default=200, metadata=checked(as_whole, least=2))
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        return regression_engine(
-            prior, domain, options, WassersteinStore(prior, domain, self.alpha, self.most)
-        )
+        store = WassersteinStore(prior, domain, self.alpha, self.most)
+        return RegressionEngine(prior, domain, options, store)
 
 
 class WassersteinStore(ObservationStore):
@@ -128,8 +127,7 @@ class RemovalDistances:
         from_prior = float(a @ C @ a + np.sum(P * C))
         if from_prior <= 0.0:  # everything is forgotten
             return np.zeros(len(a))
-        distances: Array = np.sqrt(np.maximum(squares, 0.0) / from_prior)
-        return distances
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0) / from_prior))
 
     def remove(self, i: int) -> None:
         """Remove an observation: P loses p_i p_i^T / P_ii, then row and column i."""

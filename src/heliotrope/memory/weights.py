@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heliotrope.domains import Box, Domain, Places, are_indices
-from heliotrope.memory.regression import ObservationStore, WeightedObservations, regression_engine
+from heliotrope.memory.regression import ObservationStore, RegressionEngine, WeightedObservations
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.priors import Prior, Static
@@ -44,7 +44,7 @@ class Weights(Checked, OneEpoch):
         return self.rate == 1.0
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        return regression_engine(prior, domain, options, WeightsStore(prior, domain, self.rate))
+        return RegressionEngine(prior, domain, options, WeightsStore(prior, domain, self.rate))
 
 
 class WeightsStore(ObservationStore):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heliotrope.domains import Domain, Places
-from heliotrope.memory.regression import ObservationStore, WeightedObservations, regression_engine
+from heliotrope.memory.regression import ObservationStore, RegressionEngine, WeightedObservations
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.priors import Forgetting, Prior, Static
@@ -56,7 +56,7 @@ class Window(Checked, OneEpoch):
         return cls.of_variation(T, T * step, gain) if step else cls(T)
 
     def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
-        return regression_engine(prior, domain, options, WindowStore(prior, domain, self.length))
+        return RegressionEngine(prior, domain, options, WindowStore(prior, domain, self.length))
 
 
 class WindowStore(ObservationStore):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_a
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
-from heliotrope.validation import Array, as_positive, as_vector
+from heliotrope.validation import Array, as_positive, as_share, as_vector
 
 _MOST = 0.5  # share of the weight on one candidate
 _ADVICE = {
@@ -64,15 +65,11 @@ class Learn:
 
     def __post_init__(self) -> None:
         for name in ("epsilons", "noises", "scales"):
-            values = as_vector(getattr(self, name), name).tolist()
+            check = partial(as_share, zero=True, one=True) if name == "epsilons" else as_positive
+            values = tuple(check(value, name) for value in as_vector(getattr(self, name), name))
             if not values:
                 raise InputError(f"at least one of {name}", "none")
-            for value in values:
-                if name == "epsilons":
-                    Forgetting(value)
-                else:
-                    as_positive(value, name)
-            object.__setattr__(self, name, tuple(values))
+            object.__setattr__(self, name, values)
         if self.choose not in ("best", "mixture"):
             raise InputError("choose to be 'best' or 'mixture'", repr(self.choose))
 
@@ -198,9 +195,8 @@ class BankEngine(MixtureEngine):
         return float(logsumexp(self._scores()))
 
     def learned(self) -> Learned:
-        """Return the weights, and the history of the estimate."""
-        t, path = np.array(self._t), np.array(self._path)
-        return Learned(self._priors, self._epsilons, self._weights(), t, path)
+        history = np.array(self._t), np.array(self._path)
+        return Learned(self._priors, self._epsilons, self._weights(), *history)
 
     def open(self, key: int, t: float, place: Places) -> None:
         self._ensemble.take(lambda engine: engine.open(key, t, place))

@@ -70,7 +70,6 @@ class BoxEngine(MarkovEngine):
             self._prune()
 
     def tell(self, key: int, y: float) -> None:
-        """Condition on a value by a rank-one update of the weights."""
         gain, z, density = self._pending.condition(key, y, self._model.prior.noise)
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)

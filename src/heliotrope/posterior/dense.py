@@ -39,7 +39,6 @@ class DenseEngine(RecordingEngine):
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def tell(self, key: int, y: float) -> None:
-        """Append the observation's row to the factor."""
         t, place = self._records.get(key)
         column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
         variance = float(self._model.variance(place, t)[0])

@@ -142,7 +142,6 @@ class PendingEvaluations:
         return u, z, -0.5 * (z * z + log(2.0 * pi)) - log(s)
 
     def remove(self, key: int) -> None:
-        """Drop g without its value."""
         self._delete(self._keys.index(key))
 
     def as_if_told(self, noise: float) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,57 +20,110 @@ from heliotrope.serialization.codec import State, copied, part, under
 from heliotrope.validation import Array
 
 _Step: TypeAlias = Callable[[Engine], None]
+_Pairs: TypeAlias = Sequence[tuple[Array, Array]]
 
 _MOST_STEPS = 2_000  # between copies of an engine, whose cost is then negligible
 _NEGLIGIBLE = 1e-6  # weight below which an engine is ignored
 _LEAST_VARIANCE = 1e-30  # below it the deviation has no usable slope
 
 
-class Mixture:
-    """A mixture of posteriors, of engines or of mixtures; the weights sum to 1."""
+def mixed(w: Array, posteriors: _Pairs) -> tuple[Array, Array]:
+    """Mean and variance: sum_h w_h (v_h + (m_h - m)^2), each posterior given as (m_h, v_h)."""
+    means, variances = _columns(posteriors)
+    mean, apart = _mean(w, means)
+    apart *= apart
+    apart += variances
+    return mean, w @ apart
 
-    def __init__(self, weights: Array, engines: Sequence[Posterior]) -> None:
+
+def mixed_gradient(w: Array, posteriors: _Pairs, gradients: _Pairs) -> tuple[Array, Array]:
+    """Derivatives of :func:`mixed` by x, each (q, d), given those of each posterior.
+
+    That of the variance is sum_h w_h (v_h' + 2 (m_h - m) m_h'); the terms in m' cancel.
+    """
+    (means, _), (d_means, d_variances) = _columns(posteriors), _columns(gradients)
+    _, apart = _mean(w, means)
+    return _weighted(w, d_means), _weighted(w, d_variances + 2.0 * apart[:, :, None] * d_means)
+
+
+def averaged(w: Array, posteriors: _Pairs) -> tuple[Array, Array]:
+    """Mean, and the square of the mean deviation, (sum_h w_h sqrt(v_h))^2."""
+    means, variances = _columns(posteriors)
+    return w @ means, (w @ np.sqrt(variances)) ** 2
+
+
+def averaged_gradient(w: Array, posteriors: _Pairs, gradients: _Pairs) -> tuple[Array, Array]:
+    """Derivatives of :func:`averaged` by x, each (q, d), given those of each posterior.
+
+    The second is s sum_h w_h v_h' / s_h, where s_h are the deviations and s = sum_h w_h s_h.
+    """
+    (_, variances), (d_means, d_variances) = _columns(posteriors), _columns(gradients)
+    deviations = np.sqrt(np.maximum(variances, _LEAST_VARIANCE))
+    slopes = _weighted(w, d_variances / deviations[:, :, None])
+    return _weighted(w, d_means), (w @ deviations)[:, None] * slopes
+
+
+class Rule(NamedTuple):
+    """How a mixture combines the means and variances of its posteriors."""
+
+    value: Callable[[Array, _Pairs], tuple[Array, Array]]
+    gradient: Callable[[Array, _Pairs, _Pairs], tuple[Array, Array]]
+
+
+MIXED, AVERAGED = Rule(mixed, mixed_gradient), Rule(averaged, averaged_gradient)
+
+
+class Mixture:
+    """A mixture of posteriors, of engines or of mixtures; the weights sum to 1.
+
+    By the rule AVERAGED, for acquisitions, its confidence bound is the mean of the components'
+    bounds. A component without data then adds the same amount at all places. Its variance would
+    hide the difference between places that are known well and less well.
+    """
+
+    def __init__(self, weights: Array, engines: Sequence[Posterior], rule: Rule = MIXED) -> None:
         heard = weights > _NEGLIGIBLE
-        self._w = weights[heard] / weights[heard].sum()
+        self._w, self._rule = weights[heard] / weights[heard].sum(), rule
         self._engines = list(compress(engines, heard))
 
     def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
         posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
-        return mixed(self._w, posteriors)
+        return self._rule.value(self._w, posteriors)
 
     def covariance(self, t: float, places: Places) -> Array:
+        """Covariance (q, q): sum_h w_h (C_h + (m_h - m) (m_h - m)^T)."""
         means = [engine.predict(t, places, count_open=False)[0] for engine in self._engines]
         inside = [engine.covariance(t, places) for engine in self._engines]
-        return mixed_covariance(self._w, means, inside)
+        _, apart = _mean(self._w, np.array(means))
+        between: Array = (self._w[:, None] * apart).T @ apart
+        return _weighted(self._w, np.array(inside)) + between
 
     def component(self, rng: np.random.Generator) -> Posterior:
         """Return one posterior, sampled by the weights."""
         return self._engines[int(rng.choice(len(self._engines), p=self._w))]
 
     def surface(self, t: float) -> Surface:
-        surfaces = self._surfaces(t)
-        return MixtureSurface(self._w, surfaces) if len(surfaces) > 1 else surfaces[0]
-
-    def _surfaces(self, t: float) -> list[Surface]:
-        return [engine.surface(t) for engine in self._engines if isinstance(engine, HasSurface)]
+        surfaces = [engine.surface(t) for engine in self._engines if isinstance(engine, HasSurface)]
+        alone = len(surfaces) == 1 and self._rule is MIXED
+        return surfaces[0] if alone else MixtureSurface(self._w, surfaces, self._rule)
 
 
-class AveragedMixture(Mixture):
-    """A mixture for acquisitions, whose deviation is the mean of its components' deviations.
+class MixtureSurface:
+    """The mixture of several surfaces over a Box."""
 
-    So its confidence bound is the mean of the components' bounds. A component without data then
-    adds the same amount at all places. Its variance would hide the difference between places that
-    are known well and less well.
-    """
+    def __init__(self, w: Array, surfaces: Sequence[Surface], rule: Rule) -> None:
+        self._w, self._surfaces, self._rule = w, surfaces, rule
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean of f_t at places, and the square of the mean deviation."""
-        posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
-        return averaged(self._w, posteriors)
+    def value(self, X: Array) -> tuple[Array, Array]:
+        return self._rule.value(self._w, [surface.value(X) for surface in self._surfaces])
 
-    def surface(self, t: float) -> Surface:
-        """Mean of f_t, and the square of the mean deviation, as functions over a Box."""
-        return AveragedSurface(self._w, self._surfaces(t))
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        values = [surface.value(X) for surface in self._surfaces]
+        gradients = [surface.gradient(X) for surface in self._surfaces]
+        return self._rule.gradient(self._w, values, gradients)
+
+    def promising_points(self, count: int) -> Array:
+        return self._surfaces[int(self._w.argmax())].promising_points(count)
 
 
 class MixtureEngine(ABC):
@@ -86,7 +139,6 @@ class MixtureEngine(ABC):
         return self._mixture(t).covariance(t, places)
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
-        """Return one engine, sampled by the weights at time t."""
         return self._mixture(t).component(rng)
 
     def for_acquisition(self, t: float) -> Posterior:
@@ -108,7 +160,6 @@ class Ensemble:
 
     @property
     def engines(self) -> list[Engine]:
-        """The engines, oldest first."""
         return [member.engine for member in self._members]
 
     def take(self, step: _Step, first: int | None = None) -> None:
@@ -125,11 +176,9 @@ class Ensemble:
             member.remember(step)
 
     def join(self, engine: Engine) -> None:
-        """Add an engine."""
         self._members.append(_Member(engine))
 
     def leave(self, i: int) -> Engine:
-        """Remove an engine and return it."""
         return self._members.pop(i).engine
 
     def state(self) -> State:
@@ -148,11 +197,9 @@ class _Member:
     """An engine, a copy of its state, and the steps taken since."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self._steps = engine, list[_Step]()
-        self._copy = copied(engine.state())
+        self.engine, self._copy, self._steps = engine, copied(engine.state()), list[_Step]()
 
     def remember(self, step: _Step) -> None:
-        """Record a step."""
         self._steps.append(step)
         if len(self._steps) == _MOST_STEPS:
             self._copy, self._steps = copied(self.engine.state()), []
@@ -169,72 +216,7 @@ def for_acquisition(posterior: Posterior, t: float) -> Posterior:
     return posterior.for_acquisition(t) if isinstance(posterior, MixtureEngine) else posterior
 
 
-def mixed(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Mean and variance: sum_h w_h (v_h + (m_h - m)^2), each posterior given as (m_h, v_h)."""
-    means, variances = _columns(posteriors)
-    mean, apart = _mean(w, means)
-    apart *= apart
-    apart += variances
-    return mean, w @ apart
-
-
-def averaged(w: Array, posteriors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Mean, and (sum_h w_h sqrt(v_h))^2."""
-    means, variances = _columns(posteriors)
-    return w @ means, (w @ np.sqrt(variances)) ** 2
-
-
-def mixed_covariance(w: Array, means: Sequence[Array], covariances: Sequence[Array]) -> Array:
-    """Covariance (q, q): sum_h w_h (C_h + (m_h - m) (m_h - m)^T)."""
-    _, apart = _mean(w, np.array(means))
-    inside: Array = np.tensordot(w, np.array(covariances), axes=1)
-    return inside + (w[:, None] * apart).T @ apart
-
-
-class MixtureSurface:
-    """The mixture of several surfaces over a Box."""
-
-    def __init__(self, w: Array, surfaces: Sequence[Surface]) -> None:
-        self._w, self._surfaces = w, surfaces
-
-    def value(self, X: Array) -> tuple[Array, Array]:
-        return mixed(self._w, [surface.value(X) for surface in self._surfaces])
-
-    def gradient(self, X: Array) -> tuple[Array, Array]:
-        """Derivatives of mean and of variance by x, each (q, d).
-
-        That of the variance is sum_h w_h (v_h' + 2 (m_h - m) m_h'); the terms in m' cancel.
-        """
-        means, _ = _columns([surface.value(X) for surface in self._surfaces])
-        d_means, d_variances = _columns([surface.gradient(X) for surface in self._surfaces])
-        _, apart = _mean(self._w, means)
-        slopes = d_variances + 2.0 * apart[:, :, None] * d_means
-        return _weighted(self._w, d_means), _weighted(self._w, slopes)
-
-    def promising_points(self, count: int) -> Array:
-        return self._surfaces[int(self._w.argmax())].promising_points(count)
-
-
-class AveragedSurface(MixtureSurface):
-    """A mixture that averages deviations instead of variances."""
-
-    def value(self, X: Array) -> tuple[Array, Array]:
-        """Mean at X (q, d), and the square of the mean deviation."""
-        return averaged(self._w, [surface.value(X) for surface in self._surfaces])
-
-    def gradient(self, X: Array) -> tuple[Array, Array]:
-        """Derivatives by x, each (q, d).
-
-        The second is s sum_h w_h v_h' / s_h, where s_h are the deviations and s = sum_h w_h s_h.
-        """
-        _, variances = _columns([surface.value(X) for surface in self._surfaces])
-        d_means, d_variances = _columns([surface.gradient(X) for surface in self._surfaces])
-        deviations = np.sqrt(np.maximum(variances, _LEAST_VARIANCE))
-        slopes = _weighted(self._w, d_variances / deviations[:, :, None])
-        return _weighted(self._w, d_means), (self._w @ deviations)[:, None] * slopes
-
-
-def _columns(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _columns(pairs: _Pairs) -> tuple[Array, Array]:
     first, second = zip(*pairs, strict=True)
     return np.array(first), np.array(second)
 

@@ -86,11 +86,10 @@ def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
 
 def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
     """Build the given engine, or the cheapest exact one for the prior and domain."""
-    if options is None:
-        if not isinstance(prior.time, Markov):
-            options = DenseOptions()
-        else:
-            options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
+    if options is None and not isinstance(prior.time, Markov):
+        options = DenseOptions()
+    elif options is None:
+        options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
     least = _LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else _LEAST_NOISE
     check_noise(prior, domain, least)
     return options.build(prior, domain)

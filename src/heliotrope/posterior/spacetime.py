@@ -31,17 +31,13 @@ class SpaceTime:
     def begin(self, t: float) -> None:
         self.start = min(self.start, t)
 
-    def in_time(self, s: Array, t: Array) -> Array:
+    def in_time(self, s: Array, t: Array | float) -> Array:
         """Return c(s, t) for times that broadcast."""
-        return covariance_in_time(self.prior.time, s, t, self.start)
-
-    def decay(self, times: Array, t: float) -> Array:
-        """Return c(s, t) for each of the times s."""
-        return self.in_time(times, np.array(t))
+        return covariance_in_time(self.prior.time, s, np.asarray(t), self.start)
 
     def block(self, times: Array, places: Places, t: float, at: Places) -> Array:
         """Covariance (n, q) of f at (times, places) with f_t at places (the paper's k~)."""
-        return self.space.block(places, at) * self.decay(times, t)[:, None]
+        return self.space.block(places, at) * self.in_time(times, t)[:, None]
 
     def noisy(self, times: Array, places: Places) -> Array:
         """Covariance (n, n) of measurements (the paper's K o D + sigma^2 I)."""
@@ -60,7 +56,7 @@ class SpaceTime:
         """c(t, t): 1 unless the time kernel has an amplitude or grows."""
         if t is None and isinstance(self.prior.time, Wiener):
             raise InputError("a stationary time kernel for this engine", str(self.prior.time))
-        return float(self.decay(np.array([t or 0.0]), t or 0.0)[0])
+        return float(self.in_time(np.array([t or 0.0]), t or 0.0)[0])
 
 
 class Records:
@@ -82,7 +78,6 @@ class Records:
 
     @property
     def open_keys(self) -> list[int]:
-        """Keys of the open evaluations, in the order opened."""
         return list(self._open)
 
     def append(self, t: float, place: Places, y: float) -> None:
@@ -91,7 +86,6 @@ class Records:
         self.y = np.append(self.y, y)
 
     def keep(self, chosen: Places) -> None:
-        """Drop the observations that are not chosen."""
         self.t, self.places, self.y = self.t[chosen], self.places[chosen], self.y[chosen]
 
     def open_ones(self) -> tuple[Array, Places]:
@@ -190,6 +184,6 @@ def expansion(
 
     ``inverse`` is that of the covariance of all of them.
     """
-    d, padded = model.decay(times, t), np.zeros(len(times))
+    d, padded = model.in_time(times, t), np.zeros(len(times))
     padded[: len(alpha)] = alpha
     return Expansion(model, places, d * padded, d[:, None] * inverse * d, model.scale(t))
