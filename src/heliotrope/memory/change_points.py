@@ -77,7 +77,9 @@ class ChangePointsEngine(MixtureEngine):
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         if jumped is not None:
             self._prune()
-            self._join(jumped, t)
+            self._log_w = self._with_jump(t)
+            self._since.append(t)
+            self._ensemble.join(jumped)
         self._open[key] = self._now = t
 
     def tell(self, key: int, y: float) -> None:
@@ -139,12 +141,6 @@ class ChangePointsEngine(MixtureEngine):
         total = _log_sum(log_w)
         log_w -= total
         self.log_likelihood += total
-
-    def _join(self, jumped: Engine, t: float) -> None:
-        """Add the hypothesis of a jump between the latest time and t."""
-        self._log_w = self._with_jump(t)
-        self._since.append(t)
-        self._ensemble.join(jumped)
 
     def _may_jump(self, t: float) -> bool:
         """Whether there is time for a jump between the latest time and t."""
