@@ -63,14 +63,14 @@ def averaged_gradient(w: Array, posteriors: _Pairs, gradients: _Pairs) -> tuple[
     return _weighted(w, d_means), (w @ deviations)[:, None] * slopes
 
 
-class Rule(NamedTuple):
+class MixtureRule(NamedTuple):
     """How a mixture combines the means and variances of its posteriors."""
 
     value: Callable[[Array, _Pairs], tuple[Array, Array]]
     gradient: Callable[[Array, _Pairs, _Pairs], tuple[Array, Array]]
 
 
-MIXED, AVERAGED = Rule(mixed, mixed_gradient), Rule(averaged, averaged_gradient)
+MIXED, AVERAGED = MixtureRule(mixed, mixed_gradient), MixtureRule(averaged, averaged_gradient)
 
 
 class Mixture:
@@ -81,7 +81,9 @@ class Mixture:
     hide the difference between places that are known well and less well.
     """
 
-    def __init__(self, weights: Array, engines: Sequence[Posterior], rule: Rule = MIXED) -> None:
+    def __init__(
+        self, weights: Array, engines: Sequence[Posterior], rule: MixtureRule = MIXED
+    ) -> None:
         heard = weights > _NEGLIGIBLE
         self._w, self._rule = weights[heard] / weights[heard].sum(), rule
         self._engines = list(compress(engines, heard))
@@ -111,7 +113,7 @@ class Mixture:
 class MixtureSurface:
     """The mixture of several surfaces over a Box."""
 
-    def __init__(self, w: Array, surfaces: Sequence[Surface], rule: Rule) -> None:
+    def __init__(self, w: Array, surfaces: Sequence[Surface], rule: MixtureRule) -> None:
         self._w, self._surfaces, self._rule = w, surfaces, rule
 
     def value(self, X: Array) -> tuple[Array, Array]:
