@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -12,21 +13,6 @@ from heliotrope.cli.console import Commands
 
 _LAB = ("demo", "reproduce", "replay", "league", "bounds")
 _NAMES = (*_LAB, "serve", "study")
-
-
-class _LazyCommands(Commands):
-    """The commands; each is loaded on first use, so that the others start fast."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the help."""
-        return list(_NAMES)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command; for an unknown name load all, so that typer can suggest one."""
-        for name in (cmd_name,) if cmd_name in _NAMES else _NAMES:
-            if name not in self.commands:
-                self.add_command(typer.main.get_command(_app(name)), name)
-        return super().get_command(ctx, cmd_name)
 
 
 def _app(name: str) -> typer.Typer:
@@ -40,8 +26,12 @@ def _app(name: str) -> typer.Typer:
     return only
 
 
+class _MainCommands(Commands):
+    apps: ClassVar = {name: partial(_app, name) for name in _NAMES}
+
+
 app = typer.Typer(
-    cls=_LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=_MainCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
 
 

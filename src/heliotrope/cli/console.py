@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 from rich.console import Console
@@ -20,8 +20,24 @@ UsageError = cast(type[Exception], typer.BadParameter.__base__)
 """Base class of all usage errors; typer does not export it."""
 
 
-class Commands(TyperGroup):
-    """A command group that reports usage errors, also of its subcommands, in one line."""
+class LazyCommands(TyperGroup):
+    """Commands that are built on first use, so that each starts fast."""
+
+    apps: ClassVar[Mapping[str, Callable[[], typer.Typer]]]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.apps)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Build a command; for an unknown name build all, so that typer can suggest one."""
+        for name in (cmd_name,) if cmd_name in self.apps else self.apps:
+            if name not in self.commands:
+                self.add_command(typer.main.get_command(self.apps[name]()), name)
+        return super().get_command(ctx, cmd_name)
+
+
+class Commands(LazyCommands):
+    """Commands that report usage errors, also of their subcommands, in one line."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the arguments before the command."""

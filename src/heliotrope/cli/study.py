@@ -6,25 +6,21 @@ Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` p
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
 from heliotrope.cli.backends import open_backend
-from heliotrope.cli.console import Seed, errors_as_messages, progress
+from heliotrope.cli.console import LazyCommands, Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.errors import InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
-study_app = typer.Typer(
-    name="study",
-    help="Use studies in a store or at a service.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+_Function = TypeVar("_Function", bound=Callable[..., None])
 
 
 def _json_option(meaning: str) -> Any:
@@ -60,7 +56,31 @@ class ExportKind(StrEnum):
     json = "json"
 
 
-@study_app.command("create")
+class _StudyCommands(LazyCommands):
+    apps: ClassVar[dict[str, Callable[[], typer.Typer]]] = {}
+
+
+study_app = typer.Typer(cls=_StudyCommands, no_args_is_help=True, add_completion=False)
+
+
+@study_app.callback()
+def study() -> None:
+    """Use studies in a store or at a service."""
+
+
+def _command(name: str, **settings: Any) -> Callable[[_Function], _Function]:
+    """Add a function to the commands, as an application of its own."""
+
+    def add(function: _Function) -> _Function:
+        only = typer.Typer(add_completion=False)
+        only.command(name, **settings)(function)
+        _StudyCommands.apps[name] = lambda: only
+        return function
+
+    return add
+
+
+@_command("create")
 def create_command(
     name: Name,
     space: Annotated[str | None, _json_option("Parameters by name")] = None,
@@ -93,7 +113,7 @@ def create_command(
     print_out({"created": name})
 
 
-@study_app.command("ask")
+@_command("ask")
 def ask_command(
     name: Name,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
@@ -108,7 +128,7 @@ def ask_command(
     _do("Ask", name, at, token_file, t=t, context=context, key=key)
 
 
-@study_app.command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+@_command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 def tell_command(
     name: Name,
     id: Id,
@@ -120,7 +140,7 @@ def tell_command(
     _do("Tell", name, at, token_file, id=id, value=value)
 
 
-@study_app.command("add", context_settings={"ignore_unknown_options": True})  # as for tell
+@_command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
     value: Annotated[float, typer.Argument(help="Measured value.")],
@@ -139,7 +159,7 @@ def add_command(
     _do("Add", name, at, token_file, value=value, **fields)
 
 
-@study_app.command("import")
+@_command("import")
 def import_command(
     name: Name,
     table: Annotated[Path, typer.Argument(dir_okay=False, help="A CSV file.")],
@@ -161,7 +181,7 @@ def import_command(
     print_out({"added": len(new), "known": len(results) - len(new)})
 
 
-@study_app.command("cancel")
+@_command("cancel")
 def cancel_command(
     name: Name, id: Id, at: At = DEFAULT_STORE, token_file: TokenFile = None
 ) -> None:
@@ -169,7 +189,7 @@ def cancel_command(
     _do("Cancel", name, at, token_file, id=id)
 
 
-@study_app.command("show")
+@_command("show")
 def show_command(
     name: Name,
     context: InContext = None,
@@ -184,7 +204,7 @@ def show_command(
     print_out(summary, None if as_json else summary_table(summary))
 
 
-@study_app.command("list")
+@_command("list")
 def list_command(
     as_json: AsJson = False, at: At = DEFAULT_STORE, token_file: TokenFile = None
 ) -> None:
@@ -194,7 +214,7 @@ def list_command(
     print_out([asdict(info) for info in found], None if as_json else studies_table(found))
 
 
-@study_app.command("export")
+@_command("export")
 def export_command(
     name: Name,
     kind: Annotated[ExportKind, typer.Option(help="File format.")] = ExportKind.csv,
@@ -213,7 +233,7 @@ def export_command(
     typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
 
 
-@study_app.command("delete")
+@_command("delete")
 def delete_command(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,

@@ -79,17 +79,15 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     if not len(problem.bounds):
         raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
     log_likelihood(prior, parts)  # raises the errors of the data and the kernel before the search
-    found = max(map(problem.maximize, problem.starts(restarts)), key=itemgetter(1))
-    best, value, converged = found
+    found = map(problem.maximize, problem.starts(restarts))
+    best, value, converged = max(found, key=itemgetter(1))
     interval = problem.interval(best, value) if "epsilon" in names else None
     return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
 
 
 def _names(learn: Iterable[str]) -> tuple[str, ...]:
-    names = (learn,) if isinstance(learn, str) else learn
-    if not isinstance(names, Iterable):
-        raise InputError(f"learn to be some of {LEARNABLE}", repr(learn))
-    names = tuple(names)
+    several = isinstance(learn, Iterable) and not isinstance(learn, str)
+    names: tuple[Any, ...] = tuple(learn) if several else (learn,)
     if not names or any(name not in LEARNABLE for name in names):
         raise InputError(f"learn to be some of {LEARNABLE}", repr(names))
     return names
