@@ -45,9 +45,8 @@ from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.cache import Emit
 from heliotrope.study.commands import Ask, Tell
 from heliotrope.study.config import Direction
-from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.state import StudyState
+from heliotrope.study.state import Keys, StudyState
 from strategies import bad_numbers, fixed
 from studies import (
     NOISE,

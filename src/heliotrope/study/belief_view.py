@@ -1,4 +1,9 @@
-"""The belief at one time, in one context, as JSON."""
+"""The belief at one time, in one context, as JSON.
+
+Symbols
+-------
+f (s, q)  samples of the values at q points, the first of which is the best
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats.qmc import Sobol
 
+from heliotrope.domains import Box, Finite
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, Real, SearchSpace
-from heliotrope.study.confidence import confidence
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array, Json
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a side of a map, of a slice
+_SAMPLES = 1000
+_RIVALS = 100  # in a Finite domain: points with the highest upper bounds
+_SCATTERED, _LATEST = 128, 32  # in a Box: points all over it, and the latest measured ones
+_SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
+_FEW = 5  # results; with fewer the standard deviation is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +43,23 @@ class BeliefView:
         return self._describe(self._best())
 
     def best_with_confidence(self, variance: float) -> Json:
-        """The same with the confidence in it, given the variance of the values."""
-        best = self._best()
-        known = confidence(self.config, self.optimizer, best, variance, self.context)
-        return {**self._describe(best), **known}
+        """The same, and the ``probability`` that nothing is better by more than a ``margin``.
+
+        Among options the margin is 0. In a space, where neighbours are nearly as good, it is a
+        tenth of the values' standard deviation. With few or equal results that deviation is
+        unknown, and both are None.
+        """
+        best, y = self._best(), self.optimizer.history.y
+        shown = {**self._describe(best), "probability": None, "margin": None}
+        if self.config.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
+            return shown
+        is_listed = isinstance(self.config.space, Options)
+        margin = 0.0 if is_listed else _SHARE * float(np.sqrt(variance))
+        rivals = self._rivals()
+        others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
+        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=_SAMPLES)
+        is_beaten = f.max(axis=1) - f[:, 0] > margin
+        return {**shown, "probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
     def belief(self) -> Json:
         """The best, and the belief about all options or along the parameters."""
@@ -50,6 +74,21 @@ class BeliefView:
     def _describe(self, best: Best) -> Json:
         label = self.config.adapter.describe(best.x if best.index is None else best.index)
         return {"t": best.t, **label, "mean": self.config.sign * best.mean, "std": best.std}
+
+    def _rivals(self) -> Array:
+        """Points in the context that may be higher than the best."""
+        optimizer, problem, context = self.optimizer, self.optimizer.contextual, self.context
+        if isinstance(optimizer.domain if problem is None else problem.choices, Finite):
+            belief = optimizer.belief(self.t, context=context, count_open=False)
+            highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
+            return belief.points[highest]
+        latest, box = optimizer.history.x[-_LATEST:], optimizer.domain
+        if problem is not None and context is not None:
+            latest = problem.points(latest[:, : problem.choices.dimension], context)
+            box = problem.given(context)
+        assert isinstance(box, Box)
+        scattered = Sobol(box.dimension, rng=0).random(_SCATTERED)
+        return np.vstack([box.snap(box.scaled(scattered)), latest])
 
     def _options(self, options: Options) -> Json:
         mean, std = self._at(None)

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, EventBody, Journal, Store
 from heliotrope.study.clocks import Now
-from heliotrope.study.events import config_of
-from heliotrope.study.state import StudyState
+from heliotrope.study.state import StudyState, config_of
 
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[EventBody], None]
@@ -52,10 +51,7 @@ class StateCache:
         self._written: Future[int] | None = None  # the latest append to this state
         self._due = 0  # number of the event after which the next snapshot is kept
         self._shared = False  # whether other processes write too
-        self._base = (
-            0,
-            b"",
-        )  # of a shared study: a snapshot in memory
+        self._base = 0, b""  # of a shared study: a snapshot in memory
 
     def read(self, look: Callable[[StudyState], T]) -> T:
         """Look at the state of all events on disk."""

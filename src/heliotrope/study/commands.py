@@ -43,9 +43,7 @@ class Evaluation:
 
     def to_json(self) -> Json:
         """The evaluation as JSON, without empty fields."""
-        chosen = {"option": self.option} if self.params is None else {"params": dict(self.params)}
-        given = {} if self.context is None else {"context": dict(self.context)}
-        return {"id": self.id, "t": self.t, **chosen, **given}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -134,11 +132,16 @@ class Command(Generic[T]):
         """Read a command; InputError names the field at fault, ``body`` if it is the whole."""
         if not isinstance(data, Mapping):
             raise InputError("an object", short_repr(data), field="body")
-        known = {one.name: one for one in fields(cls)}
+        known, given = {one.name: one for one in fields(cls)}, dict[str, Any]()
         for key in data:
             if key not in known:
                 raise InputError("no such key", short_repr(key), field=str(key)[:60])
-        return cls(**{name: _read(one, data) for name, one in known.items() if _has(one, data)})
+        for name, one in known.items():
+            if one.default is MISSING and name not in data:
+                raise InputError("a value", "none", field=name)
+            if one.default is MISSING or data.get(name) is not None:
+                given[name] = _read(one, data[name])
+        return cls(**given)
 
     @abstractmethod
     def answer(self, result: T) -> Json:
@@ -153,11 +156,9 @@ class _Suggesting(Command[Evaluation]):
     """A command whose result is an evaluation."""
 
     def answer(self, result: Evaluation) -> Json:
-        """The evaluation."""
         return result.to_json()
 
     def result(self, answer: Mapping[str, Any]) -> Evaluation:
-        """The evaluation."""
         return Evaluation.from_json(answer)
 
 
@@ -180,15 +181,16 @@ class Tell(Command[Evaluation | None]):
     id: str = field(metadata=_ID)
     value: float = field(metadata=_VALUE)
     ask: Ask | None = field(
-        default=None, metadata=_words("The next ask. Both are done, or neither.", {"class": Ask})
+        default=None,
+        metadata=_words(
+            "The next ask. Both are done, or neither.", {"type": "object", "class": Ask}
+        ),
     )
 
     def answer(self, result: Evaluation | None) -> Json:
-        """The id, and the next evaluation if one was asked for."""
         return {"told": self.id, **({} if result is None else {"ask": result.to_json()})}
 
     def result(self, answer: Mapping[str, Any]) -> Evaluation | None:
-        """The next evaluation, if one was asked for."""
         return None if self.ask is None else Evaluation.from_json(answer["ask"])
 
 
@@ -228,7 +230,6 @@ class Cancel(Command[None]):
     id: str = field(metadata=_ID)
 
     def answer(self, result: None) -> Json:
-        """The id."""
         return {"cancelled": self.id}
 
     def result(self, answer: Mapping[str, Any]) -> None:
@@ -265,26 +266,17 @@ def _property(one: Field[Any]) -> Json:
     return {**inner, "description": one.metadata["description"]}
 
 
-def _has(one: Field[Any], data: Mapping[str, Any]) -> bool:
-    """Whether a field has a value, which it must unless it has a default."""
-    if one.name not in data and one.default is MISSING:
-        raise InputError("a value", "none", field=one.name)
-    return data.get(one.name) is not None or one.default is MISSING
-
-
-def _read(one: Field[Any], data: Mapping[str, Any]) -> Any:
+def _read(one: Field[Any], value: object) -> Any:
     """A value that is of the type of its field; numbers and keys are checked by the command."""
-    value, schema = data[one.name], one.metadata["schema"]
-    if "class" in schema:
-        if not isinstance(value, Mapping):
-            raise InputError("an object", short_repr(value), field=one.name)
-        with nested(one.name):
-            return schema["class"].from_json(value)
+    schema = one.metadata["schema"]
     expected = None if one.metadata["check"] else mismatch(value, schema)
     if expected is not None:
         got = "null" if value is None else short_repr(value)
         raise InputError(expected, got, field=one.name)
-    return value
+    if "class" not in schema:
+        return value
+    with nested(one.name):
+        return schema["class"].from_json(value)
 
 
 def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:

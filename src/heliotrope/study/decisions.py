@@ -1,22 +1,36 @@
-"""Decide commands: the events that each one adds to a study, and its result."""
+"""Decide commands: the events that each one adds to a study, and its result.
+
+A result that is told may also add a new model of the values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from heliotrope.errors import ClosedSuggestionError, InputError, TimeError, UnknownStudyError
+from heliotrope.estimation import (
+    SHORTEST_LEVEL_SHIFT,
+    Results,
+    estimate_robustly,
+    is_estimate_due,
+    level_shift_length,
+    outlier_bounds,
+)
 from heliotrope.storage import EventBody
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now
 from heliotrope.study.commands import Add, Ask, Cancel, Command, Evaluation, Tell, nested
-from heliotrope.study.events import VERSION
-from heliotrope.study.model_updates import learned_event
-from heliotrope.study.space_adapter import Context, LoggedPlace
-from heliotrope.study.state import StudyState
-from heliotrope.validation import short_repr
+from heliotrope.study.space_adapter import LoggedPlace
+from heliotrope.study.state import REPLAYED, VERSION, StudyState
+from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
 _MOST_OPEN = 1000
+_RECENT = 2_000  # latest results that an estimate uses
+_FIRST = 50  # results up to which every new estimate is kept
 
 
 def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
@@ -24,11 +38,9 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
     result: Any = None
     match command:
         case Ask():
-            result = _ask(state, emit, command, _time_and_context(state, command, now))
-        case Tell(ask=None):
-            _tell(state, emit, command.id, command.value)
+            result = _checked_ask(state, command, now)(emit)
         case Tell():
-            result = _tell_and_ask(state, emit, command, now)
+            result = _tell(state, emit, command, now)
         case Add():
             result = _add(state, emit, command, now)
         case Cancel():
@@ -44,46 +56,35 @@ def present(state: StudyState, now: Now) -> float:
     return state.optimizer.latest if wall is None else max(wall, state.optimizer.latest)
 
 
-def _time_and_context(
-    state: StudyState, command: Ask, now: Now
-) -> tuple[float | None, Context | None] | None:
-    """The checked time and context of an ask; None if its key stands for an open evaluation."""
+def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation]:
+    """Check an ask, and return the function that does it.
+
+    A key of an open evaluation stands for that evaluation.
+    """
     _check_uid(state, command.uid)
-    if command.key is not None and state.open_by_key(command.key) is not None:
-        return None
-    context = state.config.adapter.check_context(command.context)
-    return _time_to_ask(state, command.t, now), context
+    id = state.keys.find(command.key)
+    if id is not None:
+        state.open_evaluation(id)  # raises an error if it is closed
+        return lambda _: state.open_evaluation(id)
+    adapter = state.config.adapter
+    context = adapter.check_context(command.context)
+    t = _time_to_ask(state, command.t, now)
 
+    def ask(emit: Emit) -> Evaluation:
+        if len(state.optimizer.open) >= _MOST_OPEN:
+            raise InputError(
+                f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
+            )
+        suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
+        place = adapter.place_of_suggestion(suggestion)
+        words = adapter.describe(place, context)
+        return _begin(state, emit, suggestion.t, place, words, command.key)
 
-def _ask(
-    state: StudyState,
-    emit: Emit,
-    command: Ask,
-    checked: tuple[float | None, Context | None] | None,
-) -> Evaluation:
-    if checked is None:
-        assert command.key is not None
-        known = state.open_by_key(command.key)
-        assert known is not None
-        return known
-    if len(state.optimizer.open) >= _MOST_OPEN:
-        raise InputError(
-            f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
-        )
-    adapter, (t, context) = state.config.adapter, checked
-    suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
-    place = adapter.place_of_suggestion(suggestion)
-    words = adapter.describe(place, context)
-    return _begin(state, emit, suggestion.t, place, words, command.key)
+    return ask
 
 
 def _begin(
-    state: StudyState,
-    emit: Emit,
-    t: float,
-    place: LoggedPlace,
-    words: dict[str, Any],
-    key: str | None,
+    state: StudyState, emit: Emit, t: float, place: LoggedPlace, words: Json, key: str | None
 ) -> Evaluation:
     """Open an evaluation, which is read from its event."""
     body = {"v": VERSION, "kind": "asked", "id": state.next_id, "t": t, "place": place, **words}
@@ -91,23 +92,24 @@ def _begin(
     return Evaluation.from_json(body)
 
 
-def _tell_and_ask(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation:
-    assert command.ask is not None
+def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | None:
+    if command.ask is None:
+        _tell_value(state, emit, command.id, command.value)
+        return None
     with nested("ask"):  # an ask that is refused must leave the result untold
-        checked = _time_and_context(state, command.ask, now)
-    _tell(state, emit, command.id, command.value)
+        ask = _checked_ask(state, command.ask, now)
+    _tell_value(state, emit, command.id, command.value)
     with nested("ask"):
-        return _ask(state, emit, command.ask, checked)
+        return ask(emit)
 
 
-def _tell(state: StudyState, emit: Emit, id: str, value: float) -> None:
+def _tell_value(state: StudyState, emit: Emit, id: str, value: float) -> None:
     told = _told_event(state, id, value)
-    if told is None:
-        return
-    emit(told)
-    learned = learned_event(state)
-    if learned is not None:
-        emit(learned)
+    if told is not None:
+        emit(told)
+        learned = _learned_event(state)
+        if learned is not None:
+            emit(learned)
 
 
 def _told_event(state: StudyState, id: str, value: float) -> EventBody | None:
@@ -135,16 +137,16 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
     begun = _begin(state, emit, t, place, words, command.key)
-    _tell(state, emit, begun.id, command.value)
+    _tell_value(state, emit, begun.id, command.value)
     return begun
 
 
-def _added_before(state: StudyState, command: Add, words: dict[str, Any]) -> Evaluation | None:
+def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | None:
     """The evaluation that holds the same result under the same key.
 
     ClosedSuggestionError if the key belongs to another result.
     """
-    id = None if command.key is None else state.keys.find(command.key)
+    id = state.keys.find(command.key)
     if id is None:
         return None
     known = state.told_evaluation(id)
@@ -192,3 +194,43 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
             "t",
         )
     return t
+
+
+def _learned_event(state: StudyState) -> EventBody | None:
+    """The event of a new model, or None if none is due or the new one is close to the old."""
+    history, given = state.optimizer.history, state.config.given
+    if given.complete or not state.config.policy.entry.has_prior:
+        return None
+    results, since = _current_level(state)
+    told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
+    is_known = since == state.since and state.model.outlier_bounds().suit(results.y)
+    if not told or (is_known and not is_estimate_due(told)):
+        return None
+    rates = state.config.policy.rates(results.pace)
+    recent = _latest(state, _RECENT, since)
+    model = estimate_robustly(recent, outlier_bounds(results.y), given, rates)
+    if is_known and told > _FIRST and model.is_close_to(given.override(state.model)):
+        return None
+    body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
+    return body if np.isinf(since) else {**body, "since": since}
+
+
+def _current_level(state: StudyState) -> tuple[Results, float]:
+    """The latest results since the last level shift, by time, and the time of that shift.
+
+    Results at the very time of the last one before the shift do not count.
+    """
+    results = _latest(state, REPLAYED, state.since)
+    length_scale = state.config.given.override(state.model).length_scale
+    last = level_shift_length(results.y, lambda: results.x, length_scale)
+    later = results.at(results.t > results.t[-last - 1]) if last else results
+    if not last or len(later.t) < SHORTEST_LEVEL_SHIFT:
+        return results, state.since
+    return later, float(later.t[0])
+
+
+def _latest(state: StudyState, count: int, since: float) -> Results:
+    """At most ``count`` latest results from ``since`` on, by time."""
+    t, x, y = state.optimizer.history.latest(count)
+    first = int(np.searchsorted(t, since))
+    return Results(t[first:], x[first:], state.config.sign * y[first:])

@@ -1,28 +1,96 @@
-"""The state of a study: what its events add up to."""
+"""The state of a study: what the events of its log, which are versioned JSON, add up to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from heliotrope.errors import ClosedSuggestionError, FormatError, UnknownSuggestionError
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    FormatError,
+    HeliotropeError,
+    InputError,
+    UnknownSuggestionError,
+)
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Uniform
 from heliotrope.serialization import archive
+from heliotrope.storage import EventBody
 from heliotrope.study.commands import Evaluation, as_key, as_value
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.events import VERSION, fitting
-from heliotrope.study.keys import Keys
 from heliotrope.validation import as_number, as_whole
 
+VERSION = 1  # of events and snapshots
 REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
 _LONGEST = 15  # digits of an ask's number
+_REMEMBERED = 1000  # closed asks whose keys are kept
+
+
+def created_event(config: StudyConfig) -> EventBody:
+    """The first event of a study."""
+    return {"v": VERSION, "kind": "created", "setup": config.to_json()}
+
+
+def config_of(body: Mapping[str, Any]) -> StudyConfig:
+    """The configuration in the first event."""
+    if body.get("kind") != "created" or body.get("v") != VERSION:
+        raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
+    try:
+        return StudyConfig.from_json(body["setup"])
+    except InputError as error:
+        raise FormatError("the configuration of a study", str(error)) from error
+
+
+class Keys:
+    """The ids of all open asks with a key, and of the latest closed ones, by key.
+
+    An ask that is sent again with its key is not a second one.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, str] = {}
+        self._closed: dict[str, str] = {}  # oldest first
+        self._key_of: dict[str, str] = {}  # keys of open asks by id
+
+    def begin(self, key: str, id: str) -> None:
+        """Note the key of a new ask."""
+        self._closed.pop(key, None)
+        self._open[key] = id
+        self._key_of[id] = key
+
+    def close(self, id: str) -> None:
+        """Note that an ask, with or without a key, is closed."""
+        key = self._key_of.pop(id, None)
+        if key is None:
+            return
+        del self._open[key]
+        self._closed[key] = id
+        if len(self._closed) > _REMEMBERED:
+            del self._closed[next(iter(self._closed))]
+
+    def find(self, key: str | None) -> str | None:
+        """The id of the ask with a key, or None."""
+        return None if key is None else self._open.get(key) or self._closed.get(key)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"keys": self._open, "closed_keys": self._closed}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Keys:
+        """Read the keys of a snapshot; earlier versions kept only open ones."""
+        keys = cls()
+        for key, id in data["keys"].items():
+            keys.begin(key, id)
+        keys._closed = dict(data.get("closed_keys", {}))
+        return keys
 
 
 class StudyState:
@@ -53,15 +121,12 @@ class StudyState:
         elif self._bare:
             self._renew()
         for i, body in enumerate(bodies):
-            with fitting(body):
-                self._apply(body, renewing=i in learned[-1:])
+            with _fitting(body):
+                self.apply(body, renewing=i in learned[-1:])
         self._bare = False
 
-    def apply(self, body: Mapping[str, Any]) -> None:
-        """Apply the next event."""
-        self._apply(body, renewing=True)
-
-    def _apply(self, body: Mapping[str, Any], *, renewing: bool) -> None:
+    def apply(self, body: Mapping[str, Any], *, renewing: bool = True) -> None:
+        """Apply the next event; unless ``renewing``, a new model leaves the policy as it is."""
         kind = body.get("kind")
         if body.get("v") != VERSION:
             raise FormatError(
@@ -109,21 +174,19 @@ class StudyState:
         """Open evaluations, oldest first."""
         return [self._evaluation(suggestion) for suggestion in self.optimizer.open]
 
-    def open_by_key(self, key: str) -> Evaluation | None:
-        """The open evaluation of a key; ClosedSuggestionError if it is closed."""
-        id = self.keys.find(key)
-        if id is None:
-            return None
+    def open_evaluation(self, id: str) -> Evaluation:
+        """The open evaluation whose key was found again; ClosedSuggestionError if it is closed."""
         number = self.number_of(id)
-        if not self.optimizer.is_open(number):
-            end = "cancelled" if self.value_of(number) is None else "told"
-            raise ClosedSuggestionError(
-                "the key of a new or an open ask",
-                f"that of a closed one ({id}, {end})",
-                "Take a new key for each ask.",
-                "key",
-            )
-        return self._evaluation(next(one for one in self.optimizer.open if one.id == number))
+        for one in self.optimizer.open:
+            if one.id == number:
+                return self._evaluation(one)
+        end = "cancelled" if self.value_of(number) is None else "told"
+        raise ClosedSuggestionError(
+            "the key of a new or an open ask",
+            f"that of a closed one ({id}, {end})",
+            "Take a new key for each ask.",
+            "key",
+        )
 
     def told_evaluation(self, id: str) -> Evaluation | None:
         """The evaluation of an id if its result was told."""
@@ -186,3 +249,14 @@ class StudyState:
         self.optimizer, self.model, self.seq = optimizer, model, seq
         self.keys, self._bare = keys, False
         self.context, self.since = header.get("context"), since
+
+
+@contextmanager
+def _fitting(body: Mapping[str, Any]) -> Iterator[None]:
+    """Raise a FormatError for an event that cannot be applied."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (HeliotropeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError("an event that fits those before", json.dumps(body)[:80]) from error

@@ -15,9 +15,8 @@ from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
 from heliotrope.study.commands import Command, Evaluation, as_time
 from heliotrope.study.config import Direction, StudyConfig
-from heliotrope.study.events import created
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.state import StudyState
+from heliotrope.study.state import StudyState, created_event
 from heliotrope.study.verbs import StudyVerbs
 
 T = TypeVar("T")
@@ -104,7 +103,7 @@ class Study(StudyVerbs):
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
-        store.create(name, created(config), now())
+        store.create(name, created_event(config), now())
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
