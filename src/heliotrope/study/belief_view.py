@@ -82,10 +82,10 @@ class BeliefView:
             belief = optimizer.belief(self.t, context=context, count_open=False)
             highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
             return belief.points[highest]
-        latest, box = optimizer.history.x[-_LATEST:], optimizer.domain
+        latest = optimizer.history.x[-_LATEST:]
         if problem is not None and context is not None:
             latest = problem.points(latest[:, : problem.choices.dimension], context)
-            box = problem.given(context)
+        box = optimizer.domain if problem is None or context is None else problem.given(context)
         assert isinstance(box, Box)
         scattered = Sobol(box.dimension, rng=0).random(_SCATTERED)
         return np.vstack([box.snap(box.scaled(scattered)), latest])

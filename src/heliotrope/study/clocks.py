@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -35,15 +34,12 @@ class Steps:
     """Time is 1, 2, 3, ...: one step for each ask without a time of its own."""
 
     def at(self, now: float, created: float) -> float | None:
-        """Return None: the optimizer counts the steps."""
-        return None
+        return None  # the optimizer counts the steps
 
     def furthest(self, now: float, created: float) -> float:
-        """The latest allowed time: there is no limit."""
         return inf
 
     def to_json(self) -> dict[str, Any]:
-        """The clock as JSON."""
         return {"kind": "steps"}
 
 
@@ -84,7 +80,6 @@ class Wall:
         return self.at(now, created) + max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
 
     def to_json(self) -> dict[str, Any]:
-        """The clock as JSON."""
         return {"kind": "wall", "unit": self.unit}
 
 
@@ -93,21 +88,14 @@ Clock: TypeAlias = Steps | Wall
 
 def clock_from_json(data: object) -> Clock:
     """Read {"kind": "steps"} or {"kind": "wall", "unit": "10min"}; None is steps."""
-    if data is None:
-        return Steps()
     form = dict(data) if isinstance(data, Mapping) else {}
-    if form == {"kind": "steps"}:
+    if data is None or form == {"kind": "steps"}:
         return Steps()
     if form.get("kind") == "wall" and set(form) == {"kind", "unit"}:
         return Wall(form["unit"])
     raise InputError(
         'a clock, {"kind": "steps"} or {"kind": "wall", "unit": "10min"}', repr(data)[:60]
     )
-
-
-def wall_time() -> float:
-    """Seconds since 1970."""
-    return time.time()
 
 
 def duration(seconds: float) -> str:

@@ -97,21 +97,16 @@ _KEY = _words(
     {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
     as_key,
 )
-_ID = _words("The id of the evaluation.", {"type": "string", "minLength": 1, "maxLength": 100})
-_UID = _words(
-    "The study's uid. The command is refused if the study has another one.",
-    {"type": "string", "minLength": 1, "maxLength": 100},
-)
+_SHORT = {"type": "string", "minLength": 1, "maxLength": 100}
+_ID = _words("The id of the evaluation.", _SHORT)
+_UID = _words("The study's uid. The command is refused if the study has another one.", _SHORT)
 _PARAMS = _words("A value for every parameter.", {"type": "object"})
 _OPTION = _words("The name of an option.", {"type": "string"})
 
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """A request to change a study; T is the type of its result.
-
-    ``verb`` names it in URLs.
-    """
+    """A request to change a study; T is its result, and ``verb`` its name in URLs."""
 
     verb: ClassVar[str]
 
@@ -173,6 +168,9 @@ class Ask(_Suggesting):
     uid: str | None = field(default=None, metadata=_UID)
 
 
+_NEXT = _words("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
+
+
 @dataclass(frozen=True)
 class Tell(Command[Evaluation | None]):
     """Tell the result of an evaluation; with ``ask``, also ask for the next one."""
@@ -180,12 +178,7 @@ class Tell(Command[Evaluation | None]):
     verb: ClassVar[str] = "tell"
     id: str = field(metadata=_ID)
     value: float = field(metadata=_VALUE)
-    ask: Ask | None = field(
-        default=None,
-        metadata=_words(
-            "The next ask. Both are done, or neither.", {"type": "object", "class": Ask}
-        ),
-    )
+    ask: Ask | None = field(default=None, metadata=_NEXT)
 
     def answer(self, result: Evaluation | None) -> Json:
         return {"told": self.id, **({} if result is None else {"ask": result.to_json()})}

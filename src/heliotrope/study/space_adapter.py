@@ -44,9 +44,12 @@ class SpaceAdapter:
         if ("space" in config) == ("options" in config):
             both = "both" if "space" in config else "neither"
             raise InputError("either a space or options", both)
-        if "space" in config:
-            return cls(SearchSpace.from_json(config["space"]), _context_from_json(config))
-        return cls(Options.from_json(config["options"]), _context_from_json(config))
+        kind, key = (SearchSpace, "space") if "space" in config else (Options, "options")
+        space: SearchSpace | Options = kind.from_json(config[key])
+        if config.get("context") is None:
+            return cls(space)
+        with relocated("space", "context"):
+            return cls(space, SearchSpace.from_json(config["context"]))
 
     @property
     def is_independent(self) -> bool:
@@ -58,8 +61,11 @@ class SpaceAdapter:
         """The argument of an Optimizer: a domain, with contexts a Contextual."""
         if self.context is None:
             return self._choices
-        if self._is_listed(self._choices, self.context.domain):
-            return Contextual(self._choices, self.context.domain)
+        choices, context = self._choices, self.context.domain
+        if isinstance(choices, Finite) and isinstance(context, Finite):
+            most = _INDEPENDENT_PAIRS if self.is_independent else _PAIRS
+            if len(choices) * len(context) <= most:
+                return Contextual(choices, context)
         choices = self.space.cube if isinstance(self.space, SearchSpace) else self._choices
         return Contextual(choices, self.context.cube)
 
@@ -86,9 +92,7 @@ class SpaceAdapter:
 
     def context_point(self, context: Context | None) -> Array | None:
         """The coordinates of a checked context."""
-        if self.context is None or context is None:
-            return None
-        return self.context.point(context)
+        return None if self.context is None or context is None else self.context.point(context)
 
     def context_of(self, x: Array) -> Array | None:
         """The coordinates of the context of a measured point."""
@@ -144,13 +148,6 @@ class SpaceAdapter:
         numbers = np.arange(float(len(self.space.names)))
         return Finite(numbers if self.context is None else numbers / INDEPENDENT)
 
-    def _is_listed(self, choices: Domain, context: Domain) -> bool:
-        if not (isinstance(choices, Finite) and isinstance(context, Finite)):
-            return False
-        return len(choices) * len(context) <= (
-            _INDEPENDENT_PAIRS if self.is_independent else _PAIRS
-        )
-
     @property
     def _listed_context(self) -> Finite:
         """The contexts, if all pairs are listed."""
@@ -167,14 +164,12 @@ class SpaceAdapter:
         return place[:width], place[width:]
 
     def _index(self, chosen: Any) -> int:
-        """The index of a choice."""
         if isinstance(self.space, SearchSpace):
             return self.space.index(chosen)
         with located("option"):
             return self.space.index(chosen)
 
     def _point(self, chosen: Any) -> Array:
-        """The coordinates of a choice."""
         if isinstance(self.space, SearchSpace):
             return self.space.point(chosen)
         point: Array = self._choices.at(np.array([self._index(chosen)]))[0]
@@ -192,13 +187,6 @@ class SpaceAdapter:
         assert self.context is not None
         parameters, values = self.context.parameters, self.context.params(place)
         return {name: _tidy(parameters[name], value) for name, value in values.items()}
-
-
-def _context_from_json(config: Mapping[str, Any]) -> SearchSpace | None:
-    if config.get("context") is None:
-        return None
-    with relocated("space", "context"):
-        return SearchSpace.from_json(config["context"])
 
 
 def _tidy(parameter: Parameter, value: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, exports, views
 from heliotrope.study.cache import Decision, StateCache
-from heliotrope.study.clocks import Clock, Now, Steps, Wall, wall_time
+from heliotrope.study.clocks import Clock, Now, Steps, Wall
 from heliotrope.study.commands import Command, Evaluation, as_time
 from heliotrope.study.config import Direction, StudyConfig
 from heliotrope.study.policies import PolicyChoice
@@ -42,7 +43,7 @@ class Study(StudyVerbs):
     """
 
     def __init__(
-        self, store: Store, name: str, *, journal: Journal | None = None, now: Now = wall_time
+        self, store: Store, name: str, *, journal: Journal | None = None, now: Now = time.time
     ) -> None:
         self._store, self._now = store, now
         self._info = store.find(name)
@@ -60,7 +61,7 @@ class Study(StudyVerbs):
         clock: Clock | str | None = None,
         seed: int = 0,
         store: Store | str = DEFAULT_STORE,
-        now: Now = wall_time,
+        now: Now = time.time,
     ) -> Study:
         """Create a study.
 
@@ -97,7 +98,7 @@ class Study(StudyVerbs):
         store: Store,
         *,
         journal: Journal | None = None,
-        now: Now = wall_time,
+        now: Now = time.time,
     ) -> Study:
         """Create a study from its configuration."""
         with located("seed"):  # no other error is possible before there is a policy
@@ -107,7 +108,7 @@ class Study(StudyVerbs):
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
-    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = wall_time) -> Study:
+    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Study:
         """Open an existing study."""
         return _with_store(store, lambda opened: cls(opened, name, now=now)._readable(), make=False)
 

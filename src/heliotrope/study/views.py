@@ -14,9 +14,8 @@ from heliotrope.posterior import Learned
 from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.space_adapter import Context
 from heliotrope.study.state import StudyState
-from heliotrope.validation import Json
+from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
 _SHOWN = 500  # results in the track
@@ -33,8 +32,8 @@ def belief(state: StudyState, t: float, context: object = None) -> Show:
     parameter varied alone around the best), or "none" for a policy without a belief.
     """
     config, history = state.config, state.optimizer.history
-    there = _chosen_context(state, context)
-    head, point = {"t": t, **_about(there)}, config.adapter.context_point(there)
+    there, point = _context(state, context)
+    head = {"t": t, **there}
     if not config.policy.entry.has_prior:
         return lambda: {**head, "view": "none"}
     if t >= state.optimizer.latest:
@@ -50,15 +49,15 @@ def belief(state: StudyState, t: float, context: object = None) -> Show:
 def summary(state: StudyState, t: float, context: object = None) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
     optimizer, config = state.optimizer, state.config
-    there = _chosen_context(state, context)
+    there, point = _context(state, context)
     told, model = len(optimizer.history), config.given.override(state.model)
-    view = BeliefView(config, optimizer, t, config.adapter.context_point(there))
+    view = BeliefView(config, optimizer, t, point)
     is_known = config.policy.entry.has_prior and told > 0
     return {
         "setup": config.to_json(),
         "created": state.created,
         "t": t,
-        **_about(there),
+        **there,
         "events": state.seq,
         "asked": optimizer.asked,
         "told": told,
@@ -77,10 +76,8 @@ def describe_drift(state: StudyState) -> Json:
     if policy.epsilon is None and not len(state.optimizer.history):
         return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
     if not policy.learns_drift:
-        known = policy.epsilon
-        epsilon = state.model.epsilon if known is None else known
-        words = _in_words(state, [epsilon])
-        return {"epsilon": epsilon, "interval": None, "words": words}
+        epsilon = state.model.epsilon if policy.epsilon is None else policy.epsilon
+        return {"epsilon": epsilon, "interval": None, "words": _in_words(state, [epsilon])}
     learned = state.optimizer.learned()
     words = _of_learned(state, learned)
     return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}
@@ -136,25 +133,19 @@ def _result(config: StudyConfig, one: Observation) -> Json:
     return {"t": one.t, "value": config.sign * one.y, **label}
 
 
-def _chosen_context(state: StudyState, context: object) -> Context | None:
-    """The given context, or that of the latest ask."""
-    return state.config.adapter.check_context(state.context if context is None else context)
-
-
-def _about(context: Context | None) -> Json:
-    """The context as part of an answer."""
-    return {} if context is None else {"context": context}
+def _context(state: StudyState, context: object) -> tuple[Json, Array | None]:
+    """The given context, or that of the latest ask: as part of an answer, and as coordinates."""
+    adapter = state.config.adapter
+    there = adapter.check_context(state.context if context is None else context)
+    return {} if there is None else {"context": there}, adapter.context_point(there)
 
 
 def _of_learned(state: StudyState, learned: Learned) -> str:
     """The interval in words; at the lowest candidate it has no lower end."""
     low, high = learned.interval
     if low == learned.epsilons.min() and high < learned.epsilons.max():
-        least = _half_life(state, high)
-        return (
-            "No drift seen: if there is any, half of what is learned stays good "
-            f"for at least {least}."
-        )
+        good = f"half of what is learned stays good for at least {_half_life(state, high)}."
+        return f"No drift seen: if there is any, {good}"
     return _in_words(state, [low, high])
 
 
