@@ -46,7 +46,6 @@ class RemoteStudy(StudyVerbs):
 
     @property
     def name(self) -> str:
-        """The name."""
         return self._name
 
     @property
@@ -65,7 +64,6 @@ class RemoteStudy(StudyVerbs):
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
-        """Do what a command says, and return its result when it is on disk."""
         sent = self._repeatable(command)
         path = f"{self._path}/{sent.verb}"
         answer = self._transport.send("POST", path, sent.to_json()).data()

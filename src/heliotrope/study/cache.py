@@ -31,7 +31,6 @@ class _Draft:
         self.state, self.after, self.bodies = state, state.seq, list[EventBody]()
 
     def emit(self, body: EventBody) -> None:
-        """Apply an event."""
         self.state.apply(body)
         self.bodies.append(body)
 

@@ -226,7 +226,7 @@ class Cancel(Command[None]):
         return {"cancelled": self.id}
 
     def result(self, answer: Mapping[str, Any]) -> None:
-        """Nothing."""
+        return None
 
 
 def json_schema(command: type[Command[Any]]) -> Json:

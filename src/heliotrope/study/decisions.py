@@ -50,12 +50,6 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
     return result  # type: ignore[no-any-return]
 
 
-def present(state: StudyState, now: Now) -> float:
-    """The present time, or the latest time seen if that is later."""
-    wall = state.config.clock.at(now(), state.created)
-    return state.optimizer.latest if wall is None else max(wall, state.optimizer.latest)
-
-
 def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation]:
     """Check an ask, and return the function that does it.
 

@@ -61,7 +61,6 @@ class Keys:
         self._key_of: dict[str, str] = {}  # keys of open asks by id
 
     def begin(self, key: str, id: str) -> None:
-        """Note the key of a new ask."""
         self._closed.pop(key, None)
         self._open[key] = id
         self._key_of[id] = key
@@ -167,6 +166,11 @@ class StudyState:
         if "key" in body:
             self.keys.begin(as_key(body["key"]), body["id"])
 
+    def time(self, seconds: float) -> float:
+        """The time by the clock at a wall time, or the latest time seen if that is later."""
+        at = self.config.clock.at(seconds, self.created)
+        return self.optimizer.latest if at is None else max(at, self.optimizer.latest)
+
     # ---- evaluations
 
     @property
@@ -203,7 +207,6 @@ class StudyState:
 
     @property
     def next_id(self) -> str:
-        """The id of the next evaluation."""
         return self._id(self.optimizer.asked)
 
     def number_of(self, id: str) -> int:

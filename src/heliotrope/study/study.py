@@ -11,7 +11,7 @@ from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, exports, views
+from heliotrope.study import decisions, views
 from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall
 from heliotrope.study.commands import Command, Evaluation, as_time
@@ -114,7 +114,6 @@ class Study(StudyVerbs):
 
     @property
     def name(self) -> str:
-        """The name."""
         return self._info.name
 
     @property
@@ -130,7 +129,6 @@ class Study(StudyVerbs):
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
-        """Do what a command says, and return its result when it is on disk."""
         return self._cache.change(self._decision(command))
 
     def do_all(self, commands: Sequence[Command[Any]]) -> list[Any]:
@@ -162,7 +160,7 @@ class Study(StudyVerbs):
             when = None if t is None else as_time(t)
 
         def look(state: StudyState) -> views.Show:
-            at = decisions.present(state, self._now) if when is None else when
+            at = state.time(self._now()) if when is None else when
             return views.belief(state, at, context)
 
         return self._cache.read(look)()  # without the lock: it may take a while
@@ -172,13 +170,10 @@ class Study(StudyVerbs):
 
         In a study with contexts the best is that in one context, by default that of the latest ask.
         """
-        return self._cache.read(
-            lambda state: {
-                "name": self.name,
-                "uid": self.uid,
-                **views.summary(state, decisions.present(state, self._now), context),
-            }
+        shown = self._cache.read(
+            lambda state: views.summary(state, state.time(self._now()), context)
         )
+        return {"name": self.name, "uid": self.uid, **shown}
 
     def track(self) -> dict[str, Any]:
         """The results over time with their choices, and the best over time, as JSON."""
@@ -186,7 +181,7 @@ class Study(StudyVerbs):
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
-        return exports.export(self.config, self.events(), kind)
+        return views.export(self.config, self.events(), kind)
 
     # ---- private
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +24,12 @@ from heliotrope.storage.protocol import Event
 from heliotrope.study.clocks import Wall, clock_from_json
 from heliotrope.study.commands import Add, Evaluation, as_choice
 from heliotrope.study.space_adapter import SpaceAdapter
+from heliotrope.study.verbs import StudyVerbs
 from heliotrope.tables import Sheet, read_sheet
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
 _TRUTHS = {"true": True, "false": False}
-
-
-class Receiver(Protocol):
-    """A study, here or at a service."""
-
-    def do(self, command: Add) -> Evaluation:
-        """Add a result."""
 
 
 def setup_of(log: Sequence[Event]) -> Json:
@@ -81,7 +75,7 @@ def new_results(results: Sequence[Add], log: Sequence[Event]) -> dict[str, Add]:
     return {key: result for key, result in pairs if key not in known}
 
 
-def add_results(results: Mapping[str, Add], study: Receiver, setup: Json) -> Iterator[Evaluation]:
+def add_results(results: Mapping[str, Add], study: StudyVerbs, setup: Json) -> Iterator[Evaluation]:
     """Add results one after another, with their keys.
 
     With a wall clock, all results without a time get the time of the first one.

@@ -50,9 +50,8 @@ class StudyVerbs(ABC):
         key: str | None = None,
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
-        following = Ask(t, context, key)
         try:
-            suggested = self.do(Tell(id_of(ask), value, following))
+            suggested = self.do(Tell(id_of(ask), value, Ask(t, context, key)))
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise

@@ -1,16 +1,22 @@
-"""Views of a study as JSON: its belief, its summary, its track."""
+"""Views of a study as JSON: its belief, its summary, its track; and the export of its results."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
+from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.posterior import Learned
+from heliotrope.spaces import Options
+from heliotrope.storage import Event
 from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
@@ -20,12 +26,14 @@ from heliotrope.validation import Array, Json
 _RECENT = 300  # latest results before a past time that its belief rests on
 _SHOWN = 500  # results in the track
 _STOPS = 40  # times of the track with a best
+_ASKED = ("id", "t", "option", "params", "context")
+_NESTED = ("params", "context")
 
 Show: TypeAlias = Callable[[], Json]
 """The rest of a view, which may take a while and does not read the state."""
 
 
-def belief(state: StudyState, t: float, context: object = None) -> Show:
+def belief(state: StudyState, t: float, context: object) -> Show:
     """The belief at time t in a context, from the results up to then.
 
     ``view`` is "options" (every option), "band" (one varying number), "map" (two), "slices" (each
@@ -46,7 +54,7 @@ def belief(state: StudyState, t: float, context: object = None) -> Show:
     return lambda: {**head, **BeliefView(config, _fed(blank, past), t, point).belief()}
 
 
-def summary(state: StudyState, t: float, context: object = None) -> Json:
+def summary(state: StudyState, t: float, context: object) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
     optimizer, config = state.optimizer, state.config
     there, point = _context(state, context)
@@ -96,6 +104,21 @@ def track(state: StudyState) -> Show:
         return {"results": [_result(config, one) for one in shown], "best": best}
 
     return show
+
+
+def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
+    """All evaluations with their results, in the order of asking, as CSV or JSON."""
+    rows = _rows(events)
+    if kind == "json":
+        return json.dumps({"setup": config.to_json(), "results": rows}, indent=2)
+    if kind != "csv":
+        raise InputError("csv or json", repr(kind)[:60], "", "kind")
+    text = io.StringIO()
+    names = ["id", "t", *_columns(config), "value", "state", "asked_at", "told_at"]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_flat(row) for row in rows)
+    return text.getvalue()
 
 
 def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
@@ -170,3 +193,34 @@ def _half_life(state: StudyState, epsilon: float) -> str:
         return duration(units * clock.seconds)
     is_counted = state.optimizer.latest == state.optimizer.asked
     return f"{short(units)} {'steps' if is_counted else 'units of t'}"
+
+
+def _rows(events: Sequence[Event]) -> list[Json]:
+    rows: dict[str, Json] = {}
+    for event in events:
+        body = event.body
+        if body["kind"] == "asked":
+            rows[body["id"]] = {name: body[name] for name in _ASKED if name in body}
+            rows[body["id"]] |= {"value": None, "state": "open"}
+            rows[body["id"]] |= {"asked_at": event.at, "told_at": None}
+        elif body["kind"] == "told":
+            rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
+        elif body["kind"] == "cancelled":
+            rows[body["id"]] |= {"state": "cancelled"}
+    return list(rows.values())
+
+
+def _flat(row: Json) -> Json:
+    """A row with a column for each parameter, prefixed because other columns may have its name."""
+    flat = {name: value for name, value in row.items() if name not in _NESTED}
+    for outer in _NESTED:
+        flat |= {f"{outer}.{name}": value for name, value in row.get(outer, {}).items()}
+    return flat
+
+
+def _columns(config: StudyConfig) -> list[str]:
+    given = {} if config.context is None else config.context.parameters
+    columns = [f"context.{name}" for name in given]
+    if isinstance(config.space, Options):
+        return ["option", *columns]
+    return [*(f"params.{name}" for name in config.space.parameters), *columns]
