@@ -159,7 +159,7 @@ class PackedCholesky:
 
 
 def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> Indices:
-    """Choose at most ``most`` of n points such that removing the others changes functions least.
+    """Choose at most ``most`` of n points: those whose removal would change functions most.
 
     The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Removing point j replaces k(b_j, .) by
     its projection e on the others, at squared distance r_j with 1 / r_j = (K^{-1})_jj. The point

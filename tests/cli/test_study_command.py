@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import heliotrope as ht
@@ -383,6 +384,13 @@ def test_no_arguments_are_met_with_help() -> None:
         result = CliRunner().invoke(all_commands, arguments)
         assert "Usage: " in result.output
         assert "heliotrope: " not in result.output
+
+
+def test_the_help_names_every_command() -> None:
+    for app in (all_commands, study_app):
+        command: Any = typer.main.get_command(app)
+        result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"})
+        assert all(f"│ {name} " in result.output for name in command.apps)
 
 
 def test_the_package_is_the_command() -> None:

@@ -60,7 +60,9 @@ class _StudyCommands(LazyCommands):
     apps: ClassVar[dict[str, Callable[[], typer.Typer]]] = {}
 
 
-study_app = typer.Typer(cls=_StudyCommands, no_args_is_help=True, add_completion=False)
+study_app = typer.Typer(
+    name="study", cls=_StudyCommands, no_args_is_help=True, add_completion=False
+)
 
 
 @study_app.callback()
@@ -69,7 +71,7 @@ def study() -> None:
 
 
 def _command(name: str, **settings: Any) -> Callable[[_Function], _Function]:
-    """Add a function to the commands, as an application of its own."""
+    """Add a function to the commands, as a separate application."""
 
     def add(function: _Function) -> _Function:
         only = typer.Typer(add_completion=False)

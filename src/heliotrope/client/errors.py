@@ -22,7 +22,7 @@ _LONGEST = 2_000  # characters of a field
 
 
 def error_from(status: int, content: bytes) -> HeliotropeError:
-    """The exception that an error answer stands for."""
+    """The exception that an error answer describes."""
     if status == _UNAUTHORIZED:
         return ServiceError(
             "a token that the service accepts",

@@ -1,6 +1,6 @@
 """Studies over HTTP: JSON in and out, locked by default.
 
-``heliotrope serve`` runs it; :func:`create_app` is the application for a server of one's own.
+``heliotrope serve`` runs it; :func:`create_app` is the application for your own server.
 """
 
 from heliotrope.service.app import create_app as create_app

@@ -30,8 +30,8 @@ _TEXT: Json = {"type": "string"}
 _SEQ: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _PAGE_SIZE: Json = {"type": "integer", "minimum": 1, "maximum": 1_000}
 _LIMIT = parameter("limit", "Page size.", _PAGE_SIZE, 100)
-_AFTER_NAME = parameter("after", "Name before the first.", _TEXT, "")
-_AFTER_EVENT = parameter("after", "Number of the event before the first.", _SEQ, 0)
+_AFTER_NAME = parameter("after", "List names after this one.", _TEXT, "")
+_AFTER_EVENT = parameter("after", "List events after this number.", _SEQ, 0)
 _LAST_EVENT = parameter("Last-Event-ID", "Overrides `after`.", _SEQ, location="header")
 _ACCEPT = parameter("Accept", "", _TEXT, "", location="header")
 _UID = parameter("uid", "Uid of the study.", {**_TEXT, "minLength": 1, "maxLength": 100})

@@ -91,7 +91,7 @@ class Real(_Range):
         return 1 if self.low == self.high else None
 
     def snap(self, U: Array) -> Array:
-        """Return the coordinates unchanged: each is a value of its own."""
+        """Return the coordinates unchanged: every coordinate is a valid value."""
         return U
 
     def decode(self, u: Array) -> float:

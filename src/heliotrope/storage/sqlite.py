@@ -63,7 +63,7 @@ class SqliteDatabase(Database):
         """Remember the file at the first call; later raise a StoreError if it is not there.
 
         SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
-        the old name. Whoever opens the moved file would miss the events in that log.
+        the old name. A process that opens the moved file would miss the events in that log.
         """
         try:
             status = self._path.stat()

@@ -22,7 +22,7 @@ _UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a 
 
 @dataclass(frozen=True)
 class Steps:
-    """Time is 1, 2, 3, ...: one step for each ask without a time of its own."""
+    """Time is 1, 2, 3, ...: one step for each ask that gives no time."""
 
     def at(self, now: float, created: float) -> float | None:
         return None  # the optimizer counts the steps

@@ -93,7 +93,7 @@ _TIME = _words("Time of the evaluation. Default: now.", {"type": "number"}, as_t
 _VALUE = _words("The measured value.", {"type": "number"}, as_value)
 _CONTEXT = _words("Context values by name, if the study has contexts.", {"type": "object"})
 _KEY = _words(
-    "A key of the caller's. A request that is repeated with its key is done once.",
+    "A key that the client chooses. A request repeated with its key is carried out once.",
     {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
     as_key,
 )

@@ -53,7 +53,7 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
 def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation]:
     """Check an ask, and return the function that does it.
 
-    A key of an open evaluation stands for that evaluation.
+    With the key of an open evaluation, it returns that evaluation.
     """
     _check_uid(state, command.uid)
     id = state.keys.find(command.key)

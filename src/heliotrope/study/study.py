@@ -1,4 +1,4 @@
-"""A named, durable optimizer: a log of events in a store, and the fold over it in memory."""
+"""A named, durable optimizer: a log of events in a store, and the state after them in memory."""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ def psi(assumptions: Assumptions, every: int) -> Corrected:
     """psi_T(N, epsilon) of thm:general_R; the printed one lacks a factor 2 (eq:R_rt_5).
 
     B = (3 sigma^-2 + sigma^-4) N^3 epsilon (lem:Deltas; its proof has sqrt(B) instead), and L~
-    bounds the measurements (eq:R_assump3). The paper takes their noise for standard normal: its 2
-    stands for sqrt(2) sigma, which is larger if sigma^2 > 2.
+    bounds the measurements (eq:R_assump3). The paper assumes standard normal noise: it
+    has 2 instead of sqrt(2) sigma, which is larger if sigma^2 > 2.
     """
     T, s = expect(assumptions, Assumptions).horizon, assumptions.noise
     grown = float(as_whole(every, "every", least=1)) ** 3 * assumptions.epsilon
