@@ -1,4 +1,4 @@
-"""Heliotrope: find the best point now, of a noisy function that keeps changing.
+"""Heliotrope: track the best point of a noisy function that keeps changing.
 
 Names and submodules load on first use, so ``import heliotrope`` costs almost nothing.
 """

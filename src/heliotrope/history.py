@@ -258,7 +258,7 @@ class Ledger:
         arrays: codec.Arrays,
         suggestion_at: Callable[[int, float, Array | Indices], Suggestion],
     ) -> None:
-        """Take over saved :meth:`parts`; ``suggestion_at`` makes one of an id, a time, a place."""
+        """Take over saved :meth:`parts`; ``suggestion_at`` rebuilds a suggestion."""
         self.asked = as_whole(header["asked"], "asked", least=0)
         self._latest = float(codec.decode(header["latest"], arrays))
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):

@@ -89,8 +89,8 @@ class MeasurementUCB(Scored):
 
     g = s^2 / sqrt(s^2 + sigma^2) is the standard deviation of the change of the posterior mean
     after a measurement at a point where f has the deviation s; sigma^2 is ``noise``. Where f is
-    unknown, g is about s, as in UCB. Where f is known as well as one measurement tells, g is
-    smaller. This avoids needless exploration near a drifting maximum.
+    unknown, g is about s, as in UCB. Where f is known about as precisely as one measurement,
+    g is smaller. This avoids needless exploration near a drifting maximum.
 
     Examples
     --------

@@ -17,8 +17,8 @@ _NAMES = (*_LAB, "serve", "study")
 
 def _app(name: str) -> typer.Typer:
     """The commands of a module, or its only one."""
-    room = "lab.commands" if name in _LAB else "cli"
-    module = import_module(f"heliotrope.{room}.{name}")
+    package = "lab.commands" if name in _LAB else "cli"
+    module = import_module(f"heliotrope.{package}.{name}")
     if name == "study":
         return module.study_app  # type: ignore[no-any-return]
     only = typer.Typer(add_completion=False)

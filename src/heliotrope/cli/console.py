@@ -1,4 +1,4 @@
-"""Shared by the commands: error messages and progress bars."""
+"""Error messages and progress bars of the commands."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def import_command(
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
-    """Add the results of a table that the study lacks; columns as in an export."""
+    """Add the new results of a table. Its columns are those of an export."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
         from heliotrope.study.tables import add_results, new_results, read_results, setup_of
 

@@ -34,7 +34,7 @@ class RemoteStudy(StudyVerbs):
     """A study at a service, with the methods, results and errors of :class:`heliotrope.Study`.
 
     Several threads may share it. It changes this study alone: if another study takes its name
-    after a deletion, changes raise UnknownStudyError. Reading goes by name.
+    after a deletion, changes raise UnknownStudyError. Queries use the name.
     """
 
     def __init__(self, transport: Transport, summary: Mapping[str, Any]) -> None:

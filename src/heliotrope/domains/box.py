@@ -138,7 +138,7 @@ Choices = Box | Indices  # the allowed points: a box, or indices of a Finite dom
 
 
 def are_indices(places: Places) -> bool:
-    """Tell indices (n,) from points (n, d)."""
+    """Whether places are indices (n,) rather than points (n, d)."""
     return places.ndim == 1
 
 

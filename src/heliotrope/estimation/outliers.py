@@ -1,8 +1,8 @@
-"""Outliers and level shifts: values far from all others, which must not swamp them.
+"""Outliers and level shifts: values far from all others, which must not dominate an estimate.
 
-Outliers come from a broken sensor, say. The range of the values without the few highest and lowest
-decides what is far. A peak that was measured a few times is no outlier, since it then belongs to
-the others.
+Outliers come, for example, from a broken sensor. They lie many ranges away from the other values,
+where the range leaves out the few highest and lowest. A peak that was measured a few times is no
+outlier, since it then belongs to the others.
 
 After a level shift the latest results lie far from all earlier ones, which no longer count. A few
 distant values may be measurement faults, and a distant place may simply differ. So a shift needs

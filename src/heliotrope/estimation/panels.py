@@ -31,7 +31,7 @@ _MOST = 500_000_000  # numbers that the backward pass over a panel with gaps may
 
 
 class _PanelLikelihood:
-    """What the likelihoods of complete panels and of panels with gaps share."""
+    """The shared part of the likelihoods of complete panels and of panels with gaps."""
 
     def __init__(self, prior: Prior, panel: Panel) -> None:
         domain = panel.domain(prior)

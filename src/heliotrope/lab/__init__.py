@@ -1,6 +1,6 @@
 """The lab: environments, seeded trials, the paper's figures and theory, the league, replay.
 
-Its modules need the extra ``lab`` and load when they are used first.
+Its modules need the extra ``lab`` and load on first use.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""A policy that estimates its model from the latest results, in whatever unit they come.
+"""A policy that estimates its model from the latest results, in any unit.
 
 The model (mean, variance, noise, kernel, length scale and drift) is re-estimated as results come.
 A recipe makes the inner policy from it. Both live in the unit cube and count time in results.

@@ -1,4 +1,4 @@
-"""``auto``: the policy to start with. TV-GP-UCB whose model is learned, with a lasting width."""
+"""``auto``: the policy to start with, TV-GP-UCB with a learned model and a constant beta."""
 
 from __future__ import annotations
 

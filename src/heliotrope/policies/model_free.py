@@ -1,4 +1,4 @@
-"""Policies without a model of f: the random choice, and what the bandits share."""
+"""Policies without a model of f: the random choice, and the shared part of the bandits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NoPosterior:
 @register
 @dataclass(frozen=True)
 class Uniform:
-    """At all times every point is equally likely."""
+    """Choose every point with the same probability."""
 
     def start(self, domain: Domain) -> UniformAgent:
         return UniformAgent(domain)

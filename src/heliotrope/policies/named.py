@@ -37,7 +37,7 @@ __all__ = [
 def gp_ucb(
     prior: Prior, beta: Beta | float = LogBeta(), *, first: First = None, engine: EngineLike = None
 ) -> GPPolicy:
-    """GP-UCB (Srinivas et al. 2012): the function stands still.
+    """GP-UCB (Srinivas et al. 2012): it assumes a static function.
 
     Static replaces the prior's own time kernel, so that one prior serves all policies.
     """
@@ -86,7 +86,7 @@ def sw_gp_ucb(
 def wgp_ucb(
     prior: Prior, weight: float, beta: Beta | float = LogBeta(), *, first: First = None
 ) -> GPPolicy:
-    """WGP-UCB (Deng et al. 2022): a value's weight falls by ``weight`` per unit of time."""
+    """WGP-UCB (Deng et al. 2022): each unit of time multiplies a value's weight by ``weight``."""
     return GPPolicy(_static(prior), UCB(beta), Weights(weight), first)
 
 

@@ -1,8 +1,8 @@
-"""The parameters of the policies: in words, as studies read them, and as a model implies them.
+"""The parameters of the policies: their descriptions, their JSON, and their learned values.
 
-All policies learn them alike: from one model, a drift ``epsilon`` per unit of time and a domain. A
-policy without a GP takes the mean and three deviations on both sides for the range of the values.
-It takes a drift between two results for a change every 1 / drift results, and for a variation of
+All policies learn them alike: from one model, a drift ``epsilon`` per unit of time and a domain.
+For a policy without a GP, the range of the values is the mean plus and minus three deviations. A
+drift between two results counts as a change every 1 / drift results, and as a variation of
 sqrt(drift) deviations per result. A formula with a horizon gets one of 1,000 results.
 """
 

@@ -31,12 +31,12 @@ from heliotrope.validation import short_repr
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """What is known of a policy besides its code.
+    """A policy in the registry: its factory, and metadata.
 
     ``has_drift`` says that its prior's drift is a parameter, and ``learns_drift`` that a study
-    learns it at every result. ``static`` policies take the function to stand still, ``stochastic``
-    ones choose at random, and ``in_paper`` ones are compared in the paper. ``rules`` are its own
-    exceptions from the common rules of how parameters follow from a model.
+    learns it at every result. ``static`` policies assume a static function, ``stochastic`` ones
+    choose at random, and the paper compares the ``in_paper`` ones. ``rules`` are exceptions from
+    the common rules that derive parameters from a model.
     """
 
     factory: Callable[..., Policy]
@@ -76,7 +76,7 @@ class PolicyEntry:
 
     @property
     def needs(self) -> str:
-        """What the policy needs, in words."""
+        """The requirements of the policy, in words."""
         if self.has_prior:
             return "a prior"
         basis = "a Finite domain, the range of the values" if self.has_range else "nothing"

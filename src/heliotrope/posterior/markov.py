@@ -1,4 +1,4 @@
-"""What the engines share whose time kernel is Markov: the clock and the open evaluations.
+"""The shared part of engines with a Markov time kernel: the clock and the open evaluations.
 
 An evaluation of f_s(x), opened at time s, stays in the model as one more random variable g until
 its value arrives. Its covariance with the current state is updated, so conditioning on it later

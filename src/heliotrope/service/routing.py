@@ -1,6 +1,6 @@
 """Operations of the service: each describes its parameters and its body once.
 
-The description serves to parse a request and to write the OpenAPI document.
+This description parses requests and becomes the OpenAPI document.
 """
 
 from __future__ import annotations

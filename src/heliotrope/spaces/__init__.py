@@ -2,7 +2,7 @@
 
 In a Box many points decode to the same configuration, because integers are rounded and a category
 is the largest of its coordinates. A model that learns at the suggested point instead of the
-measured one takes one configuration for several, whose values disagree (Garrido-Merchan and
+measured one sees one configuration as several points with different values (Garrido-Merchan and
 Hernandez-Lobato, Neurocomputing 380, 2020). ``SearchSpace.snap`` returns the canonical point of a
 configuration, as ``SearchSpace.point`` does. Open evaluations there::
 

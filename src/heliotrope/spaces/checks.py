@@ -45,8 +45,8 @@ def as_index(value: object, count: int) -> int:
     return index
 
 
-def as_truth(value: object, name: str) -> bool:
-    """Return True or False, but no number in their place."""
+def as_boolean(value: object, name: str) -> bool:
+    """Return True or False; 0 and 1 are refused."""
     truth = as_python(value)
     if not isinstance(truth, bool):
         raise InputError(f"{name} to be true or false", short_repr(value))

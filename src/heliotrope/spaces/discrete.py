@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_list, as_text, as_truth
+from heliotrope.spaces.checks import as_boolean, as_list, as_text
 from heliotrope.validation import Array, Indices, Json, as_number, as_python, short_repr
 
 Value: TypeAlias = float | int | str | bool
@@ -129,7 +129,7 @@ class Categorical(Discrete):
 
 @dataclass(frozen=True)
 class Boolean(Discrete):
-    """True or False, but no number in their place; one coordinate.
+    """True or False (0 and 1 are refused); one coordinate.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Boolean(Discrete):
         return bool(position)
 
     def position(self, value: object) -> int:
-        return int(as_truth(value, "the value"))
+        return int(as_boolean(value, "the value"))
 
     def nearest(self, U: Array) -> Indices:
         return (U[:, 0] > 0.5).astype(np.intp)

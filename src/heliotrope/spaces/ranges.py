@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from heliotrope.errors import InputError, located
-from heliotrope.spaces.checks import as_integer, as_truth
+from heliotrope.spaces.checks import as_boolean, as_integer
 from heliotrope.spaces.discrete import Discrete
 from heliotrope.validation import LARGEST, Array, Indices, Json, as_number, short_repr
 
@@ -75,7 +75,7 @@ class Real(_Range):
     _type: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        self._check(low=as_number, high=as_number, log=as_truth)
+        self._check(low=as_number, high=as_number, log=as_boolean)
         narrowest = max(_NARROWEST * max(abs(self.low), abs(self.high)), _SMALLEST)
         if 0.0 < self.high - self.low < narrowest:
             raise InputError(
@@ -124,7 +124,7 @@ class Integer(_Range, Discrete):
     _type: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
-        self._check(low=as_integer, high=as_integer, step=as_integer, log=as_truth)
+        self._check(low=as_integer, high=as_integer, step=as_integer, log=as_boolean)
         if self.step < 1 or (self.high - self.low) % self.step:
             raise InputError(
                 f"step to be a positive divisor of {self.high - self.low}, high less low",

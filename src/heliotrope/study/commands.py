@@ -230,7 +230,7 @@ class Cancel(Command[None]):
 
 
 def json_schema(command: type[Command[Any]]) -> Json:
-    """The JSON schema of a command, as an OpenAPI document has it."""
+    """The JSON schema of a command, for the OpenAPI document."""
     return {
         "title": command.__name__,
         "description": (command.__doc__ or "").partition("\n")[0],
@@ -273,7 +273,7 @@ def _read(one: Field[Any], value: object) -> Any:
 
 
 def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """The value that a schema expects, in words, if this is another one."""
+    """What a schema expects, in words; None if the value fits."""
     kind, words = _KINDS[schema["type"]]
     if not isinstance(value, kind) or isinstance(value, bool):
         return words

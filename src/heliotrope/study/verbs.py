@@ -17,7 +17,7 @@ class StudyVerbs(ABC):
 
     @abstractmethod
     def do(self, command: Command[T]) -> T:
-        """Do what a command says, and return its result when it is on disk."""
+        """Carry out a command, and return its result when it is on disk."""
 
     def ask(
         self,

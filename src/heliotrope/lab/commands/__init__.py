@@ -1,4 +1,4 @@
-"""The lab's commands: demo, reproduce, replay, league and bounds, and what they share."""
+"""The lab's commands: demo, reproduce, replay, league and bounds, and their shared parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OutFolder = Annotated[
 
 @contextmanager
 def lab_errors_as_messages() -> Iterator[None]:
-    """Do the same for a command of the lab, and check first that its packages are installed."""
+    """Report errors of a lab command as messages, including that the extra is not installed."""
     with errors_as_messages():
         with requires_extra("lab"):
             missing = [name for name in _PACKAGES if find_spec(name) is None]

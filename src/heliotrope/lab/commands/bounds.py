@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 _POINTS = 4_100  # of a grid in more than two dimensions
 
 
-_Constant0 = Annotated[float | None, typer.Option(help="Of eq:k_deriv0. Default: derived.")]
-_Constant1 = Annotated[float | None, typer.Option(help="Of eq:k_deriv1. Default: derived.")]
+_Constant0 = Annotated[
+    float | None, typer.Option(help="Constant of eq:k_deriv0. Default: derived.")
+]
+_Constant1 = Annotated[
+    float | None, typer.Option(help="Constant of eq:k_deriv1. Default: derived.")
+]
 
 
 class _Kernel(StrEnum):

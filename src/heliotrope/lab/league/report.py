@@ -87,7 +87,7 @@ def summarize_standings(standings: Standings) -> list[str]:
 
 
 def _behind(standings: Standings, policy: str, id: str) -> str:
-    """Say so if the best policy of a problem has significantly less regret."""
+    """A sentence, if the best policy of a problem has significantly less regret."""
     best = min((s for s in standings.scores if s.problem == id), key=_by_rank)
     found = compare(standings.regrets[id, policy], standings.regrets[id, best.policy])
     if not found.clearly_positive:

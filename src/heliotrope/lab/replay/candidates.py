@@ -1,4 +1,4 @@
-"""The candidates of a replay: the paper's policies, ``auto``, and two of its own."""
+"""Candidates: the paper's policies, ``auto``, TV-GP-UCB that learns its drift, a fixed place."""
 
 from __future__ import annotations
 
