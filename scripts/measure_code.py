@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
-_LAB = (  # paths of what reproduces and compares, in this and in earlier versions
+_LAB = (  # paths of the lab, in this and in earlier versions
     "lab",
     "environments",
     "experiments",

@@ -26,7 +26,7 @@ PHONE = {"width": 375, "height": 740}
 
 
 def boiler(ask: dict[str, Any], t: float) -> float:
-    """A hill on its way round the middle."""
+    """A hill that moves around the middle."""
     heat, fan = ask["params"]["temperature"], ask["params"]["airflow"]
     phase = t / 25.0
     a, b = (heat - 20 - 3 * math.sin(phase)) / 2.5, (fan - 50 - 30 * math.cos(phase)) / 25.0
@@ -34,7 +34,7 @@ def boiler(ask: dict[str, Any], t: float) -> float:
 
 
 def comfort(ask: dict[str, Any], t: float) -> float:
-    """A fan that has to run the faster the hotter it is outside."""
+    """A fan that has to run faster on hotter days."""
     off = (
         ask["params"]["fan"] - (ask["context"]["outside"] + 10.0) / 50.0 - 0.1 * math.sin(t / 30.0)
     )
@@ -42,7 +42,7 @@ def comfort(ask: dict[str, Any], t: float) -> float:
 
 
 def warmth(ask: dict[str, Any], t: float) -> float:
-    """Seven sensors whose turns come one after the other."""
+    """Seven sensors, each of which is the warmest for a while."""
     return 20.0 + 2.0 * math.sin(SENSORS.index(ask["option"]) + t / 30.0)
 
 
@@ -93,7 +93,7 @@ def fill(client: httpx.Client) -> None:
 
 
 def weather(described: Mapping[str, Any], step: int) -> dict[str, Any]:
-    """What an ask says of its context, if it has one: warmer and colder days."""
+    """The context of an ask, if the study has one: warmer and colder days."""
     if "context" not in described:
         return {}
     return {"context": {"outside": round(15.0 + 24.0 * math.sin(0.8 * step), 1)}}

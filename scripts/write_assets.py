@@ -1,6 +1,6 @@
 """Write the files that every later version must open, into tests/assets/VERSION.
 
-Run it once for each release, and never again: what it wrote stays as it is.
+Run it once for each release, and never again: written files do not change.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STUDIES: dict[str, tuple[int, dict[str, Any]]] = {
 
 
 def value(number: int) -> float:
-    """What is measured the n-th time."""
+    """The n-th measured value."""
     return 20.0 + 2.0 * math.sin(number) + 0.1 * (number % 7)
 
 
@@ -84,7 +84,7 @@ def write_studies(store: Store) -> None:
 
 
 def next_asks(store: Store) -> dict[str, Any]:
-    """What each study asks next, and what it believes to be best."""
+    """The next ask of each study, and its best."""
     expected: dict[str, Any] = {}
     for name in STUDIES:
         study = Study.open(name, store, now=lambda: 1_700_015_000.0)
@@ -100,7 +100,7 @@ def shown(ask: Evaluation) -> dict[str, Any]:
 
 @contextmanager
 def dumped(path: Path) -> Iterator[str]:
-    """A place of a PostgreSQL server, whose tables are written as SQL in the end."""
+    """The URL of a PostgreSQL database, whose tables are written as SQL at the end."""
     with server() as postgres:
         url = postgres.new_place()
         yield url

@@ -711,7 +711,7 @@ def test_what_was_acknowledged_survives(tmp_path: Path, how: signal.Signals) -> 
 # ---- starting it
 
 
-def test_the_command_refuses_to_be_unlocked(tmp_path: Path) -> None:
+def test_the_command_requires_a_token_on_public_addresses(tmp_path: Path) -> None:
     store, file = f"sqlite:///{tmp_path / 'studies.db'}", tmp_path / "tokens"
     assert "a token for an address that others can reach" in refused(store, "--host", "0.0.0.0")
     file.write_text("short\n")

@@ -635,7 +635,7 @@ def test_a_function_may_be_new_at_every_step(space: str) -> None:
     model, belief = study.summary()["model"], study.belief(t=6.0)["best"]
     assert belief["mean"] == pytest.approx(model["mean"])
     assert belief["std"] == pytest.approx(np.sqrt(model["variance"]))
-    assert study.summary()["drift"]["words"] == "Nothing that is learned stays good."
+    assert study.summary()["drift"]["words"] == "All that is learned is stale at the next step."
 
 
 # Time
@@ -748,8 +748,7 @@ def test_of_what_stands_still_no_drift_is_seen() -> None:
     drift = study.summary()["drift"]
     least = np.log(0.5) / np.log1p(-drift["interval"][1])
     assert drift["words"] == (
-        "No drift seen: if there is any, half of what is learned stays good for at least "
-        f"{least:,.0f} steps."
+        f"No drift detected: half of what is learned stays valid for at least {least:,.0f} steps."
     )
 
 

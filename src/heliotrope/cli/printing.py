@@ -44,7 +44,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         "told": f"{summary['told']:,} of {summary['asked']:,} asked",
         **({"context": _listing(summary["context"])} if "context" in summary else {}),
         "best now": "unknown" if best is None else _place(best),
-        "value there": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
+        "its value": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
         "confidence": "" if best is None else _how_sure(best),
         "drift": summary["drift"]["words"],
         "open": "\n".join(f"{ask['id']}: {_place(ask)}{_given(ask)}" for ask in waiting),

@@ -41,7 +41,7 @@ class WeightedObservations:
 
 
 class ObservationStore:
-    """Decides which observations count, and their weights: here all of them, alike.
+    """Decides which observations count, and their weights: here all of them, with weight 1.
 
     Its times are at least the latest seen.
     """

@@ -87,7 +87,7 @@ PARAMETERS: Mapping[str, PolicyParameter] = {
     "discount": _number("discount", "weight after a unit of time"),
     "xi": _number("xi", "width of the confidence interval"),
 }
-"""The parameters by name, but for those of the model."""
+"""The parameters by name, except those of the model."""
 
 Rule: TypeAlias = Callable[[Model, float, Domain | None], Any]
 """An argument of a factory from a model, a drift per unit of time and a domain."""

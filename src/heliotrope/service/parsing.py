@@ -1,4 +1,4 @@
-"""Strict parsing of JSON: whatever two parsers could read differently is rejected."""
+"""Strict parsing of JSON: it rejects all JSON that two parsers could read differently."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class SqliteDatabase(Database):
     def check_place(self) -> None:
         """Remember the file at the first call; later raise a StoreError if it is not there.
 
-        SQLite goes on with a file that was moved or removed, while its write-ahead log stays under
+        SQLite keeps using a file that was moved or removed, while its write-ahead log stays under
         the old name. A process that opens the moved file would miss the events in that log.
         """
         try:

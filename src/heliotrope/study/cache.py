@@ -68,7 +68,7 @@ class StateCache:
         raise ConflictError("a study with fewer writers", f"{_TRIES} conflicts", "Try again.")
 
     def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """Do the same for many, written together; return the result or the error of each."""
+        """Change the state by many decisions, written together; return each result or error."""
         results = list[Any]()
         while left := decisions[len(results) :]:
             try:

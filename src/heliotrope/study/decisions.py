@@ -212,7 +212,7 @@ def _learned_event(state: StudyState) -> EventBody | None:
 def _current_level(state: StudyState) -> tuple[Results, float]:
     """The latest results since the last level shift, by time, and the time of that shift.
 
-    Results at the very time of the last one before the shift do not count.
+    Results at the time of the last one before the shift do not count.
     """
     results = _latest(state, REPLAYED, state.since)
     length_scale = state.config.given.override(state.model).length_scale

@@ -1,4 +1,4 @@
-"""The state of a study: what the events of its log, which are versioned JSON, add up to."""
+"""The state of a study after the events of its log, which are versioned JSON."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def config_of(body: Mapping[str, Any]) -> StudyConfig:
 class Keys:
     """The ids of all open asks with a key, and of the latest closed ones, by key.
 
-    An ask that is sent again with its key is not a second one.
+    An ask that is repeated with its key is no new ask.
     """
 
     def __init__(self) -> None:

@@ -132,7 +132,7 @@ class Study(StudyVerbs):
         return self._cache.change(self._decision(command))
 
     def do_all(self, commands: Sequence[Command[Any]]) -> list[Any]:
-        """Do several commands, synced together; return the result of each, or its error."""
+        """Carry out several commands with one sync; return the result or the error of each."""
         return self._cache.change_all([self._decision(command) for command in commands])
 
     def delete(self) -> None:

@@ -82,7 +82,7 @@ def describe_drift(state: StudyState) -> Json:
     if not policy.entry.has_drift:
         return {"epsilon": None, "words": "This policy has no drift rate."}
     if policy.epsilon is None and not len(state.optimizer.history):
-        return {"epsilon": None, "words": "Nothing was told yet: the drift is unknown."}
+        return {"epsilon": None, "words": "There are no results yet: the drift is unknown."}
     if not policy.learns_drift:
         epsilon = state.model.epsilon if policy.epsilon is None else policy.epsilon
         return {"epsilon": epsilon, "interval": None, "words": _in_words(state, [epsilon])}
@@ -167,17 +167,17 @@ def _of_learned(state: StudyState, learned: Learned) -> str:
     """The interval in words; at the lowest candidate it has no lower end."""
     low, high = learned.interval
     if low == learned.epsilons.min() and high < learned.epsilons.max():
-        good = f"half of what is learned stays good for at least {_half_life(state, high)}."
-        return f"No drift seen: if there is any, {good}"
+        valid = f"half of what is learned stays valid for at least {_half_life(state, high)}."
+        return f"No drift detected: {valid}"
     return _in_words(state, [low, high])
 
 
 def _in_words(state: StudyState, epsilons: Sequence[float]) -> str:
     """How fast results become stale, for one drift rate or for the ends of its interval."""
     if max(epsilons) <= 0.0:
-        return "Nothing gets stale: the function stands still."
+        return "Nothing becomes stale: the function does not change."
     if min(epsilons) >= 1.0:
-        return "Nothing that is learned stays good."
+        return "All that is learned is stale at the next step."
     shortest, longest = (_half_life(state, end(epsilons)) for end in (max, min))
     if shortest == longest:
         return f"Half of what is learned is stale after {longest}."
