@@ -23,7 +23,7 @@ Acknowledged = tuple[Any, ...]
 
 
 def work(url: str, seed: int, steps: int, says: Connection) -> None:
-    """Ask, tell, add and cancel, saying what was acknowledged."""
+    """Ask, tell, add and cancel; print what was acknowledged."""
     rng = random.Random(seed)
     with closing(open_store(url)) as store, closing(GroupCommit(store)) as journal:
         study = Study(store, "pump", journal=journal if seed % 2 else None)
@@ -36,7 +36,7 @@ def work(url: str, seed: int, steps: int, says: Connection) -> None:
 def step(
     study: Study, mine: list[str], rng: random.Random, say: Callable[[Acknowledged], None]
 ) -> None:
-    """One of several things that a client does."""
+    """One random action of a client."""
     if rng.random() < 0.1:
         context, value = some_context(study, rng), rng.gauss(10.0, 3.0)
         added = study.add(some_choice(study, rng), value, context=context).id
@@ -61,7 +61,7 @@ def step(
 
 
 def acknowledged(hears: Connection) -> list[Acknowledged]:
-    """All that a process has said, until it ended or said that it is done."""
+    """Everything that a process printed until it ended or finished."""
     found: list[Acknowledged] = []
     try:
         while (said := hears.recv()) is not None:
@@ -72,7 +72,7 @@ def acknowledged(hears: Connection) -> list[Acknowledged]:
 
 
 def killed(url: str, seed: int, after: int) -> list[Acknowledged]:
-    """What a process was acknowledged that was killed in the middle of its work."""
+    """The acknowledgements of a process that was killed during its work."""
     process, hears = start(work, url, seed, 10**6)
     found = [hears.recv() for _ in range(after)]
     os.kill(process.pid, signal.SIGKILL)
@@ -82,7 +82,7 @@ def killed(url: str, seed: int, after: int) -> list[Acknowledged]:
 
 
 def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
-    """What was acknowledged and is not in the log, or not in that order."""
+    """Acknowledged events that the log lacks, or has in another order."""
     log = [(b["kind"], b["id"], *([b["value"]] if "value" in b else [])) for b in _bodies(study)]
     places = {entry: place for place, entry in enumerate(log)}
     missing, last = [], -1

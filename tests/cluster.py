@@ -46,14 +46,14 @@ def open_nothing(number: int) -> Never:
 
 
 def die(_: int) -> dict[str, NDArray[Any]]:
-    """Take the process along."""
+    """End the process."""
     os.kill(os.getpid(), signal.SIGKILL)
     return {}
 
 
 @dataclass(frozen=True)
 class Gated:
-    """A trial that says where it runs; from number ``free`` on, it then waits for the gate."""
+    """A trial that reports where it runs; from number ``free`` on, it waits for the gate."""
 
     folder: Path
     free: int
@@ -84,7 +84,7 @@ class Gated:
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Return when something is true; a busy machine may take its time."""
+    """Return when a condition is true."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -104,7 +104,7 @@ def ended(pid: int) -> bool:
 
 @contextmanager
 def started(log: Path, *command: object, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python process that finds this module, in a session of its own; killed in the end."""
+    """A Python process that finds this module, in a separate session; killed at the end."""
     paths = (variables.pop("PYTHONPATH", ""), HERE, os.environ.get("PYTHONPATH"))
     path = os.pathsep.join(filter(None, paths))
     with log.open("wb") as output:

@@ -17,7 +17,7 @@ threadpool_limits(1)  # small matrices: threads of parallel test processes only 
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Server]:
-    """A PostgreSQL of the tests' own, where one can be had."""
+    """A PostgreSQL server for the tests, if one is available."""
     try:
         with server() as found:
             yield found

@@ -76,7 +76,7 @@ class Server:
 
 @contextmanager
 def server(*, fsync: bool = False) -> Iterator[Server]:
-    """Start a server; NoServerError where there is none to be had. Tests need no synced disk."""
+    """Start a server without disk sync; NoServerError if none is installed."""
     programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     try:
@@ -119,7 +119,7 @@ def find_programs() -> Path:
 
 
 def _unprivileged(folder: Path) -> dict[str, Any]:
-    """A server refuses to be run by root: nobody does it then."""
+    """PostgreSQL refuses to run as root; then it runs as nobody."""
     if os.getuid() != 0:
         return {}
     shutil.chown(folder, "nobody")

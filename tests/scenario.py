@@ -1,4 +1,4 @@
-"""A stream of evaluations that come late, out of order, stay open or are cancelled."""
+"""Evaluations whose results are late or out of order, or that stay open or are cancelled."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Served:
         wait_for(self._answers)
 
     def kill(self) -> None:
-        """End it at once, as a loss of power would."""
+        """Kill it."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()

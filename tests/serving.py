@@ -1,4 +1,4 @@
-"""Services to test: in a thread of this process, or as the command in one of its own."""
+"""Services to test: in a thread of this process, or as a separate process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Command:
 
 @contextmanager
 def command(store: str, *options: str) -> Iterator[Command]:
-    """The command on a free port; killed in the end."""
+    """The command on a free port; killed at the end."""
     process = subprocess.Popen(
         [
             sys.executable,
@@ -130,7 +130,7 @@ def error_of(response: httpx.Response) -> tuple[int, str, str]:
 
 
 def log_of(store: str, name: str) -> list[Event]:
-    """The events of a study, as its store has them."""
+    """The events of a study, from its store."""
     opened = open_store(store)
     try:
         return opened.events(opened.find(name).uid)

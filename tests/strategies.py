@@ -1,4 +1,4 @@
-"""What several test modules share: hypothesis settings and values, optimizers, comparisons."""
+"""Shared by the tests: hypothesis settings and values, optimizers, comparisons."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def ask_of(suggestion: ht.Suggestion) -> tuple[object, ...]:
 
 @contextmanager
 def refusal(kind: type[HeliotropeError]) -> Iterator[None]:
-    """Expect exactly this error, and a message of what was expected and what came."""
+    """Expect exactly this error, with a message of what was expected and what it got."""
     with pytest.raises(HeliotropeError) as caught:
         yield
     assert type(caught.value) is kind, caught.value

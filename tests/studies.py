@@ -1,4 +1,4 @@
-"""What the tests of studies share: setups, twins, and a drifting world of any unit."""
+"""Shared by the tests of studies: configurations, twins, and a drifting world in any unit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 
 
 def policy_for(name: str, space: SearchSpace | Options) -> dict[str, Any]:
-    """A policy, without what options that share nothing do not have."""
+    """A policy, without a length scale if the options are independent."""
     chosen = dict(POLICIES[name])
     if isinstance(space, Options) and space.features is None:
         chosen.pop("length_scale", None)
@@ -91,7 +91,7 @@ def what(ask: Evaluation) -> tuple[Any, ...]:
 
 
 def shown(study: Study, *times: float) -> list[Any]:
-    """Everything that can be seen of a study but its names."""
+    """Everything visible of a study except its names."""
     summary = study.summary()
     for name in ("name", "uid", "created"):
         del summary[name]
@@ -101,7 +101,7 @@ def shown(study: Study, *times: float) -> list[Any]:
 
 
 def twin_of(store: Store, name: str) -> Study:
-    """Another study of the same events, in a store of its own, folded from the first."""
+    """Another study of the same events, in a separate store, replayed from the first event."""
     uid, twins = store.find(name).uid, MemoryStore()
     first, *others = store.events(uid)
     twin = twins.create("twin", dict(first.body), first.at)

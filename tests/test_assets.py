@@ -1,4 +1,4 @@
-"""Files of earlier versions open, and go on as if nothing had happened.
+"""Files of earlier versions open, and continue unchanged.
 
 ``scripts/write_assets.py`` wrote them, a folder for each version.
 """

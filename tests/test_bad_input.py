@@ -1,4 +1,4 @@
-"""Bad input is refused by an error of the package's own, and changes nothing at all."""
+"""Bad input raises an error of this package, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README, docs and examples hold only what runs."""
+"""All code in README, docs and examples runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ask/tell shell: times, open suggestions, late results, replay and what is chosen."""
+"""The ask/tell optimizer: times, open suggestions, late results, replay and choices."""
 
 from __future__ import annotations
 

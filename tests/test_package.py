@@ -1,4 +1,4 @@
-"""The top of the package: its names, and what importing it loads."""
+"""The top of the package: its names, and its imports."""
 
 from __future__ import annotations
 

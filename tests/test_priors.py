@@ -1,4 +1,4 @@
-"""Priors and kernels: what is believed before anything is measured, and its derivatives."""
+"""Priors and kernels, and their derivatives."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PROCESSES.set_forkserver_preload(
 
 
 def start(target: Callable[..., None], *arguments: object) -> tuple[Any, Connection]:
-    """A process, and where it says things."""
+    """A process, and its output."""
     hears, says = PROCESSES.Pipe(duplex=False)
     process = PROCESSES.Process(target=target, args=(*arguments, says))
     process.start()
@@ -30,7 +30,7 @@ def start(target: Callable[..., None], *arguments: object) -> tuple[Any, Connect
 def append_all(
     store: Store, uid: str, writer: int, count: int, acknowledged: Callable[[int], None]
 ) -> None:
-    """Append events one by one, again where others were faster."""
+    """Append events one by one; retry after a conflict."""
     last = store.last(uid)
     for number in range(count):
         result: int | HeliotropeError = ConflictError("", "")
@@ -42,7 +42,7 @@ def append_all(
 
 
 def write(url: str, writer: int, count: int, says: Connection) -> None:
-    """Append events, saying the number of each once it is acknowledged."""
+    """Append events; print the number of each once it is acknowledged."""
     with closing(open_store(url)) as store:
         append_all(store, store.find("pump").uid, writer, count, says.send)
 

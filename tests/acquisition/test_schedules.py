@@ -1,4 +1,4 @@
-"""Schedules of beta against the paper's formulas, written out once more."""
+"""Schedules of beta against the paper's formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thompson sampling: the draws have the posterior's mean and covariance, and are the ask's own."""
+"""Thompson sampling: samples have the posterior's moments and depend on the ask's own stream."""
 
 from __future__ import annotations
 

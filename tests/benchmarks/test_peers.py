@@ -1,4 +1,4 @@
-"""Optimizers that are processes of their own: what is said to them, and what bad ones lead to."""
+"""Optimizers in separate processes: the protocol, and the effect of faulty ones."""
 
 from __future__ import annotations
 

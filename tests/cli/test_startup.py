@@ -1,4 +1,4 @@
-"""What a command loads before it does its work."""
+"""Imports of a command before it does its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``heliotrope study``: what the commands print, where they work, and how they refuse."""
+"""``heliotrope study``: output, stores and services, errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPACE = (
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory of its own, and nothing from outside."""
+    """A separate working directory, without environment variables."""
     monkeypatch.chdir(tmp_path)
     for name in ("HELIOTROPE_STORE", "HELIOTROPE_TOKEN", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -39,7 +39,7 @@ def invoke(*arguments: str, stdin: str = "", **env: str) -> Result:
 
 
 def run(*arguments: str, **env: str) -> Any:
-    """What a command that succeeds prints."""
+    """The output of a command that succeeds."""
     result = invoke(*arguments, **env)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""

@@ -1,4 +1,4 @@
-"""The client: what it sends, how often, and what it makes of the answers."""
+"""The client: its requests, its retries, and its reading of the answers."""
 
 from __future__ import annotations
 
@@ -571,7 +571,7 @@ PLACES: dict[str, Any] = {
 
 
 def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
-    """Use a study in every way, and yield all that it says."""
+    """Use a study in every way, and yield all its answers."""
     first, second = there.ask(key="1"), there.ask(2.5, key="2")
     yield first.to_json()
     yield there.ask(key="1") == first
@@ -635,7 +635,7 @@ def test_a_study_there_is_a_study_here(there: Service, space: str) -> None:
 
 
 def use_in_contexts(there: ht.Study | RemoteStudy) -> Iterator[object]:
-    """Use a study of the weather, and yield all that it says."""
+    """Use a study with contexts, and yield all its answers."""
     first = there.ask(context={"outside": np.int64(20), "wet": np.True_}, key="1")
     yield first.to_json()
     yield there.ask(context={"outside": 25.5, "wet": False}, key="1") == first
@@ -693,7 +693,7 @@ def test_a_context_is_refused_where_there_is_none(there: Service) -> None:
 
 
 def without_uid(said: object, study: ht.Study | RemoteStudy) -> object:
-    """The same, as JSON has it, of whichever study it is."""
+    """The same as JSON, without the uid of the study."""
     id = study.open_asks()[0].id.partition("-")[0]
     return json.loads(json.dumps(said).replace(study.uid, "uid").replace(id, "id"))
 
@@ -755,7 +755,7 @@ class Flaky(httpx.BaseTransport):
 
 @contextmanager
 def shaky(served: Served, seed: int) -> Iterator[Service]:
-    """A service on a line that loses a lot, and did."""
+    """A service behind an unreliable connection."""
     transport = Flaky(seed)
     http = httpx.Client(base_url=f"{served.url}/api/", transport=transport)
     with Service(Transport(http, timeout=30.0, retries=100)) as there:
@@ -780,7 +780,7 @@ def work(there: RemoteStudy, steps: int, told: dict[str, float], given_up: set[s
 
 
 def assert_log(store: str, name: str, told: dict[str, float], given_up: set[str]) -> None:
-    """What was done is in the log, once, and nothing else."""
+    """The log has exactly what was done, once."""
     events = ht.Study.open(name, store).events()
     kinds: dict[str, list[Any]] = {"created": [], "asked": [], "told": [], "cancelled": []}
     for event in events:

@@ -1,4 +1,4 @@
-"""Context: given at ask, held while the rest is chosen, part of every point."""
+"""Contexts: given at ask, fixed during the choice, part of every point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Domains: points, boxes, grids, and the checks that every number passes through."""
+"""Domains: points, boxes, grids, and the checks of numbers."""
 
 from __future__ import annotations
 

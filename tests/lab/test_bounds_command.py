@@ -1,4 +1,4 @@
-"""``heliotrope bounds``: what it prints, what it measures, and how it refuses."""
+"""``heliotrope bounds``: output, measurements and errors."""
 
 import re
 from dataclasses import asdict, replace

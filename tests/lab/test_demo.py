@@ -1,4 +1,4 @@
-"""The command line and its demo: what it prints, what it draws, and how it refuses."""
+"""The command line and its demo: output, pictures and errors."""
 
 import re
 from pathlib import Path

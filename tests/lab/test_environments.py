@@ -1,4 +1,4 @@
-"""Worlds: what they draw, how they fill gaps, and what running a policy in them yields."""
+"""Environments: their episodes, filled gaps, and runs of policies in them."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_errors_come_at_once_and_not_with_the_first_step() -> None:
 
 
 class Ramp(Episode):
-    """A world of one's own: the values are the points' numbers times t."""
+    """A custom environment: the values are the points' numbers times t."""
 
     @property
     def domain(self) -> Domain:

@@ -1,4 +1,4 @@
-"""The lab as a package: its modules load when they are used."""
+"""The lab as a package: its modules load on first use."""
 
 from __future__ import annotations
 

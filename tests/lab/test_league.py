@@ -1,4 +1,4 @@
-"""The league: paired matches, ranks, files, and what happens to those who fail."""
+"""The league: paired matches, ranks, files and failures."""
 
 from __future__ import annotations
 

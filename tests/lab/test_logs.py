@@ -1,4 +1,4 @@
-"""Tables that people bring: whatever they look like they mean the same, or are refused."""
+"""Users' tables: every layout gives the same log, or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite of problems: stable ids, paired worlds, and optima that nothing is above."""
+"""The suite of problems: stable ids, paired worlds, and true optima."""
 
 from __future__ import annotations
 

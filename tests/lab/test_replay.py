@@ -1,4 +1,4 @@
-"""Replays of logs: what is learned, who is played, what is said, and how it is refused."""
+"""Replays of logs: training, policies, reports and errors."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_it_beats_chance(done: ReplayResult) -> None:
 
 
 def test_one_world_for_all(done: ReplayResult) -> None:
-    """Every row is of the log: the same times and best values whoever plays."""
+    """Every row is from the log: times and best values do not depend on the policy."""
     table, row_of = done.log.values, {t: i for i, t in enumerate(done.log.times.tolist())}
     seeds: dict[str, set[int]] = {}
     for row in done.rows():

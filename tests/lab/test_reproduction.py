@@ -1,4 +1,4 @@
-"""The paper's figures: their rows, claims and files, whoever plays the trials."""
+"""The paper's figures: rows, claims and files, with any runner of trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials: the same results wherever they run and whatever dies meanwhile, each kept at once."""
+"""Trials: the same results in every runner and after worker deaths, each saved at once."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_two_runs_at_the_same_time(gated: Gated, tmp_path: Path) -> None:
 
 
 def when(count: int, action: Callable[[], object]) -> Callable[[int], None]:
-    """Do something as soon as so many trials are finished."""
+    """Call a function once this many trials are finished."""
 
     def tick(done: int) -> None:
         if done == count:
@@ -427,7 +427,7 @@ def test_a_server_that_is_no_scheduler(
 
 @contextmanager
 def answering(server: socket.socket, answer: bytes) -> Iterator[None]:
-    """Give this answer to whoever comes first, whatever they say."""
+    """Give this answer to the first client, whatever it sends."""
     heard: list[socket.socket] = []
 
     def serve() -> None:

@@ -54,13 +54,13 @@ def places_of(domain: Domain) -> Places:
 
 
 def jumps(engine: ChangePointsEngine) -> tuple[Array, Array]:
-    """When the latest jump may have been, minus infinity for never, and how likely."""
+    """Possible times of the latest jump (minus infinity: never), and their probabilities."""
     state = engine.state()
     return state["run_since"], np.exp(state["run_log_w"])
 
 
 class Witness:
-    """An engine that only writes down what happens, for the formulas of the tests."""
+    """An engine that only records its evaluations, for the formulas of the tests."""
 
     def __init__(self) -> None:
         self.opened: dict[int, tuple[float, Places]] = {}

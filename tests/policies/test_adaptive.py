@@ -1,4 +1,4 @@
-"""Policies whose parameters are learned while they track, and the default one among them."""
+"""Policies with learned parameters, including the default one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOMAINS: dict[str, Domain] = {"grid": GRID, "box": BOX, "mixed": MIXED}
 
 
 def hill(x: Any, t: float) -> float:
-    """A hill over the box that moves slowly, in a unit of its own."""
+    """A hill over the box that moves slowly, in an arbitrary unit."""
     u = (x[0] + 30.0) / 40.0, x[1] - 1000.0
     return 500.0 - 40.0 * float((u[0] - 0.3 - 0.002 * t) ** 2 + (u[1] - 0.6) ** 2)
 
@@ -182,7 +182,7 @@ def test_saved_in_the_middle(name: str) -> None:
 
 
 def test_open_evaluations_outlive_what_is_learned() -> None:
-    """Told late, over a time at which the model was learned anew, and in any order."""
+    """Results told late, after a new estimate of the model, and in any order."""
     optimizer = ht.Optimizer(GRID, ht.auto(GRID), seed=0)
     waiting = [optimizer.ask() for _ in range(3)]
     tracked(optimizer, lambda x, _: float(x[0]), 13)
@@ -372,7 +372,7 @@ def test_first_points_are_two_a_thing_to_choose_and_one(domain: Domain, count: i
 
 @pytest.mark.parametrize("jump", [5.0, -5.0, -60.0])
 def test_a_jump_of_the_level_of_all_values_is_got_over(jump: float) -> None:
-    """Random choice has a regret of 0.25 a step; whoever is lost has more than half of that."""
+    """Random choice has a regret of 0.25 per step; a lost policy has more than half of it."""
     domain, rng = ht.grid(10, 10), np.random.default_rng(1)
     optimizer = ht.Optimizer(domain, ht.auto(domain), seed=1)
     late = []

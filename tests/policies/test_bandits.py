@@ -1,4 +1,4 @@
-"""D-UCB, SW-UCB and Exp3: against their formulas written out, late values, files, bad input."""
+"""D-UCB, SW-UCB and Exp3: against their formulas; late values, files, bad input."""
 
 from __future__ import annotations
 

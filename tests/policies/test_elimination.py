@@ -1,4 +1,4 @@
-"""PE-GP-UCB: its rule written out, what it eliminates, and what it believes of the rest."""
+"""PE-GP-UCB: its rule, its eliminations, and its belief."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RExp3: against Exp3 written out, with restarts, late values, files and bad input."""
+"""RExp3: against the formulas of Exp3; restarts, late values, files and bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies made from a learned model: every one works, however far apart the results are."""
+"""Policies from a learned model: all work, at any distance between results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry: complete, the only place that spells policies' names, and the docs' table."""
+"""The registry: complete, the only list of policy names, and the source of the docs' table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning while tracking: the bank of engines and what it says of the drift."""
+"""Learning while tracking: the bank of engines and its estimate of the drift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Wiener process in time: engines against the formulas, and what it believes."""
+"""The Wiener process in time: engines against the formulas."""
 
 from __future__ import annotations
 

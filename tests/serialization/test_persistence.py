@@ -1,4 +1,4 @@
-"""Files: what is loaded is what was saved, and no other file is taken for one."""
+"""Files: loading restores what was saved, and refuses all other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of requests to a study: served together, each answered for itself."""
+"""Batches of requests to a study: written together, answered one by one."""
 
 from __future__ import annotations
 

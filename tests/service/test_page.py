@@ -1,4 +1,4 @@
-"""The pages in a real browser: create, ask, tell, watch, replay, on a desk and on a phone."""
+"""The pages in a real browser: create, ask, tell, follow, replay, on a desktop and a phone."""
 
 from __future__ import annotations
 

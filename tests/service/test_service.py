@@ -1,4 +1,4 @@
-"""The service: its routes, its streams, and what survives whom."""
+"""The service: its routes, its streams, and restarts."""
 
 from __future__ import annotations
 
@@ -622,7 +622,7 @@ def test_a_demo_follows_its_hills() -> None:
 
 
 class NoStudies(Studies):
-    """Studies that cannot be used, by a fault of their own."""
+    """Studies that fail by a defect."""
 
     def create(self, name: str, data: dict[str, Any]) -> Any:
         return None

@@ -57,7 +57,7 @@ def locked() -> Iterator[httpx.Client]:
 
 
 def state(client: httpx.Client) -> Any:
-    """All that could have been changed."""
+    """Everything that a request could change."""
     return client.get(STUDIES, params={"limit": 1000}).json()
 
 
@@ -462,7 +462,7 @@ def aim(case: schemathesis.Case[Any], client: httpx.Client) -> None:
 
 
 def raw(client: httpx.Client, head: str, body: bytes = b"") -> tuple[int, bytes]:
-    """Send what no client would, and return the first answer's status, and all that came."""
+    """Send raw bytes; return the first answer's status, and all bytes received."""
     host = "" if "\r\nHost:" in head else "\r\nHost: 127.0.0.1"
     with connected(client) as link:
         link.sendall(f"{head}{host}\r\nConnection: close\r\n\r\n".encode() + body)

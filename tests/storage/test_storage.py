@@ -1,4 +1,4 @@
-"""Stores: one suite over all of them, and what files, servers and killed processes do to each."""
+"""Stores: one suite for all of them; damaged files, failing servers and killed processes."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def test_the_newest_snapshot_is_kept(store: Store) -> None:
 
 
 class Twins:
-    """A store and one in memory that are told the same, with the same outcome up to uids."""
+    """A store and one in memory that get the same calls, with equal results up to uids."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.model = store, MemoryStore()
@@ -465,7 +465,7 @@ def test_processes_open_a_fresh_store_at_the_same_time(url: str) -> None:
 
 
 class Gated(MemoryStore):
-    """A store that says when it writes, and waits until it may."""
+    """A store that signals before it writes, and waits for permission."""
 
     def __init__(self) -> None:
         super().__init__()

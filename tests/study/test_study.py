@@ -1,4 +1,4 @@
-"""Studies: one suite over all stores, and what any space, policy, clock and value does to each."""
+"""Studies: one suite for all stores, with any space, policy, clock and values."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ def games(draw: st.DrawFn) -> tuple[str, str, list[tuple[Any, ...]]]:
 
 
 def play(study: Study, move: tuple[Any, ...]) -> Any:
-    """Make a move; what it gives, or the kind of its refusal."""
+    """Make a move; return its result, or the type of its error."""
     kind, *arguments = move
     try:
         if kind == "ask":

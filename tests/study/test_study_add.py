@@ -1,4 +1,4 @@
-"""Results that were measured elsewhere: a study takes them as if it had asked for them."""
+"""Results measured elsewhere: a study treats them as if it had asked for them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def chosen(ask: Evaluation) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether choices are the same, but for what scaling does to real numbers."""
+    """Whether choices are equal up to the rounding of scaled numbers."""
     if not isinstance(one, dict):
         return bool(one == other)
     return one.keys() == other.keys() and all(

@@ -1,4 +1,4 @@
-"""Studies with contexts: what is given at ask is held, kept, replayed and looked at."""
+"""Studies with contexts: fixed at ask, logged, replayed and shown."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def games(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[tuple[Any, ...]]]:
 
 
 def play(study: Study, move: tuple[Any, ...]) -> Any:
-    """Make a move; what it gives, or the kind of its refusal."""
+    """Make a move; return its result, or the type of its error."""
     kind, number, value = move
     context = some_context(study, random.Random(number))
     try:

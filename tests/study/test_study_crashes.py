@@ -1,4 +1,4 @@
-"""Studies under fire: many threads and processes, stores that fail, processes that are killed."""
+"""Studies under load: many threads and processes, failing stores, killed processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def assert_sound(store: Store, said: Sequence[Sequence[Acknowledged]]) -> None:
-    """Nothing lost, doubled or reordered, and the state is the fold over the log."""
+    """Nothing is lost, duplicated or reordered, and the state is that of the log."""
     study = Study.open("pump", store)
     for one in said:
         assert lost(study, list(one)) == []
@@ -76,7 +76,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 
 def many(study: Study, clients: int, steps: int) -> list[list[Acknowledged]]:
-    """What some clients at a time were acknowledged."""
+    """The acknowledgements of several concurrent clients."""
 
     def client(seed: int) -> list[Acknowledged]:
         rng, mine, said = random.Random(seed), list[str](), list[Acknowledged]()

@@ -1,4 +1,4 @@
-"""The JSON of studies: whatever comes is refused in a sentence, or read and written as it was."""
+"""The JSON of studies: any input raises a readable error, or is read and written unchanged."""
 
 from __future__ import annotations
 

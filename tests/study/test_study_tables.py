@@ -1,4 +1,4 @@
-"""Tables of results from elsewhere: how they are read, and what is said where one does not fit."""
+"""Tables of results from elsewhere: how they are read, and the errors of wrong ones."""
 
 from __future__ import annotations
 

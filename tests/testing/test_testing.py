@@ -1,4 +1,4 @@
-"""The laws of policies: every policy of the package keeps them; broken ones are found out."""
+"""The laws of policies: every policy of the package keeps them; faulty ones are detected."""
 
 from __future__ import annotations
 
