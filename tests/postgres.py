@@ -76,7 +76,7 @@ class Server:
 
 @contextmanager
 def server(*, fsync: bool = False) -> Iterator[Server]:
-    """Start a server without disk sync; NoServerError if none is installed."""
+    """Start a server, by default without disk sync; NoServerError if none is installed."""
     programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     try:

@@ -60,18 +60,14 @@ def at_time(t: Any) -> list[Callable[[ht.Optimizer], object]]:
 @setups
 @given(values=st.lists(bad_numbers, min_size=10, max_size=10))
 @fixed(3)
-def test_a_value_that_is_no_finite_number(
-    setup: Callable[[], ht.Optimizer], values: list[Any]
-) -> None:
+def test_a_value_that_is_not_finite(setup: Callable[[], ht.Optimizer], values: list[Any]) -> None:
     assert_refused(setup, InputError, *(tells(OPEN, y) for y in values))
 
 
 @setups
 @given(times=st.lists(bad_numbers.filter(lambda t: t is not None), min_size=10, max_size=10))
 @fixed(3)
-def test_a_time_that_is_no_finite_number(
-    setup: Callable[[], ht.Optimizer], times: list[Any]
-) -> None:
+def test_a_time_that_is_not_finite(setup: Callable[[], ht.Optimizer], times: list[Any]) -> None:
     assert_refused(setup, InputError, *(call for t in times for call in at_time(t)))
 
 
@@ -138,7 +134,7 @@ NO_POINTS: list[Any] = [
 
 
 @setups
-def test_points_of_a_belief_that_are_no_points(setup: Callable[[], ht.Optimizer]) -> None:
+def test_invalid_points_of_a_belief(setup: Callable[[], ht.Optimizer]) -> None:
     def at(X: Any) -> Callable[[ht.Optimizer], object]:
         return lambda opt: opt.belief(9.0, X)
 
@@ -364,7 +360,7 @@ PARAMETERS: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("make", PARAMETERS.values(), ids=PARAMETERS)
 @given(value=bad_numbers.filter(lambda v: not isinstance(v, (list, np.ndarray))))
 @fixed(20)
-def test_a_parameter_that_is_no_number(make: Callable[[Any], object], value: Any) -> None:
+def test_a_parameter_that_is_not_a_number(make: Callable[[Any], object], value: Any) -> None:
     with refusal(InputError):
         make(value)
 
@@ -402,7 +398,7 @@ def test_a_share_above_one(value: float) -> None:
 
 
 @pytest.mark.parametrize("truth", [True, np.False_])
-def test_a_truth_value_is_no_number(truth: Any) -> None:
+def test_a_boolean_is_not_a_number(truth: Any) -> None:
     contextual = ht.Optimizer(
         ht.Contextual(ht.grid(3), ht.Box([0.0, 0.0], [1.0, 1.0])), ht.gp_ucb(PRIOR)
     )

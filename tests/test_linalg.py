@@ -36,7 +36,7 @@ def test_leading_rows_lose_at_most_the_tolerance(
 
 
 @given(SEEDS, st.integers(0, 25), st.booleans(), st.booleans(), st.integers(0, 2))
-def test_lower_systems_are_solved_however_they_lie(
+def test_lower_systems_are_solved_in_any_memory_layout(
     seed: int, n: int, transposed: bool, fortran: bool, columns: int
 ) -> None:
     rng = np.random.default_rng(seed)

@@ -64,7 +64,7 @@ def test_time_goes_in_steps_from_one() -> None:
     assert [optimizer.ask().t for _ in range(3)] == [1.0, 2.0, 3.0]
 
 
-def test_time_goes_on_from_what_was_asked_or_told() -> None:
+def test_time_continues_from_the_latest_ask_or_result() -> None:
     optimizer = SETUPS["finite"]()
     assert [optimizer.ask(t=17.5).t, optimizer.ask().t] == [17.5, 18.5]
     optimizer.tell_many([30.0, 20.0], [3, 4], [1.0, 2.0])
@@ -297,7 +297,7 @@ def test_a_result_of_an_earlier_block_does_not_count(
     np.testing.assert_array_equal(belief_of(optimizer), before)
 
 
-def test_a_restart_believes_as_gp_ucb_on_its_own_block() -> None:
+def test_a_restart_has_the_belief_of_gp_ucb_on_its_block() -> None:
     block = told(ht.grid(5, 5), ht.r_gp_ucb(PRIOR, every=4), steps=6)
     fresh = ht.Optimizer(ht.grid(5, 5), ht.gp_ucb(PRIOR))
     data = block.history
@@ -306,7 +306,7 @@ def test_a_restart_believes_as_gp_ucb_on_its_own_block() -> None:
 
 
 @pytest.mark.parametrize("domain", [ht.grid(5, 5), square()], ids=["grid", "box"])
-def test_gp_ucb_takes_the_function_to_stand_still(domain: ht.Finite | ht.Box) -> None:
+def test_gp_ucb_assumes_a_static_function(domain: ht.Finite | ht.Box) -> None:
     still = ht.Prior(PRIOR.space, ht.Forgetting(0.0), PRIOR.noise, PRIOR.mean)
     one, other = told(domain, ht.gp_ucb(PRIOR), 8), told(domain, ht.tv_gp_ucb(still), 8)
     assert history_of(one) == history_of(other)
@@ -473,7 +473,7 @@ def test_begin_checks_as_ask_and_the_domain_do() -> None:
     assert optimizer.begin(1).t == 6.0
 
 
-def test_another_policy_goes_on_from_what_was_told() -> None:
+def test_another_policy_continues_with_all_results() -> None:
     one, other = (ht.Prior(RBF(length), ht.Forgetting(0.05)) for length in (0.3, 0.6))
     optimizer = ht.Optimizer(ht.grid(5, 5), ht.tv_gp_ucb(one), seed=0)
     expected = ht.Optimizer(ht.grid(5, 5), ht.tv_gp_ucb(other), seed=0)

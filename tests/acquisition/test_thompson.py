@@ -69,7 +69,7 @@ def test_marginals_stay_exact_when_few_pivots_are_allowed(monkeypatch: pytest.Mo
     assert np.all(np.abs(draws.var(axis=0) - 1.0) < 5.0 * np.sqrt(2.0 / DRAWS))
 
 
-def test_a_path_is_a_draw_and_goes_on_between_its_points() -> None:
+def test_a_path_is_a_draw_and_interpolates_between_its_points() -> None:
     """Any other engine: jointly at some points, and elsewhere given those."""
     prior = ht.Prior(RBF(0.4), ht.Forgetting(0.05), 0.05)
     engine = ReferenceEngine(prior, square())
@@ -110,7 +110,7 @@ def test_one_of_a_bank_is_drawn_by_its_weight() -> None:
 
 
 @pytest.mark.parametrize("domain", [GRID, square()], ids=["finite", "box"])
-def test_a_draw_is_the_asks_own(domain: ht.Finite | ht.Box) -> None:
+def test_each_ask_has_its_own_draw(domain: ht.Finite | ht.Box) -> None:
     optimizer = ht.Optimizer(domain, ht.policies.tv_ts(PRIOR), seed=1)
     first = optimizer.propose(1.0)
     assert optimizer.propose(1.0).x.tolist() == first.x.tolist()

@@ -103,7 +103,7 @@ def test_over_a_finite_domain_the_nearest_point_is_taken_and_told(written: Write
     assert_allclose(played.regret, 2.0)
 
 
-def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> None:
+def test_the_time_that_a_peer_reports_counts(written: Writer) -> None:
     text = asking("1.5").replace("request, reply = json.loads(line), {}", "\n".join([
         "request = json.loads(line)",
         "    count = globals().get('count', 0) + 1",
@@ -136,7 +136,7 @@ def test_the_time_that_a_peer_says_it_spent_is_what_counts(written: Writer) -> N
         *("bytes", "negative", "falling"),
     ],
 )
-def test_a_peer_that_fails_says_how(text: str, reason: str, written: Writer) -> None:
+def test_a_failed_peer_is_reported(text: str, reason: str, written: Writer) -> None:
     played = play_match(written(text), line(), 0, limit=20.0)
     assert played.failure.startswith("after 0 steps: ")
     assert reason in played.failure
@@ -163,7 +163,7 @@ def test_what_a_peer_started_ends_with_it(
     assert not (tmp_path / "outlived").exists()
 
 
-def test_who_leaves_the_group_is_not_waited_for(
+def test_a_process_that_leaves_the_group_is_not_awaited(
     written: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("_BUSY", 1.0), ("_GONE", 0.1)):
@@ -216,7 +216,7 @@ def test_initial_points_are_different_and_end(adapters: ModuleType) -> None:
     assert len(domain.places(np.array(seen))) == len({tuple(point) for point in seen})
 
 
-def test_a_clock_stands_still_unless_one_sleeps(adapters: ModuleType) -> None:
+def test_the_clock_advances_only_by_sleeping(adapters: ModuleType) -> None:
     clock = adapters.Clock()
     clock.now = 7.0
     assert clock.time() == clock.time() == 7.0

@@ -94,7 +94,7 @@ def test_the_study_is_that_of_the_library() -> None:
     assert [ask.id for ask in study.open_asks()] == [run("show", "boiler")["open"][0]["id"]]
 
 
-def test_values_may_be_negative_whatever_they_look_like() -> None:
+def test_negative_values_are_not_read_as_options() -> None:
     run("create", "sensors", "--options", "hall, roof")
     for value in ("-1", "-.5", "-1e-3", "1e5", "0"):
         asked = run("ask", "sensors")
@@ -248,7 +248,7 @@ def test_a_table_is_brought_in_once(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert [one["t"] for one in results] == [1.0, 2.0, 2.0, 3.0, 7.0]
 
 
-def test_a_table_that_was_cut_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_import_continues(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "log.csv").write_text(TABLE)
     run("create", "boiler", "--space", SPACE)
     do, left = ht.Study.do, [1]
@@ -371,7 +371,7 @@ def test_what_a_study_refuses_is_refused() -> None:
         (["--nothing"], "No such option: --nothing.", ""),
     ],
 )
-def test_wrong_usage_is_said_in_one_line(arguments: list[str], said: str, command: str) -> None:
+def test_wrong_usage_is_reported_in_one_line(arguments: list[str], said: str, command: str) -> None:
     result = CliRunner().invoke(all_commands, arguments, prog_name="heliotrope")
     assert_refused(result, said, code=2)
     assert result.stderr.startswith("heliotrope: ")
@@ -379,7 +379,7 @@ def test_wrong_usage_is_said_in_one_line(arguments: list[str], said: str, comman
     assert result.stderr.count("\n") == 1
 
 
-def test_no_arguments_are_met_with_help() -> None:
+def test_no_arguments_print_the_help() -> None:
     for arguments in ([], ["study"]):
         result = CliRunner().invoke(all_commands, arguments)
         assert "Usage: " in result.output

@@ -237,7 +237,7 @@ def test_a_result_is_sent_again_with_the_same_key(outcome: Outcome) -> None:
     assert mine == {**usual, "t": 3.0, "key": "mine"}
 
 
-def test_an_ask_stands_for_its_id() -> None:
+def test_an_ask_can_replace_its_id() -> None:
     script = Script(ok(ASK), ok({"told": "a-0", "ask": ASK}), ok({"told": "a-0"}), ok({}))
     there = study(script)
     ask = there.ask()

@@ -124,7 +124,7 @@ def test_the_best_choice_depends_on_the_context(name: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_suggestion_says_its_context(name: str) -> None:
+def test_a_suggestion_has_its_context(name: str) -> None:
     optimizer, _ = played(PROBLEMS[name], POLICIES["tv_gp_ucb"], steps=3)
     s = optimizer.ask(context=[20.0])
     assert s.context is not None
@@ -178,7 +178,7 @@ def test_beliefs_are_about_points_of_the_context() -> None:
     assert optimizer.sample(context=20.0, size=3).shape == (3, 9)
 
 
-def test_finite_choices_are_all_believed_of_in_any_context() -> None:
+def test_a_belief_covers_all_finite_choices_in_any_context() -> None:
     optimizer, _ = played(PROBLEMS["finite x box"], POLICIES["tv_gp_ucb"], steps=10)
     here = optimizer.belief(context=21.5)
     np.testing.assert_array_equal(here.points[:, 0], SPEEDS.points[:, 0])
@@ -276,7 +276,7 @@ def test_what_does_not_fit_is_refused(call: Callable[[], Any]) -> None:
         call()
 
 
-def test_a_refusal_says_where_and_changes_nothing() -> None:
+def test_an_error_names_its_field_and_changes_nothing() -> None:
     optimizer = contextual()
     before = fingerprint(optimizer)
     with pytest.raises(InputError, match="in context"):

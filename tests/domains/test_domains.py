@@ -126,7 +126,7 @@ def test_whole_numbers_keep_all_their_digits(value: int) -> None:
     assert as_whole(np.uint64(value), "value", least=0) == value
 
 
-def test_one_number_stands_for_a_vector() -> None:
+def test_one_number_becomes_a_vector() -> None:
     assert as_vector(2, "value", length=3).tolist() == [2.0, 2.0, 2.0]
     with refusal(InputError):
         as_vector([1, 2], "value", length=3)

@@ -205,7 +205,7 @@ def test_fit_respects_bounds() -> None:
     assert 0.1 <= kernel_of(found.prior).length_scale <= 0.25 + 1e-12
 
 
-def test_fit_says_what_ended_on_a_bound() -> None:
+def test_fit_names_the_parameters_on_a_bound() -> None:
     panel = drawn_panel(0.05, points=10, steps=40, seed=0)  # of length 0.4
     narrow = ht.Prior(RBF(0.2, length_scale_bounds=(0.1, 0.25)), ht.Forgetting(0.2), 0.05)
     found = fit(narrow, panel)
@@ -215,7 +215,7 @@ def test_fit_says_what_ended_on_a_bound() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_the_noise_is_found_whatever_the_unit_of_the_values(scale: float) -> None:
+def test_the_noise_is_found_in_any_unit_of_the_values(scale: float) -> None:
     panel = drawn_panel(0.05, points=10, steps=60, seed=0)
     scaled = Panel(panel.times, scale * panel.values, panel.points)
     start = ht.Prior(scale**2 * RBF(0.4), ht.Forgetting(0.1), noise=1.0)
@@ -249,7 +249,7 @@ def test_fit_refuses_a_unit_of_time_over_which_everything_changes() -> None:
         fit(ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05), scaled)
 
 
-def test_several_measurements_at_about_one_time_are_no_steps() -> None:
+def test_measurements_at_about_one_time_are_one_step() -> None:
     rng = np.random.default_rng(0)
     domain, truth = ht.grid(40), ht.Prior(RBF(0.3), ht.Forgetting(0.1), 0.01)
     values = GPDrift(domain, truth).episode(60, 0).values
@@ -262,7 +262,7 @@ def test_several_measurements_at_about_one_time_are_no_steps() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e3, 1e5])
-def test_fit_finds_the_top_whatever_the_size_of_the_values(scale: float) -> None:
+def test_fit_finds_the_maximum_at_any_scale_of_the_values(scale: float) -> None:
     panel = drawn_panel(0.03, points=12, steps=60, seed=2)
     kernel = ConstantKernel(1.0, (1e-12, 1e14)) * RBF(0.3)
     plain = fit(ht.Prior(kernel, noise=0.01), panel)
@@ -358,7 +358,7 @@ def temperatures() -> Panel:
     return Panel(np.arange(1.0, len(values) + 1.0), values)
 
 
-def test_empirical_prior_lifts_a_singular_covariance_and_says_so() -> None:
+def test_empirical_prior_lifts_a_singular_covariance_and_reports_it() -> None:
     rng = np.random.default_rng(0)
     few = Panel(np.arange(6.0), 20.0 + rng.normal(size=(6, 10)).cumsum(axis=0))
     learned = empirical_prior(few, noise_share=0.1)
@@ -440,7 +440,7 @@ def test_masked_values_are_gaps() -> None:
     assert np.isnan(panel.values[0, 1])
 
 
-def test_the_interval_does_not_mind_climbs_that_end_elsewhere() -> None:
+def test_the_interval_tolerates_searches_that_end_elsewhere() -> None:
     """A fall that is never the same twice, as that of a search in many dimensions."""
     calls = 0
 

@@ -36,7 +36,7 @@ def drifting(n: int, epsilon: float) -> Results:
 
 
 @pytest.mark.parametrize("n", [40, 250, 251, 600, 1_500])
-def test_the_pace_is_that_of_all_results_however_few_are_learned_from(n: int) -> None:
+def test_the_pace_is_that_of_all_results(n: int) -> None:
     results = drifting(n, 0.25)
     model = estimate_robustly(results, outlier_bounds(results.y), Given())
     assert model.pace == 1.0
@@ -129,7 +129,7 @@ def test_results_apart_are_kept() -> None:
     assert np.all(np.diff(chosen) > 0)
 
 
-def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() -> None:
+def test_estimates_use_the_latest_and_some_distant_results() -> None:
     rng = np.random.default_rng(3)
     x = np.vstack([rng.random((20, 1)), np.full((400, 1), 0.5), rng.random((150, 1))])
     results = Results(np.arange(570.0), x, np.zeros(570))
@@ -145,7 +145,7 @@ def test_results_that_are_learned_from_are_the_latest_and_some_that_lie_apart() 
 # Models
 
 
-def test_a_model_knows_its_drift_in_a_unit_of_time() -> None:
+def test_a_model_converts_its_drift_to_units_of_time() -> None:
     assert Model(pace=1.0, rate=0.02).epsilon == pytest.approx(0.02)
     assert Model(pace=0.5, rate=0.02).epsilon == pytest.approx(1.0 - 0.98**2)
 

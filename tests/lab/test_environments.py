@@ -190,7 +190,7 @@ class Ramp(Episode):
         return 0.0
 
 
-def test_a_world_of_ones_own_says_five_things() -> None:
+def test_a_custom_environment_has_five_members() -> None:
     steps = list(play(ht.uniform(), Ramp()))
     assert [step.t for step in steps] == [0.5, 2.0]
     for step in steps:
@@ -247,7 +247,7 @@ def test_another_horizon_is_another_world() -> None:
     assert not np.any(world.episode(3, 0).values == world.episode(4, 0).values[:3])
 
 
-def test_a_world_that_stands_still() -> None:
+def test_a_static_world() -> None:
     values = GPDrift(ht.grid(5), ht.Prior()).episode(6, 0).values
     np.testing.assert_allclose(values, np.tile(values[0], (6, 1)), rtol=1e-12)
 
@@ -483,7 +483,7 @@ def test_a_policy_tracks_a_function_in_a_box() -> None:
 
 @pytest.mark.parametrize("domain", [ht.grid(3, 3), square()], ids=["grid", "box"])
 @pytest.mark.parametrize("bad", [NAN, np.inf, None, "high", [1.0, 2.0], 1j], ids=repr)
-def test_a_function_that_fails_says_where(domain: Domain, bad: Any) -> None:
+def test_a_failing_function_reports_where(domain: Domain, bad: Any) -> None:
     world = Function(domain, lambda x, t: bad if t == 2 and x[0] > 0.5 else 0.0)
     said = complaint(lambda: [step.best for step in run(ht.uniform(), world, 3)])
     assert "x = [0." in said or "x = [1.0, 0.0]" in said
@@ -507,6 +507,6 @@ def test_bad_functions_are_refused(arguments: tuple[Any, ...]) -> None:
         Function(*arguments)
 
 
-def test_a_best_that_is_no_number_is_named() -> None:
+def test_a_best_that_is_not_a_number_is_named() -> None:
     world = Function(square(), hill, best=lambda t: NAN * t)
     assert "best(t) at t = 1" in complaint(lambda: next(run(ht.uniform(), world, 3)))

@@ -112,7 +112,7 @@ def test_the_command_writes_all_its_files(tmp_path: Path) -> None:
         assert min(picture.size) > 300
 
 
-def test_a_league_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_league_continues(tmp_path: Path) -> None:
     ids = ("peaks/steady", "periodic/50")
     first = Tournament(ids, (COMPETITORS["uniform"],), trials=1, horizon=5)
     first.run(tmp_path, jobs=1)
@@ -161,7 +161,7 @@ def test_the_league_has_every_named_policy() -> None:
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_who_fails_is_told_how(odd: Odd, reason: str) -> None:
+def test_each_failure_reports_its_reason(odd: Odd, reason: str) -> None:
     episode = problem("paper/se/0.01").world().episode(6, seed=0)
     played = play_match(odd, episode, 0, limit=3.0)
     assert played.failure == reason
@@ -195,7 +195,7 @@ def test_ranks_and_shares_follow_from_the_matches() -> None:
     assert (failing.rank, failing.won, failing.finished) == (2.5, 1, 0.75)
 
 
-def test_a_tie_for_first_is_won_by_both_and_by_nobody_who_failed() -> None:
+def test_both_win_a_tie_unless_they_failed() -> None:
     played = {
         "one": [match(1.0), match(0.1, "oh")],
         "same": [match(1.0), match(0.1, "oh")],
@@ -209,7 +209,7 @@ def test_a_tie_for_first_is_won_by_both_and_by_nobody_who_failed() -> None:
     }
 
 
-def test_there_is_no_share_of_no_regret() -> None:
+def test_a_share_of_zero_regret_is_unknown() -> None:
     played = {"good": [match(0.0), match(1.0)], "uniform": [match(0.0), match(2.0)]}
     standings = Standings.of(("flat", "steep"), played)
     assert all(np.isnan(standings.score("flat", name).normalized) for name in played)
@@ -236,14 +236,14 @@ def test_what_was_not_played_is_in_no_average() -> None:
     assert "\n| once | 0.50 |\n" in report_as_markdown(Report(league, standings, 1.0, Path()))
 
 
-def test_the_picture_shows_who_did_not_play() -> None:
+def test_the_picture_shows_unplayed_matches() -> None:
     played = {"never": [unplayed()], "good": [match(0.1)], "uniform": [match(1.0)]}
     shares = draw_standings(Standings.of(("a",), played)).axes[0]
     colours = {text.get_text(): text.get_color() for text in shares.texts}
     assert colours == {"x": "black", r"$\mathbf{0.10}$": "white", "1.00": "black"}
 
 
-def test_the_verdict_says_where_the_leader_is_behind() -> None:
+def test_the_summary_says_where_the_leader_is_behind() -> None:
     played = {
         "leader": [match(r) for r in (1.0, 1.0, 4.0, 1.1, 1.0, 4.1, 0.9, 1.2, 4.0)],
         "rival": [match(r) for r in (2.0, 2.0, 3.0, 2.1, 2.0, 3.1, 1.9, 2.2, 2.9)],
@@ -270,7 +270,7 @@ def test_a_failure_is_in_the_report(tmp_path: Path) -> None:
     )
 
 
-def test_a_peer_that_fails_on_its_way_is_no_failure_of_the_command(tmp_path: Path) -> None:
+def test_a_peer_that_fails_later_does_not_fail_the_command(tmp_path: Path) -> None:
     script = tmp_path / "peer.py"
     replies = ("{}", '{"x": [0.5, 0.5]}', "{}", '{"error": "out of ideas"}')
     script.write_text("\n".join(f"input(); print({reply!r}, flush=True)" for reply in replies))
@@ -314,7 +314,7 @@ def test_policies_without_a_gp_get_a_range_and_the_points_of_a_box() -> None:
         (("--limit", "0"), "limit"),
     ],
 )
-def test_the_command_says_what_is_wrong(
+def test_the_command_reports_errors(
     arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
     result = invoke(*arguments, *SMALL, "--out", str(tmp_path))
@@ -323,7 +323,7 @@ def test_the_command_says_what_is_wrong(
     assert result.stderr.count("\n") == 1
 
 
-def test_a_family_stands_for_its_problems(tmp_path: Path) -> None:
+def test_a_family_selects_its_problems(tmp_path: Path) -> None:
     result = invoke("--problems", "peaks", "--policies", "uniform", *SMALL, "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     assert "The league: 2 problem(s)" in result.stdout

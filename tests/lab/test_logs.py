@@ -154,7 +154,7 @@ def test_time_stamps_across_midnight(write: Write, form: str, name: str) -> None
 
 
 @pytest.mark.parametrize("form", ["%Y%m%d%H%M", "%Y%m%d%H%M%S"])
-def test_compact_stamps_are_no_numbers(write: Write, form: str) -> None:
+def test_compact_timestamps_are_not_numbers(write: Write, form: str) -> None:
     assert_ab(read_log(write(table(stamp(form)))), "10 minutes")
 
 
@@ -402,7 +402,7 @@ def test_refused_with_the_place_of_the_fault(write: Write, case: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["absent.csv", ".", "a\0b", 5, b"x", None])
-def test_what_is_no_file_is_refused(path: Any) -> None:
+def test_other_files_are_refused(path: Any) -> None:
     with pytest.raises(InputError):
         read_log(path)
 

@@ -353,7 +353,7 @@ def test_finished_replays_are_not_played_again(tmp_path: Path) -> None:
     ],
     ids=["a value tested on", "a value learned from", "a time tested", "a time learned from"],
 )
-def test_what_depends_on_anything_else_is_played_anew(
+def test_other_settings_are_played_again(
     change: Callable[[Array, Array], tuple[Array, Array]], tmp_path: Path
 ) -> None:
     values, times = drawn(80), np.arange(1.0, 81.0)
@@ -422,7 +422,7 @@ def test_auto_is_recommended_where_it_is_best(done: ReplayResult) -> None:
     assert rival.endswith("It is not significantly better than auto.")
 
 
-def test_auto_knows_the_locations_and_nothing_of_the_first_part() -> None:
+def test_auto_uses_the_locations_but_not_the_training_part() -> None:
     values, x = drawn(60), np.arange(9.0)
     one, other, shuffled = (
         replays.replay_log(log_of(frame(table), where), policies=("auto",), seeds=2, jobs=1)

@@ -142,7 +142,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     assert killed == whole
 
 
-def test_claims_are_judged_by_the_numbers() -> None:
+def test_claims_are_tested_by_the_numbers() -> None:
     """Made-up results in which the paper is right, and in which it is wrong."""
     regret = np.zeros((20, 12, 25))
     level = {"TV-GP-UCB": 0.3, "R-GP-UCB": 0.6, "GP-UCB": 0.9, "genie": 0.1}

@@ -412,7 +412,7 @@ def test_a_scheduler_that_is_not_there(
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request"])
-def test_a_server_that_is_no_scheduler(
+def test_a_server_that_is_not_a_scheduler(
     answer: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_module, "_SCHEDULER_WAIT", 0.5)

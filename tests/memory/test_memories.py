@@ -691,9 +691,7 @@ def test_time_cannot_go_back(name: str) -> None:
 
 @DOMAINS
 @pytest.mark.parametrize(("rate", "grows"), [(0.5, False), (1.0, True)])
-def test_weights_that_never_fade_say_that_they_grow(
-    domain: Domain, rate: float, grows: bool
-) -> None:
+def test_constant_weights_declare_that_they_grow(domain: Domain, rate: float, grows: bool) -> None:
     policy = replace(ht.tv_gp_ucb(DRIFT), memory=Weights(rate))
     assert policy.grows == grows
     agent, sizes = policy.start(domain), []

@@ -107,7 +107,7 @@ def test_the_default_policy_keeps_the_laws(name: str) -> None:
     check_policy(ht.auto(DOMAINS[name]), DOMAINS[name], laws=laws)
 
 
-def test_values_too_large_to_learn_from_are_refused_before_they_harm() -> None:
+def test_too_large_values_are_refused() -> None:
     """Up to the limit the next learning takes them, whatever else was told."""
     optimizer, rng = ht.Optimizer(GRID, ht.auto(GRID), seed=0), np.random.default_rng(0)
     for _ in range(45):
@@ -318,7 +318,7 @@ def test_the_unit_of_time_does_not_matter(name: str, unit: float) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1e3, 1e3])
-def test_a_value_far_off_all_others_is_not_believed(wrong: float) -> None:
+def test_an_outlier_is_clipped(wrong: float) -> None:
     """The maximum is at 0.3: within a tenth of it if all is well, anywhere if not."""
     domain, rng = ht.Box(0.0, 1.0), np.random.default_rng(0)
     optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)

@@ -171,7 +171,7 @@ def test_the_window_drops_what_it_has_left() -> None:
     assert len(agent.state()["t"]) == 11  # ages 0 to 10
 
 
-def test_a_part_of_the_points_is_a_bandit_of_its_own() -> None:
+def test_a_part_of_the_points_is_a_separate_bandit() -> None:
     agent = agents()[0]
     for key in range(5):
         evaluate(agent, key, 1.0, key, 1.0 if key == 4 else 0.1 * key)

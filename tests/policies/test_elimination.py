@@ -117,7 +117,7 @@ def test_the_belief_is_the_mixture_of_what_is_left() -> None:
     assert best.mean == pytest.approx(found.mean.max())
 
 
-def test_late_values_are_judged_by_what_was_known_at_the_ask() -> None:
+def test_late_values_are_compared_with_the_prediction_at_the_ask() -> None:
     agent = PriorElimination([PRIOR], ht.LogBeta()).start(GRID)
     agent.open(0, 1.0, np.array([3]))
     agent.open(1, 2.0, np.array([3]))

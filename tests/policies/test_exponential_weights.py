@@ -63,7 +63,7 @@ def evaluate(agent: Exp3Agent, t: float, arm: int, y: float) -> None:
     batch=st.integers(1, 25),
 )
 @fixed(40)
-def test_it_is_exp3_begun_anew(pulls: list[tuple[int, float]], gamma: float, batch: int) -> None:
+def test_it_is_exp3_restarted(pulls: list[tuple[int, float]], gamma: float, batch: int) -> None:
     agent, plain = started(ht.policies.rexp3(-1.0, 3.0, batch, gamma)), Exp3(5, gamma)
     for t, (arm, y) in enumerate(pulls, start=1):
         if (t - 1) % batch == 0:
@@ -159,7 +159,7 @@ def test_asking_is_pure_and_follows_the_seed() -> None:
 
 
 @pytest.mark.parametrize("gamma", [None, 0.3])
-def test_a_loaded_optimizer_goes_on_as_the_saved_one(gamma: float | None, tmp_path: Path) -> None:
+def test_a_loaded_optimizer_continues_as_the_saved_one(gamma: float | None, tmp_path: Path) -> None:
     saved = play(ht.Optimizer(ARMS, ht.policies.rexp3(-1.0, 3.0, 10, gamma), seed=5), steps=8)
     saved.save(tmp_path / "optimizer")
     loaded = ht.Optimizer.load(tmp_path / "optimizer")

@@ -83,7 +83,7 @@ def test_the_drift_is_learned(truth: float) -> None:
 
 
 @pytest.mark.parametrize("truth", [0.005, 0.09])
-def test_the_interval_covers_a_drift_that_is_no_candidate(truth: float) -> None:
+def test_the_interval_covers_a_drift_between_candidates(truth: float) -> None:
     low, high = follow(learner(), truth, 250).learned().interval
     assert low <= truth <= high
 
@@ -139,7 +139,7 @@ def test_the_estimate_in_words() -> None:
         (EPSILONS, 0.02, None, "results"),
     ],
 )
-def test_a_drift_beyond_the_candidates_is_said(
+def test_a_drift_beyond_the_candidates_is_reported(
     candidates: tuple[float, ...], truth: float, edge: str | None, advice: str
 ) -> None:
     learned = follow(learner(epsilons=candidates), truth, 150).learned()
@@ -185,7 +185,7 @@ def test_an_interval_that_begins_at_zero() -> None:
         np.testing.assert_allclose(interval, expected, rtol=1e-12)
 
 
-def test_what_stands_still_is_found_to() -> None:
+def test_a_static_function_is_recognized() -> None:
     learned = follow(learner(epsilons=(0.0, 0.01, 0.1)), 0.0, 150).learned()
     assert learned.epsilon < 1e-3
     assert learned.interval == (0.0, 0.005)

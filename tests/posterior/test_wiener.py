@@ -96,7 +96,7 @@ def test_the_mean_stays_and_the_variance_grows(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", [GRID, BOX], ids=["finite", "box"])
-def test_a_restored_engine_goes_on_from_the_same_start(domain: Domain) -> None:
+def test_a_restored_engine_keeps_its_start(domain: Domain) -> None:
     prior, places = walking(), GRID.indices if domain is GRID else AT
     makers: list[Callable[[ht.Prior, Domain], Engine]]
     makers = [engines.build, DenseEngine, ReferenceEngine]

@@ -98,7 +98,7 @@ def test_a_new_optimizer_can_be_saved(
 
 
 @pytest.mark.parametrize(("domain", "policy"), CASES.values(), ids=CASES)
-def test_a_loaded_optimizer_goes_on_as_the_saved_one(
+def test_a_loaded_optimizer_continues_as_the_saved_one(
     domain: ht.Finite | ht.Box, policy: Policy, tmp_path: Path
 ) -> None:
     saved = play(ht.Optimizer(domain, policy, seed=11), steps=8)
@@ -132,7 +132,7 @@ def test_a_restored_box_prunes_when_the_first_one_does() -> None:
         np.testing.assert_array_equal(again.state()[name], array)
 
 
-def test_the_uniform_policy_goes_on_too(tmp_path: Path) -> None:
+def test_the_uniform_policy_continues_too(tmp_path: Path) -> None:
     saved = play(ht.Optimizer(GRID, ht.uniform(), seed=5))
     loaded = reloaded(saved, tmp_path)
     assert [ask_of(s) for s in loaded.open] == [ask_of(s) for s in saved.open]
@@ -331,7 +331,7 @@ class Own(RBF):  # type: ignore[misc]  # scikit-learn has no types
     """A kernel that no other process would find."""
 
 
-def test_a_kernel_of_ones_own_leaves_the_older_file(tmp_path: Path) -> None:
+def test_a_custom_kernel_keeps_the_older_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     small().save(path)
     older = path.read_bytes()
@@ -358,7 +358,7 @@ def test_a_failure_while_writing_leaves_the_older_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         small().save(tmp_path / "nowhere" / "file")
     assert list(tmp_path.iterdir()) == []

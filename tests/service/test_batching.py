@@ -19,7 +19,7 @@ def study() -> Study:
     return Study.create("pump", Options(["a", "b", "c"]), store="memory:")
 
 
-def test_those_who_come_together_are_served_together(study: Study) -> None:
+def test_simultaneous_requests_form_a_batch(study: Study) -> None:
     async def crowd() -> list[Evaluation]:
         held = HeldStudy(study)
         return await asyncio.gather(*(held.do(Ask()) for _ in range(8)))
@@ -44,7 +44,7 @@ def test_each_gets_its_own_answer(study: Study) -> None:
     assert study.summary()["told"] == 1
 
 
-def test_who_leaves_the_line_does_not_stop_it(study: Study) -> None:
+def test_a_client_that_disconnects_does_not_stop_the_batch(study: Study) -> None:
     async def crowd() -> Evaluation:
         held = HeldStudy(study)
         impatient = asyncio.create_task(held.do(Ask()))

@@ -149,7 +149,7 @@ def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) ->
     expect(page.locator("#about")).to_contain_text("1 result of 2 asks")
 
 
-def test_a_wrong_form_says_what_is_wrong_and_where(open_page: Open, api: Api) -> None:
+def test_a_wrong_form_shows_the_error_and_its_field(open_page: Open, api: Api) -> None:
     page = open_page("/")
     alert, described = page.get_by_role("alert"), page.get_by_label("Parameters, as JSON")
     page.get_by_label("Name", exact=True).fill("wrong")
@@ -178,7 +178,7 @@ def test_the_kind_of_study_changes_the_example_but_not_what_was_typed(open_page:
     expect(described).to_have_value('["mine"]')
 
 
-def test_a_demo_starts_from_the_page_and_runs_on_its_own(open_page: Open) -> None:
+def test_a_demo_starts_from_the_page_and_continues(open_page: Open) -> None:
     page = open_page("/")
     page.get_by_role("button", name="Start a demo").click()
     page.wait_for_url("**/studies/demo-*")
@@ -339,14 +339,14 @@ def test_a_lost_service_is_waited_for(open_page: Open, tmp_path: Path) -> None:
         expect(page.locator("#asks li")).to_have_count(1)
 
 
-def test_a_study_that_is_not_there_says_so(open_page: Open) -> None:
+def test_a_missing_study_is_reported(open_page: Open) -> None:
     page = open_page("/studies/nobody")
     expect(page.get_by_role("status")).to_have_text("Not found")
     expect(page.locator("#about")).to_contain_text("There is no study with this name")
 
 
 @pytest.mark.parametrize("view", ["band", "slices"])
-def test_bands_are_what_the_service_believes(open_page: Open, api: Api, view: str) -> None:
+def test_bands_show_the_belief_of_the_service(open_page: Open, api: Api, view: str) -> None:
     page = open_page(api.study(view, SPACES[view], results=6))
     believed = api.get(f"/studies/{view}/belief")
     assert believed["view"] == view
@@ -373,9 +373,7 @@ def test_options_are_ranked_and_markup_in_their_names_stays_text(open_page: Open
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_best_says_how_sure_it_is_once_there_is_enough_to_say(
-    open_page: Open, api: Api
-) -> None:
+def test_the_best_has_a_confidence_after_enough_results(open_page: Open, api: Api) -> None:
     page = open_page(api.study("unsure", {"options": ["p", "q", "r"], "policy": {}}))
     best = page.locator("#best")
     for number in range(6):
@@ -488,7 +486,7 @@ def _background(page: Page) -> list[int]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_what_is_behind_them(open_page: Open, scheme: str) -> None:
+def test_text_contrasts_with_its_background(open_page: Open, scheme: str) -> None:
     page = open_page("/", color_scheme=scheme)
     pairs = [(ink, "card") for ink in ("ink", "faint", "accent", "danger", "blue", "orange")]
     ratios = {

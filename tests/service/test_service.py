@@ -117,7 +117,7 @@ def test_a_tell_is_repeatable_and_final(client: httpx.Client, study: str) -> Non
     assert client.get(f"/api/studies{study}").json()["told"] == 1
 
 
-def test_what_is_believed_can_be_read(client: httpx.Client, study: str) -> None:
+def test_the_belief_can_be_read(client: httpx.Client, study: str) -> None:
     for value in (1.0, 2.0, 3.0):
         ask = post(client, f"{study}/ask")
         post(client, f"{study}/tell", id=ask["id"], value=value)
@@ -220,7 +220,7 @@ def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None
         ("/fixed/cancel", {"id": "a-1", "why": "no"}, (422, "input", "why")),
     ],
 )
-def test_errors_say_what_is_wrong_and_change_nothing(
+def test_errors_describe_the_mistake_and_change_nothing(
     client: httpx.Client, path: str, body: Any, expected: tuple[int, str, str]
 ) -> None:
     client.post("/api/studies", json={"name": "fixed", **OPTIONS})
@@ -370,7 +370,7 @@ def test_the_last_event_is_known_beyond_the_end(client: httpx.Client, study: str
         assert len(page["events"]) == max(0, 2 - after)
 
 
-def test_before_a_study_began_the_model_alone_is_believed(client: httpx.Client, study: str) -> None:
+def test_the_belief_before_a_study_is_that_of_the_model(client: httpx.Client, study: str) -> None:
     post(client, f"{study}/tell", id=post(client, f"{study}/ask")["id"], value=7.0)
     model = client.get(f"/api/studies{study}").json()["model"]
     options = client.get(f"/api/studies{study}/belief", params={"t": -3.0}).json()["options"]
@@ -391,7 +391,7 @@ def test_before_a_study_began_the_model_alone_is_believed(client: httpx.Client, 
         ),
     ],
 )
-def test_what_other_packages_find_is_said_in_our_words(
+def test_errors_of_other_packages_are_translated(
     client: httpx.Client, study: str, body: bytes, said: str
 ) -> None:
     headers = {"Content-Type": "application/json"}
@@ -502,7 +502,7 @@ def other_store(tmp_path: Path) -> tuple[str, Callable[[], Any]]:
     return url, lambda: open_store(url)
 
 
-def test_a_study_begun_anew_elsewhere_is_noticed(tmp_path: Path) -> None:
+def test_a_study_created_again_elsewhere_is_noticed(tmp_path: Path) -> None:
     url, opened = other_store(tmp_path)
     with serving(create_app(url)) as client:
         post(client, "", name="shared", **OPTIONS)
@@ -558,7 +558,7 @@ def test_a_stream_has_what_this_and_other_processes_write(tmp_path: Path) -> Non
         store.close()
 
 
-def test_a_stream_goes_on_where_it_was_cut(client: httpx.Client, study: str) -> None:
+def test_an_interrupted_stream_resumes(client: httpx.Client, study: str) -> None:
     for _ in range(4):
         post(client, f"{study}/ask")
     path = f"/api/studies{study}/events"
@@ -569,7 +569,7 @@ def test_a_stream_goes_on_where_it_was_cut(client: httpx.Client, study: str) -> 
         assert found == [4, 5]
 
 
-def test_what_a_service_leaves_undone_as_it_stops_may_be_sent_again(
+def test_requests_that_a_stopping_service_drops_can_be_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, answered = Event(), Event()
@@ -631,7 +631,7 @@ class NoStudies(Studies):
         raise RuntimeError("a defect")
 
 
-def test_a_demo_that_fails_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_demo_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     demos = Demos(NoStudies.__new__(NoStudies), most=1, pause=0.0)
     name = demos.start()
     demos.close()
@@ -725,7 +725,7 @@ def test_the_command_serves_no_other_service() -> None:
     assert "HELIOTROPE_STORE" in said
 
 
-def test_the_command_says_what_is_wrong_with_the_store(tmp_path: Path) -> None:
+def test_the_command_reports_errors_of_the_store(tmp_path: Path) -> None:
     assert "a store that processes can share" in refused("memory:", "--workers", "2")
     assert "the folder of" in refused(f"sqlite:///{tmp_path / 'no' / 'studies.db'}")
 
@@ -755,7 +755,7 @@ def test_names_of_the_service_depend_on_its_address() -> None:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_port_that_is_taken_is_said_in_one_line(
+def test_a_port_in_use_is_reported_in_one_line(
     client: httpx.Client, tmp_path: Path, workers: str
 ) -> None:
     port = str(client.base_url.port)

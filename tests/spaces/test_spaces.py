@@ -186,7 +186,7 @@ def test_json_gives_back_the_same_space(space: ht.SearchSpace) -> None:
 # What lies where
 
 
-def test_coordinates_stand_in_the_order_of_the_parameters() -> None:
+def test_coordinates_have_the_order_of_the_parameters() -> None:
     assert isinstance(MIXED.domain, ht.Box)
     assert MIXED.domain.lower.tolist() == [0.0] * 6
     assert MIXED.domain.upper.tolist() == [1.0] * 6
@@ -406,7 +406,7 @@ def test_a_parameter_that_is_none(parameter: Any) -> None:
     assert_refused(lambda: ht.SearchSpace({"x": parameter}), "space.x")
 
 
-def test_a_parameter_of_its_own_names_its_field() -> None:
+def test_an_own_parameter_names_its_field() -> None:
     assert_refused(lambda: ht.Real(NAN, 1), "low")
     assert_refused(lambda: ht.Real(0, 1, log=1), "log")  # type: ignore[arg-type]
     assert_refused(lambda: ht.Categorical(["a", "a"]), "choices.1")

@@ -550,7 +550,7 @@ def test_what_was_cancelled_is_not_written() -> None:
     assert store.last(uid) == 1
 
 
-def test_a_store_that_fails_is_told_to_all_who_wait() -> None:
+def test_all_waiting_callers_get_the_error_of_the_store() -> None:
     store = Gated()
     uid = begin(store)
     with closing(GroupCommit(store)) as group:
@@ -594,9 +594,7 @@ def change(store: Store, statement: str) -> None:
         ("DELETE FROM heliotrope_events", 0),
     ],
 )
-def test_events_that_were_changed_are_not_believed(
-    store: Store, statement: str, sound: int
-) -> None:
+def test_changed_events_are_detected(store: Store, statement: str, sound: int) -> None:
     uid = begin(store, told=9)
     whole = store.events(uid)
     change(store, statement)
@@ -613,7 +611,7 @@ def test_events_that_were_changed_are_not_believed(
     "setting",
     ["last = 4", "last = 40", "name = 'bump'", "created = 1", "updated = 1", "chain = seal"],
 )
-def test_a_row_that_was_changed_is_not_believed(store: Store, setting: str) -> None:
+def test_a_changed_row_is_detected(store: Store, setting: str) -> None:
     uid = begin(store, told=9)
     other = begin(store, "other")
     change(store, f"UPDATE heliotrope_studies SET {setting} WHERE uid = '{uid}'")
@@ -632,7 +630,7 @@ def test_a_row_that_was_changed_is_not_believed(store: Store, setting: str) -> N
 
 
 @durable
-def test_the_log_of_another_study_is_not_believed(store: Store) -> None:
+def test_the_log_of_another_study_is_detected(store: Store) -> None:
     uid, other = begin(store, told=9), begin(store, "other", told=9)
     change(store, "DELETE FROM heliotrope_events WHERE study = 1")
     change(store, "UPDATE heliotrope_events SET study = 1 WHERE study = 2")
@@ -741,7 +739,7 @@ def test_a_damaged_file_is_refused_or_a_beginning_of_the_truth(
             assert found is None or found == events[: len(found)]
 
 
-def test_a_damaged_schema_is_told_although_its_error_is_no_text(tmp_path: Path) -> None:
+def test_a_damaged_schema_is_reported_without_an_error_text(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(f"sqlite:///{path}").close()
     path.write_bytes(
@@ -756,7 +754,7 @@ def test_a_damaged_schema_is_told_although_its_error_is_no_text(tmp_path: Path) 
 
 
 @in_file
-def test_a_new_file_is_its_owners_alone(store: Store, tmp_path: Path) -> None:
+def test_only_the_owner_can_use_a_new_file(store: Store, tmp_path: Path) -> None:
     begin(store)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     names = ("store.db", "store.db-wal", "store.db-shm", "store.db-lock")
@@ -885,7 +883,7 @@ def later_version(path: Path) -> None:
         (lambda path: path.with_name("store.db-wal").touch(), "a lost file"),
     ],
 )
-def test_what_is_no_store_is_refused(
+def test_other_databases_are_refused(
     tmp_path: Path, make: Callable[[Path], object], why: str
 ) -> None:
     make(tmp_path / "store.db")
@@ -898,7 +896,7 @@ def test_what_is_no_store_is_refused(
     }
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such folder"):
         open_store(f"sqlite:///{tmp_path}/nowhere/store.db")
 
@@ -1041,7 +1039,7 @@ def test_a_lost_connection_is_made_again(store: Store, postgres: Server) -> None
 
 
 @on_server
-def test_acknowledged_means_synced_whatever_the_server_is_set_to(url: str) -> None:
+def test_acknowledged_events_are_synced_under_any_server_setting(url: str) -> None:
     setting = "current_setting('synchronous_commit'), current_setting('lock_timeout')"
     for asked, got in (("off", "on"), ("local", "local")):
         with closing(open_store(f"{url}%20-csynchronous_commit%3D{asked}")) as store:

@@ -298,7 +298,7 @@ def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
     assert shown(study) == shown(Study.open("pump", store))
 
 
-def test_callers_served_together_are_served_again_if_another_process_wrote(store: Store) -> None:
+def test_a_batch_is_repeated_if_another_process_wrote(store: Store) -> None:
     here, there = begin(store=store), Study.open("pump", store)
     here.ask()
     there.ask()
@@ -361,7 +361,7 @@ def play(study: Study, move: tuple[Any, ...]) -> Any:
 
 @fixed(60)
 @given(game=games(), with_snapshots=st.booleans())
-def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
+def test_a_reopened_study_equals_one_that_was_never_closed(
     game: tuple[str, str, list[tuple[Any, ...]]], with_snapshots: bool
 ) -> None:
     space, policy, moves = game
@@ -493,7 +493,7 @@ def test_bad_input_changes_nothing(space: str) -> None:
 
 @fixed(60)
 @given(value=bad_numbers)
-def test_what_is_no_value_is_refused(value: Any) -> None:
+def test_invalid_values_are_refused(value: Any) -> None:
     study = begin()
     ask = study.ask()
     assert isinstance(refused(lambda: study.tell(ask.id, value)), InputError)
@@ -617,7 +617,7 @@ def test_values_of_any_size_are_taken(space: str, values: list[float]) -> None:
 
 @pytest.mark.parametrize("given", [{"noise": 1e-9}, {"variance": 1e-6}, {"mean": 1e9}], ids=str)
 @pytest.mark.parametrize("space", ["options", "box"])
-def test_given_parameters_stay_however_odd(space: str, given: dict[str, float]) -> None:
+def test_given_parameters_stay_fixed(space: str, given: dict[str, float]) -> None:
     study = begin(space, policy=given)
     for number in range(12):
         study.tell(study.ask().id, 100.0 + number % 5)
@@ -717,7 +717,7 @@ def test_epsilon_is_of_the_stated_unit() -> None:
     assert study.summary()["drift"]["words"].endswith("stale after 33 min.")
 
 
-def test_a_drift_that_is_not_known_yet_is_said_to_be_anything() -> None:
+def test_an_unknown_drift_has_the_widest_interval() -> None:
     study = begin()
     assert "unknown" in study.summary()["drift"]["words"]
     study.tell(study.ask().id, 1.0)
@@ -729,7 +729,7 @@ def test_a_drift_that_is_not_known_yet_is_said_to_be_anything() -> None:
     assert words == "Half of what is learned is stale after 1.9 min to 4.8 d."
 
 
-def test_times_of_ones_own_are_not_called_steps() -> None:
+def test_custom_times_are_not_called_steps() -> None:
     study = begin()
     for t in (1_700_000_000.0, 1_700_000_060.0, 1_700_000_120.0):
         study.tell(study.ask(t).id, 1.0)
@@ -739,7 +739,7 @@ def test_times_of_ones_own_are_not_called_steps() -> None:
     assert words.count("units") == 1
 
 
-def test_of_what_stands_still_no_drift_is_seen() -> None:
+def test_no_drift_is_detected_in_a_static_function() -> None:
     study = begin()
     values = {"hall": 1.0, "roof": 2.0, "cellar": 5.0, "yard": 3.0, "loft": 4.0}
     for _ in range(60):
@@ -1102,7 +1102,7 @@ def test_what_was_learned_is_what_was_true() -> None:
     assert abs(found.mean - 50.0) < 3.0
 
 
-def test_a_policy_that_knows_of_a_jump_leaves_the_old_best_sooner() -> None:
+def test_a_policy_that_models_jumps_leaves_the_old_best_sooner() -> None:
     given = {"epsilon": 1e-4, "mean": 0.0, "variance": 1.0, "noise": 0.01}
     late = {}
     for kind in ("tv_gp_ucb", "cp_gp_ucb"):

@@ -135,7 +135,7 @@ def test_it_has_a_context_where_there_are_contexts(name: str) -> None:
 
 @pytest.mark.parametrize("policy", ["learned", "given", "restarts", "rexp3", "uniform"])
 @pytest.mark.parametrize("space", ["options", "features", "grid", "one option"])
-def test_it_is_as_if_it_had_been_asked_for(space: str, policy: str) -> None:
+def test_an_added_result_equals_an_asked_one(space: str, policy: str) -> None:
     given = policy_for(policy, SPACES[space])
     asked, added = begin(space, policy=given), begin(space, policy=given)
     for number in range(12):
@@ -174,7 +174,7 @@ def test_the_belief_is_that_of_an_optimizer(direction: Any) -> None:
     np.testing.assert_allclose(np.ravel(here["std"]), there.std, atol=1e-7)
 
 
-def test_open_asks_stay_open_however_many() -> None:
+def test_many_open_asks_stay_open() -> None:
     study = begin(policy={"kind": "uniform"})
     asks = [study.ask() for _ in range(1000)]
     study.add(MIXED, 1.0)
@@ -301,7 +301,7 @@ WRONG: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("space", "params", "field", "said"), WRONG, ids=[str(w) for w in WRONG])
-def test_what_is_no_choice_is_refused(space: str, params: Any, field: str, said: str) -> None:
+def test_invalid_choices_are_refused(space: str, params: Any, field: str, said: str) -> None:
     study = begin(space)
     study.tell(study.ask(), 1.0)
     before, log = shown(study), study.events()
@@ -394,7 +394,7 @@ def test_the_best_is_found_sooner_with_past_results() -> None:
 # Asks in the place of their ids
 
 
-def test_an_ask_stands_for_its_id() -> None:
+def test_an_ask_can_replace_its_id() -> None:
     study = begin("options")
     first, second = study.ask(), study.ask()
     third = study.tell_and_ask(first, 1.0)

@@ -188,7 +188,7 @@ def play(study: Study, move: tuple[Any, ...]) -> Any:
 
 @fixed(25)
 @given(game=games(), with_snapshots=st.booleans())
-def test_a_study_opened_again_at_any_time_is_the_one_that_never_was(
+def test_a_reopened_study_equals_one_that_was_never_closed(
     game: tuple[str, dict[str, Any], list[tuple[Any, ...]]], with_snapshots: bool
 ) -> None:
     name, policy, moves = game
@@ -219,7 +219,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
             assert what(twin.ask(context=context)) == what(study.ask(context=context))
 
 
-def test_a_study_without_contexts_says_nothing_of_them() -> None:
+def test_a_study_without_contexts_does_not_mention_them() -> None:
     study = Study.create("pump", SPACES["box"], store="memory:")
     study.tell(study.ask().id, 1.0)
     said = [study.config.to_json(), study.summary(), study.belief(), study.track()]
@@ -349,7 +349,7 @@ def test_a_wrong_setup_is_refused_where_it_is_wrong(form: dict[str, Any], field:
 @pytest.mark.parametrize(
     ("context", "field"), [(5, "context"), ({}, "context"), ({"n": 5}, "context.n")]
 )
-def test_what_is_no_context_is_refused_at_creation(context: Any, field: str) -> None:
+def test_invalid_contexts_are_refused_at_creation(context: Any, field: str) -> None:
     error = refused(lambda: Study.create("a", ["x"], context=context, store="memory:"))
     assert (type(error), error.field) == (InputError, field)
 
@@ -381,7 +381,7 @@ def test_the_best_depends_on_the_context(space: dict[str, Any]) -> None:
         assert best["params"]["fan"] / top == pytest.approx(fan(outside), abs=0.2)
 
 
-def test_an_option_teaches_of_similar_contexts_and_of_no_other_option() -> None:
+def test_an_option_informs_similar_contexts_and_no_other_option() -> None:
     study = begin("options in the weather", policy=GIVEN)
     for _ in range(12):
         ask = study.ask(context=at(20.0))

@@ -173,7 +173,7 @@ def in_flight(pool: ThreadPoolExecutor, store: Held, *actions: Any) -> list[Any]
     return futures + [pool.submit(action) for action in actions[1:]]
 
 
-def test_the_same_again_is_acknowledged_only_when_the_first_is_on_disk(
+def test_a_repeated_request_waits_for_the_first_one(
     held: tuple[Held, Study],
 ) -> None:
     store, study = held

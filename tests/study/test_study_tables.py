@@ -114,7 +114,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
         read_results(tmp_path / "missing.csv", MIXED.to_json())
 
 
-def test_a_table_that_goes_on_has_the_keys_of_the_one_before() -> None:
+def test_an_extended_table_keeps_its_keys() -> None:
     one, other = Add(1.0, option="a"), Add(1.0, option="b")
     long, short = list(result_keys([one, one, other])), list(result_keys([one, one]))
     assert len(set(long)) == 3

@@ -322,12 +322,12 @@ def test_a_policy_that_cannot_be_written() -> None:
         check_policy(Unwritten())
 
 
-def test_a_policy_may_say_that_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_may_declare_that_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Faulty, "grows", True, raising=False)
     check_policy(Faulty("keeps everything"), laws=["bounded memory"])
 
 
-def test_a_report_says_what_was_seen_and_where() -> None:
+def test_a_report_describes_the_failure_and_the_domain() -> None:
     with pytest.raises(AssertionError, match=r"index -1 was suggested \(over 16 points\)$"):
         check_policy(Faulty("leaves the domain"))
 
