@@ -166,7 +166,7 @@ def test_what_a_peer_started_ends_with_it(
 def test_a_process_that_leaves_the_group_is_not_awaited(
     written: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, seconds in (("_BUSY", 1.0), ("_GONE", 0.1)):
+    for name, seconds in (("_BUSY", 1.0), ("_LAST_OUTPUT", 0.1)):
         monkeypatch.setattr(f"heliotrope.lab.league.commands.{name}", seconds)
     peer = below_a_shell(written(HANGING.replace("START", "os.setsid()")))
     assert (

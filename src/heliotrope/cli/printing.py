@@ -45,7 +45,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
         **({"context": _listing(summary["context"])} if "context" in summary else {}),
         "best now": "unknown" if best is None else _place(best),
         "its value": "" if best is None else f"{best['mean']:.4g} ± {best['std']:.2g}",
-        "confidence": "" if best is None else _how_sure(best),
+        "confidence": "" if best is None else _confidence(best),
         "drift": summary["drift"]["words"],
         "open": "\n".join(f"{ask['id']}: {_place(ask)}{_given(ask)}" for ask in waiting),
     }
@@ -55,7 +55,7 @@ def summary_table(summary: dict[str, Any]) -> Table:
     return table
 
 
-def _how_sure(best: dict[str, Any]) -> str:
+def _confidence(best: dict[str, Any]) -> str:
     if best["probability"] is None:
         return "unknown: too few results"
     rival = f"better by {best['margin']:.2g}" if best["margin"] else "better"

@@ -34,11 +34,11 @@ LEARNABLE = ("epsilon", "noise", "space")
 _EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
 _NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; extended to include the prior's noise
 _NOISE_START = 0.1  # also a share
-_HOPELESS = 1e25  # minus the log likelihood where the kernel fails
+_FAILED = 1e25  # minus the log likelihood where the kernel fails
 _STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
 _LEAST_SPACING = 0.05  # measurements closer in time are not a step apart
 _FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
-_CLIMBS = 2  # number of best starts to search from, for each level of noise
+_SEARCHES = 2  # number of best starts to search from, for each level of noise
 _FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
 
 
@@ -133,7 +133,7 @@ class _Problem:
         try:
             return log_likelihood(self.prior(u), self._data)
         except KernelError:  # not positive definite this far from the start
-            return -_HOPELESS
+            return -_FAILED
 
     def descent(self, u: Array) -> tuple[float, Array]:
         """Minus the log likelihood, and its gradient by the free parameters."""
@@ -141,7 +141,7 @@ class _Problem:
         try:
             value, found = value_and_gradient(prior, self._data)
         except KernelError:
-            return _HOPELESS, np.zeros(len(u))
+            return _FAILED, np.zeros(len(u))
         rate = epsilon(prior)
         by_logit = found.epsilon * (self._per_step(rate) * (1.0 - rate) / self._spacing)
         return -value, -self._chosen([by_logit], [found.noise * prior.noise], found.space)
@@ -167,7 +167,7 @@ class _Problem:
                 for theta in self._thetas(restarts)
                 for rate in rates
             ]
-            chosen += sorted(starts, key=self.value, reverse=True)[:_CLIMBS]
+            chosen += sorted(starts, key=self.value, reverse=True)[:_SEARCHES]
         return chosen
 
     def _thetas(self, restarts: int) -> list[Array]:

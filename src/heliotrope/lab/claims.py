@@ -8,7 +8,7 @@ import numpy as np
 
 from heliotrope.validation import Array
 
-SURE = 3.0  # standard errors by which a difference is significant
+SIGNIFICANT = 3.0  # standard errors by which a difference is significant
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Comparison:
     @property
     def clearly_positive(self) -> bool:
         """Whether the difference is significantly above zero."""
-        return self.errors > SURE
+        return self.errors > SIGNIFICANT
 
 
 def compare(larger: Array, smaller: Array) -> Comparison:

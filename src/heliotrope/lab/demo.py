@@ -34,7 +34,7 @@ _SNAPSHOTS = 4  # of the picture, at most
 _RECENT = 20  # steps that count as recent
 _SCALE = 2.5  # of the colours; the function's standard deviation is 1
 _TRUTH = "true $f_t$"
-_LOOKS: Any = {  # Okabe and Ito's colours for the colour-blind
+_STYLES: Any = {  # Okabe and Ito's colours for the colour-blind
     _TRUTH: {"color": "black", "marker": "D"},
     "GP-UCB": {"color": "#E69F00", "marker": "s"},
     "R-GP-UCB": {"color": "#0072B2", "marker": "^"},
@@ -121,7 +121,7 @@ def draw_picture(race: Race, path: Path) -> None:
             panel.ax.set_title(f"$t = {t}$" if row == 0 else "", fontsize=10)
         style: Any = {"rotation": 90, "va": "center", "weight": "bold"}
         maps[0].ax.text(
-            -0.48, 0.5, trajectory.name, color=_LOOKS[trajectory.name]["color"], **style
+            -0.48, 0.5, trajectory.name, color=_STYLES[trajectory.name]["color"], **style
         )
     _explain(figure, maps[0].image, bar=(0.085, 0.075, 0.55, 0.018), marks=(0.85, 0.005))
     upper = _Curves(figure.add_axes((0.73, 0.6, 0.25, 0.34)), race, race.horizon, columns=1)
@@ -142,7 +142,7 @@ def draw_animation(race: Race, path: Path, tick: Callable[[], None]) -> None:
         _Map(figure, cells[0, i], race, trajectory) for i, trajectory in enumerate(trajectories)
     ]
     for panel, trajectory in zip(maps, trajectories, strict=True):
-        panel.ax.set_title(trajectory.name, color=_LOOKS[trajectory.name]["color"], weight="bold")
+        panel.ax.set_title(trajectory.name, color=_STYLES[trajectory.name]["color"], weight="bold")
     _explain(figure, maps[0].image, bar=(0.66, 0.14, 0.3, 0.025), marks=(0.81, 0.17))
     curves = _Curves(figure.add_axes((0.085, 0.115, 0.52, 0.27)), race, race.horizon, columns=3)
     clock = figure.text(0.5, 0.955, "", ha="center", va="center", fontsize=12)
@@ -184,7 +184,7 @@ class _Map:
         )
         above: Any = {"clip_on": False, "zorder": 3}
         self._chosen = self.ax.scatter(
-            [], [], ec="white", lw=0.6, **_LOOKS[trajectory.name], **above
+            [], [], ec="white", lw=0.6, **_STYLES[trajectory.name], **above
         )
         self._best = self.ax.scatter([], [], s=130, c="white", marker="*", ec="black", **above)
 
@@ -205,7 +205,7 @@ class _Curves:
         self._curves = []
         every = max(race.horizon // 6, 1)
         for trajectory in race.trajectories:
-            look = {"markevery": (every - 1, every), "ms": 5, **_LOOKS[trajectory.name]}
+            look = {"markevery": (every - 1, every), "ms": 5, **_STYLES[trajectory.name]}
             line = ax.plot([], [], label=trajectory.name, **look)[0]
             self._curves.append((line, trajectory.averages(window)))
         highest = max(curve.max() for _, curve in self._curves)
@@ -228,7 +228,7 @@ def _explain(figure: Figure, image: AxesImage, bar: _Rect, marks: tuple[float, f
     cax = figure.add_axes(bar)
     figure.colorbar(image, cax=cax, orientation="horizontal", extend="both", label=label)
     star = Line2D([], [], ls="", marker="*", mfc="white", mec="black", ms=12)
-    past, *chosen = [Line2D([], [], ls="", ms=5, **look) for look in _LOOKS.values()]
+    past, *chosen = [Line2D([], [], ls="", ms=5, **look) for look in _STYLES.values()]
     handles: Any = [star, past, tuple(chosen)]
     labels = ["true maximum", f"its recent {_RECENT} places", f"recent {_RECENT} chosen points"]
     place: Any = {"loc": "lower center", "bbox_to_anchor": marks, "frameon": False, "fontsize": 9}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-LOOK: dict[str, dict[str, Any]] = {
+STYLES: dict[str, dict[str, Any]] = {
     "TV-GP-UCB": {"color": "#0072b2", "linestyle": "-"},
     "R-GP-UCB": {"color": "#d55e00", "linestyle": "--"},
     "GP-UCB": {"color": "#009e73", "linestyle": "-."},
@@ -67,10 +67,10 @@ def panels(
 def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
     """Draw the mean of values (trials, T) with a band of two standard errors."""
     mean = values.mean(axis=0)
-    axes.plot(t, mean, label=policy, **LOOK[policy])
+    axes.plot(t, mean, label=policy, **STYLES[policy])
     if len(values) > 1:
         error = 2.0 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        color = LOOK[policy]["color"]
+        color = STYLES[policy]["color"]
         axes.fill_between(t, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
 
 

@@ -20,8 +20,10 @@ from heliotrope.priors import Prior, Static
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Checked, as_share, checked
 
-_FADED = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
-_FADED_IN_A_BOX = 1e-4  # few places repeat in a Box, so the dropped share of all weight is larger
+_NEGLIGIBLE = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
+_NEGLIGIBLE_IN_A_BOX = (
+    1e-4  # few places repeat in a Box, so the dropped share of all weight is larger
+)
 _LEAST = 1e-200  # smaller weights would make sigma^2 / w overflow
 
 
@@ -56,7 +58,7 @@ class WeightsStore(ObservationStore):
     def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
         super().__init__(prior, domain)
         self._merge, self._rate = isinstance(prior.time, Static), rate
-        self._faded = _FADED_IN_A_BOX if isinstance(domain, Box) else _FADED
+        self._negligible = _NEGLIGIBLE_IN_A_BOX if isinstance(domain, Box) else _NEGLIGIBLE
         self._places, self._t, self._now = self._model.no_places, np.empty(0), -np.inf
         self._sums = np.empty((3, 0))  # w, w2 and wy at the time now
 
@@ -71,7 +73,7 @@ class WeightsStore(ObservationStore):
         else:
             self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
             self._sums = np.column_stack([self._sums, [w, w**2, w * y]])
-        kept = self._sums[0] > self._faded
+        kept = self._sums[0] > self._negligible
         if not kept.all():
             self._t, self._places = self._t[kept], self._places[kept]
             self._sums = self._sums[:, kept]

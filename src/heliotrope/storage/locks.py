@@ -37,7 +37,7 @@ class WriteLock:
     def held(self) -> Iterator[None]:
         """Hold the lock; StoreError if others hold it for too long."""
         if not self._threads.acquire(timeout=self._patience):
-            raise self._impatient()
+            raise self._timeout_error()
         try:
             self._lock_file()
             try:
@@ -56,7 +56,7 @@ class WriteLock:
         end, pause = time.monotonic() + self._patience, _SHORTEST
         while not self._try_to_lock():
             if time.monotonic() > end:
-                raise self._impatient()
+                raise self._timeout_error()
             time.sleep(pause)
             pause = min(2.0 * pause, _LONGEST)
 
@@ -70,7 +70,7 @@ class WriteLock:
                 raise StoreError(f"to lock {self._path}", str(error)) from error
         return True
 
-    def _impatient(self) -> StoreError:
+    def _timeout_error(self) -> StoreError:
         return StoreError(
             f"the lock {self._path} within {self._patience:g} s",
             "another writer that holds it",

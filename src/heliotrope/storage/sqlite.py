@@ -40,7 +40,7 @@ _ADVICE = {
     ),
 }
 _BEGIN = "begin"  # the option with the statement that begins a transaction
-_OURS = 0o600  # mode of a new file
+_OWNER_ONLY = 0o600  # mode of a new file
 _CONNECTIONS = 8  # kept open; further ones are opened and closed on demand
 
 
@@ -149,7 +149,7 @@ def _create(path: Path) -> None:
         )
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OURS))
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ONLY))
         _fill(draft)
         _link(draft, path)
     finally:

@@ -29,7 +29,7 @@ from heliotrope.tables import Sheet, read_sheet
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
-_TRUTHS = {"true": True, "false": False}
+_BOOLEANS = {"true": True, "false": False}
 
 
 def setup_of(log: Sequence[Event]) -> Json:
@@ -140,7 +140,7 @@ def _records(
 def _cells(sheet: Sheet, column: str, parameter: Parameter) -> Sequence[Any]:
     """A column as values of a parameter; the space refuses other values later."""
     if isinstance(parameter, Boolean):
-        return [_TRUTHS.get(cell.lower(), cell) for cell in sheet.columns[column]]
+        return [_BOOLEANS.get(cell.lower(), cell) for cell in sheet.columns[column]]
     if isinstance(parameter, Categorical):
         choices = {str(choice): choice for choice in parameter.choices}
         return [choices.get(cell, cell) for cell in sheet.columns[column]]

@@ -38,7 +38,7 @@ from heliotrope.validation import Array, as_number, as_vector
 
 _START = 60.0  # seconds of real time for a command to start
 _BUSY = 5.0  # seconds of real time per second of processor time on a busy machine
-_GONE = 10.0  # seconds to read the last output of a killed process
+_LAST_OUTPUT = 10.0  # seconds to read the last output of a killed process
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -113,7 +113,7 @@ class CommandProcess:
         self._process.wait()
         with suppress(BrokenPipeError):  # it did not read everything
             self._process.stdin.close()
-        self._reader.join(_GONE)  # a process that left the group may still hold the pipe
+        self._reader.join(_LAST_OUTPUT)  # a process that left the group may still hold the pipe
 
     def _counted(self, reply: Mapping[str, Any], waited: float) -> float:
         """Seconds so far: as the process reports, or including the waiting time."""

@@ -50,7 +50,7 @@ def _draw_regrets(result: ReplayResult, axes: Axes) -> None:
         for score in result.scores
     }
     for rank, (name, curve) in enumerate(curves.items()):
-        axes.plot(counts, curve, label=name, zorder=3.0 - 0.1 * rank, **pictures.LOOK[name])
+        axes.plot(counts, curve, label=name, zorder=3.0 - 0.1 * rank, **pictures.STYLES[name])
     axes.set(ylabel="average regret $R_t / t$", title="Regret (lower is better)")
     _scale(axes, np.stack(list(curves.values())))
 
@@ -71,7 +71,7 @@ def _draw_values(result: ReplayResult, axes: Axes) -> None:
     best, name = result.best_possible, CANDIDATES[result.best]
     curves: dict[str, tuple[Array, dict[str, Any]]] = {
         "best possible": (best, {"color": "black", "linewidth": 0.9}),
-        f"_{name}": (best - result.regrets(result.best), pictures.LOOK[name]),
+        f"_{name}": (best - result.regrets(result.best), pictures.STYLES[name]),
         "mean of all places": (result.rewards.mean(axis=1), {"color": "#999999", "linewidth": 0.9}),
     }
     length = -(-len(best) // _PARTS)

@@ -22,7 +22,7 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-_TRUTH = 0.01
+_TRUE_EPSILON = 0.01
 _ASSUMED = (0.0, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
 _BLOCKS = (2, 5, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200)
 
@@ -46,7 +46,7 @@ class Mismatch:
         return {
             "figure": self.name,
             "kernel": str(kernel("SE")),
-            "epsilon": _TRUTH,
+            "epsilon": _TRUE_EPSILON,
             "parameters": list(self.parameters),
             "horizon": self.horizon,
             "seed": self.seed,
@@ -58,7 +58,7 @@ class Mismatch:
     def trial(self, number: int) -> Mapping[str, Array]:
         """Run the policy with every parameter: average regrets (parameters, 1)."""
         seed = trial_seed(self.seed, number)
-        episode = world("SE", _TRUTH, self.side).episode(self.horizon, seed)
+        episode = world("SE", _TRUE_EPSILON, self.side).episode(self.horizon, seed)
         regrets = [
             [np.mean([step.regret for step in play(self._policy(parameter), episode, seed)])]
             for parameter in self.parameters
@@ -67,7 +67,9 @@ class Mismatch:
 
     def rows(self, results: TrialResults) -> list[CurveRow]:
         """Average regret at the horizon."""
-        series = [Series("", self.policy, _TRUTH, parameter) for parameter in self.parameters]
+        series = [
+            Series("", self.policy, _TRUE_EPSILON, parameter) for parameter in self.parameters
+        ]
         return rows(self.name, series, np.array([float(self.horizon)]), stacked(results))
 
     def claims(self, results: TrialResults) -> list[Claim]:
@@ -81,7 +83,7 @@ class Mismatch:
         """Mean and one standard deviation, as in the paper."""
         regret = stacked(results)[:, :, 0]
         mean, spread = regret.mean(axis=0), regret.std(axis=0, ddof=min(1, len(regret) - 1))
-        color = pictures.LOOK[self.policy]["color"]
+        color = pictures.STYLES[self.policy]["color"]
         picture, ((axes,),) = pictures.panels(1, 1, width=3.4, height=2.3)
         x = np.array(self.parameters)
         axes.plot(x, mean, "o-", color=color, markersize=3, label=f"{self.policy}, mean")
@@ -108,13 +110,13 @@ class Mismatch:
     def _policy(self, parameter: float) -> Policy:
         if self.policy == "TV-GP-UCB":
             return tv_gp_ucb(prior("SE", parameter), PAPER_BETA)
-        return r_gp_ucb(prior("SE", _TRUTH), parameter, PAPER_BETA)
+        return r_gp_ucb(prior("SE", _TRUE_EPSILON), parameter, PAPER_BETA)
 
     def _reference(self) -> float:
         """The true epsilon, or the corollary's N."""
         if self.policy == "TV-GP-UCB":
-            return _TRUTH
-        return block_length(_TRUTH, self.horizon, kernel("SE"), 2)
+            return _TRUE_EPSILON
+        return block_length(_TRUE_EPSILON, self.horizon, kernel("SE"), 2)
 
     def _reference_label(self) -> str:
         return "true" if self.policy == "TV-GP-UCB" else "by the corollary"
@@ -124,7 +126,12 @@ class Mismatch:
 
 
 def _claims_of_epsilon(regret: Mapping[float, Array]) -> list[Claim]:
-    true, zero, slightly, far = regret[_TRUTH], regret[0.0], regret[_TRUTH / 2], regret[10 * _TRUTH]
+    true, zero, slightly, far = (
+        regret[_TRUE_EPSILON],
+        regret[0.0],
+        regret[_TRUE_EPSILON / 2],
+        regret[10 * _TRUE_EPSILON],
+    )
     worst = max(regret, key=lambda parameter: float(regret[parameter].mean()))
     next_worst = max((p for p in regret if p != 0.0), key=lambda p: float(regret[p].mean()))
     margin, under = compare(zero, regret[next_worst]), compare(slightly, true)
