@@ -62,7 +62,7 @@ def test_there_are_assets_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("one", OPTIMIZERS, ids=names)
-def test_a_saved_optimizer_asks_next_what_it_would_have(one: tuple[Path, str]) -> None:
+def test_a_saved_optimizer_asks_the_same_next(one: tuple[Path, str]) -> None:
     folder, name = one
     optimizer = ht.Optimizer.load(folder / name)
     assert len(optimizer.history) == 20
@@ -75,7 +75,7 @@ def test_a_saved_optimizer_asks_next_what_it_would_have(one: tuple[Path, str]) -
     assert len(optimizer.history) == 21
 
 
-def test_a_study_asks_next_what_it_would_have(store: Store, folder: Path) -> None:
+def test_a_saved_study_asks_the_same_next(store: Store, folder: Path) -> None:
     for name, wanted in expected(folder)["studies"].items():
         study = Study.open(name, store, now=lambda: NOW)
         best, label = study.summary()["best"], "params" if "params" in wanted["best"] else "option"

@@ -173,7 +173,7 @@ def test_points_are_given_by_index_or_by_coordinates() -> None:
 @tracking
 @given(times=st.lists(st.floats(-3.0, 9.0), min_size=1, max_size=4))
 @fixed(6)
-def test_older_data_are_put_where_they_belong(name: str, times: list[float]) -> None:
+def test_older_data_are_inserted_by_time(name: str, times: list[float]) -> None:
     """Open suggestions before and after them stay open, and can be told later."""
     optimizer = play(SETUPS[name]())
     x, y = np.array([[0.25, 0.75]] * len(times)), np.array(VALUES[: len(times)])
@@ -495,7 +495,7 @@ def test_another_policy_continues_with_all_results() -> None:
 
 @pytest.mark.parametrize("loaded", [False, True], ids=["as it was", "saved and loaded"])
 def test_what_was_left_out_stays_out(loaded: bool) -> None:
-    """Also where results from before the latest time make all that counts be gone through."""
+    """Also if past results cause a replay of all results that count."""
     policy = ht.tv_gp_ucb(ht.Prior(RBF(0.3), ht.Forgetting(0.05)))
     optimizer, expected = (ht.Optimizer(ht.grid(5, 5), policy, seed=0) for _ in range(2))
     for step in range(10):

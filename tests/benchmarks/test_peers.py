@@ -176,7 +176,7 @@ def test_a_process_that_leaves_the_group_is_not_awaited(
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
-def test_a_peer_that_does_not_begin_is_given_up(
+def test_a_peer_that_does_not_start_times_out(
     written: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("heliotrope.lab.league.commands._START", 0.5)

@@ -430,7 +430,7 @@ def test_studies_of_a_service(served: Served, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"token", "log.csv"}
 
 
-def test_a_url_that_goes_too_far_is_noticed(served: Served) -> None:
+def test_a_url_with_a_path_is_refused(served: Served) -> None:
     result = invoke("list", "--at", f"{served.url}/api", HELIOTROPE_TOKEN=TOKEN)
     assert_refused(result, "it ends before /api, as in http://127.0.0.1:8765.")
 
@@ -444,7 +444,7 @@ def test_a_token_is_needed(served: Served, folder: Path, content: bytes) -> None
     assert_refused(invoke("list", "--at", served.url), "a token that the service accepts")
 
 
-def test_a_service_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliotrope.client.transport.sleep", lambda _: None)
     result = invoke("list", "--at", "http://127.0.0.1:1", HELIOTROPE_TOKEN=TOKEN)
     assert_refused(result, "an answer from http://127.0.0.1:1/api/")

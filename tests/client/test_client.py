@@ -266,7 +266,7 @@ def test_retry_after_is_heeded(said: str, least: float, most: float, pauses: lis
 
 
 @pytest.mark.parametrize("said", ["61", "9" * 400])
-def test_nobody_waits_for_ever(said: str, pauses: list[float]) -> None:
+def test_no_caller_waits_forever(said: str, pauses: list[float]) -> None:
     busy = error(503, "store")
     busy.headers["Retry-After"] = said
     with refused(errors.StoreError):
@@ -361,7 +361,7 @@ def test_parts_of_messages_come_through() -> None:
     assert rebuilt.args == ("low < 0.5", "1.5", "Go.", "x.low")
 
 
-def test_errors_of_an_unknown_kind_come_through() -> None:
+def test_unknown_errors_are_passed_on() -> None:
     with refused(ServiceError) as caught:
         study(Script(error(403, "host", "its own name", "another"))).summary()
     assert str(caught.value) == "expected its own name; got another."
@@ -623,7 +623,7 @@ def mistakes(
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_a_study_there_is_a_study_here(there: Service, space: str) -> None:
+def test_a_remote_study_behaves_like_a_local_one(there: Service, space: str) -> None:
     options: dict[str, Any] = {"direction": "minimize", "seed": 5}
     here = ht.Study.create(space, SPACES[space], **options, store="memory:")
     remote = there.create(space, SPACES[space], **options)
@@ -672,7 +672,7 @@ def use_in_contexts(there: ht.Study | RemoteStudy) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_contexts_there_are_contexts_here(there: Service, space: str) -> None:
+def test_remote_contexts_behave_like_local_ones(there: Service, space: str) -> None:
     context = ht.SearchSpace({"outside": ht.Real(-10, 40), "wet": ht.Boolean()})
     name = f"{space} in contexts"
     here = ht.Study.create(name, SPACES[space], context=context, store="memory:")
@@ -793,7 +793,9 @@ def assert_log(store: str, name: str, told: dict[str, float], given_up: set[str]
     assert len(kinds["created"]) == 1
 
 
-def test_nothing_is_lost_or_doubled_on_a_shaky_line(served: Served, there: Service) -> None:
+def test_nothing_is_lost_or_duplicated_on_an_unreliable_connection(
+    served: Served, there: Service
+) -> None:
     told: dict[str, float] = {}
     given_up: set[str] = set()
     there.create("shaky", ["a", "b", "c"])
@@ -818,7 +820,9 @@ def test_creations_and_deletions_on_a_shaky_line(served: Served, there: Service)
     assert not any(info.name in names for info in there.studies())
 
 
-def test_a_service_may_die_and_come_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_may_be_killed_and_restarted(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transports, "sleep", lambda _: time.sleep(0.05))
     told: dict[str, float] = {}
     given_up: set[str] = set()

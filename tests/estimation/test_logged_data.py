@@ -186,7 +186,7 @@ def test_fit_finds_the_parameters_that_made_the_data() -> None:
     assert found.value >= log_likelihood(truth, episodes)
 
 
-def test_fit_leaves_alone_what_it_is_not_asked_to_learn() -> None:
+def test_fit_changes_only_the_parameters_to_learn() -> None:
     panel = drawn_panel(0.05, points=6, steps=40, seed=0)
     start = ht.Prior(RBF(0.4, length_scale_bounds="fixed"), ht.Forgetting(0.2), 0.07)
     only = fit(start, panel, learn=("epsilon",))
@@ -441,7 +441,7 @@ def test_masked_values_are_gaps() -> None:
 
 
 def test_the_interval_tolerates_searches_that_end_elsewhere() -> None:
-    """A fall that is never the same twice, as that of a search in many dimensions."""
+    """A profile that varies between calls, like that of a search in many dimensions."""
     calls = 0
 
     def fall(rate: float) -> float:

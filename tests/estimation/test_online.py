@@ -88,7 +88,7 @@ def test_the_model_is_found(kernel: str, epsilon: float) -> None:
 
 
 def test_the_variance_is_hardly_exceeded() -> None:
-    """Exceeded with a probability of a fifth: 9 or more of 20 times with one of 0.01."""
+    """The probability of an excess is 1/5; that of 9 or more in 20 cases is 0.01."""
     found = [estimate_model(drawn(30, RBF(0.2), 0.01, 0.02, seed), Given()) for seed in range(20)]
     assert sum(one.variance < 9.0 for one in found) < 9
     assert np.median([one.variance for one in found]) < 3 * 9.0
@@ -194,7 +194,7 @@ def test_one_outlier_does_not_make_every_record_one() -> None:
     assert not outlier_bounds(values[:-1]).suit(values)
 
 
-def test_a_few_values_off_or_places_that_are_different_change_nothing_else() -> None:
+def test_a_few_outliers_or_distant_places_are_no_level_shift() -> None:
     rng = np.random.default_rng(0)
     x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
 

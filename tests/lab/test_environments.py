@@ -80,7 +80,7 @@ def test_run_plays_one_episode(world: Callable[[], Environment]) -> None:
 
 
 @worlds
-def test_a_step_is_what_the_episode_says(world: Callable[[], Environment]) -> None:
+def test_a_step_has_the_values_of_the_episode(world: Callable[[], Environment]) -> None:
     episode = world().episode(4, 0)
     finite = isinstance(episode.domain, ht.Finite)
     for step in play(ht.uniform(), episode, seed=1):
@@ -155,7 +155,7 @@ def test_a_place_that_is_not_of_the_domain(world: Callable[[], Environment]) -> 
             episode.step(1, place)
 
 
-def test_errors_come_at_once_and_not_with_the_first_step() -> None:
+def test_errors_are_raised_before_the_first_step() -> None:
     world = GPDrift(ht.grid(3), DRIFT)
     wrong: list[Any] = [None, GPDrift, ht.grid(3), world.episode(3, 0)]
     for environment in wrong:

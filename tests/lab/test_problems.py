@@ -69,7 +69,7 @@ def test_ids_are_stable() -> None:
 @pytest.mark.parametrize(
     "id", [pytest.param(id, marks=measured) if SUITE[id].measured else id for id in IDS]
 )
-def test_a_seed_is_a_world_whose_best_nothing_is_above(id: str) -> None:
+def test_no_value_exceeds_the_best_of_a_world(id: str) -> None:
     world = problem(id).world(folder(id))
     one, same, other = (world.episode(HORIZON, seed) for seed in (3, 3, 4))
     times = one.times.tolist()
@@ -94,7 +94,7 @@ def test_noise_is_of_the_variance_that_the_world_says(id: str) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_are_highest_where_the_books_say(name: str) -> None:
+def test_functions_have_their_published_maxima(name: str) -> None:
     function, (x, top) = FUNCTIONS[name], TOPS[name]
     low, high = function.range
     anywhere = np.random.default_rng(0).uniform(low, high, (10_000, function.dimension))

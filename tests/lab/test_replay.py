@@ -101,7 +101,7 @@ def test_the_interval_holds_the_epsilon_that_was_drawn(
     assert np.median([one.interval[1] for one in found]) < 6 * epsilon
 
 
-def test_copies_of_a_place_make_nothing_surer() -> None:
+def test_copies_of_a_place_add_no_confidence() -> None:
     values = drawn(150)
     times = np.arange(1.0, 151.0)
     once, copied = drift_rate(times, values), drift_rate(times, np.tile(values, 3))
@@ -233,7 +233,7 @@ def test_gaps_are_filled_between_neighbours_in_time() -> None:
 
 
 def test_the_future_is_not_seen() -> None:
-    """What is learned depends on the first part alone, and choices on what was measured."""
+    """The setup depends only on the training part, and choices only on measured values."""
     values = with_gaps(drawn(100), 0.1)
     other = values.copy()
     other[80:] = np.random.default_rng(5).normal(size=(20, 9))

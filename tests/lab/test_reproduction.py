@@ -106,7 +106,7 @@ def test_the_same_rows_from_one_process_two_and_a_cluster(
     assert away.file("csv").read_text() == text
 
 
-def test_more_trials_go_on_from_those_that_are_there(tmp_path: Path) -> None:
+def test_more_trials_continue_from_saved_ones(tmp_path: Path) -> None:
     reproduce_figure(SWEEP, tmp_path, jobs=1)
     ticks: list[int] = []
     more = reproduce_figure(replace(SWEEP, trials=6), tmp_path, jobs=1, tick=ticks.append)

@@ -273,7 +273,7 @@ def test_a_run_that_is_killed(gated: Gated, tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_killed_while_it_writes(gated: Gated, tmp_path: Path) -> None:
-    """Nothing but a whole file ever has the name of one."""
+    """Only complete files have the final name."""
     with running(tmp_path / "kept", gated, COUNT, jobs=1, first=FATAL_RENAMING) as process:
         assert process.wait(60) == -signal.SIGKILL
     assert files(tmp_path / "kept") == []
@@ -316,7 +316,7 @@ def test_what_a_trial_raises_comes_through(
     assert_undisturbed(run(draws, 4, folder=tmp_path / "kept", jobs=1), 4)
 
 
-def test_an_exception_comes_whole(place: dict[str, Any], tmp_path: Path) -> None:
+def test_an_exception_arrives_complete(place: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         run(open_nothing, 1, folder=tmp_path, **place)
     assert raised.value.filename == "/nowhere/0"
@@ -400,9 +400,7 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "carrier-pigeon://home:1"])
-def test_a_scheduler_that_is_not_there(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_scheduler(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "_SCHEDULER_WAIT", 0.5)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -463,7 +461,7 @@ def test_a_cluster_without_workers_or_with_others(
     assert files(tmp_path / "kept") == []
 
 
-def test_a_scheduler_that_goes_away(gated: Gated, tmp_path: Path) -> None:
+def test_a_scheduler_that_stops(gated: Gated, tmp_path: Path) -> None:
     with scheduler(tmp_path) as found, found.worker("one"):
         stop = when(3, found.process.kill)
         with pytest.raises(HeliotropeError, match=r"a cluster that runs trials; got .*Finished"):

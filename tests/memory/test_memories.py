@@ -269,7 +269,7 @@ def test_where_nothing_changes_the_trigger_is_silent() -> None:
 
 
 @DOMAINS
-def test_a_reset_keeps_the_newest_value_and_what_is_open(domain: Domain) -> None:
+def test_a_reset_keeps_the_newest_value_and_open_evaluations(domain: Domain) -> None:
     places = places_of(domain)
     engine = ResetOnChange().engine(STILL, domain, None)
     for key in range(8):
@@ -388,7 +388,7 @@ def test_change_points_are_the_mixture_over_all_ways_to_cut(
 
 @DOMAINS
 @PRIORS
-def test_a_forecast_is_what_the_next_evaluation_meets(prior: ht.Prior, domain: Domain) -> None:
+def test_a_forecast_equals_the_next_prediction(prior: ht.Prior, domain: Domain) -> None:
     """With two evaluations open, of which one is from before the gap."""
     engine, places = ChangePoints(0.05, most=30).engine(prior, domain, None), places_of(domain)
     assert isinstance(engine, ChangePointsEngine)
@@ -564,7 +564,7 @@ def test_the_budget_lets_go_of_what_is_stale() -> None:
     assert max(oldest[200:]) < 250.0
 
 
-def test_a_limit_holds_where_nothing_is_ever_stale() -> None:
+def test_the_limit_holds_without_drift() -> None:
     engine = Wasserstein(most=15).engine(STILL, GRID, None)
     for _ in play([engine], GRID, STILL, steps=50, irregular=False):
         assert len(engine.state()["store/t"]) <= 15

@@ -68,7 +68,7 @@ def test_a_peak_is_found_among_noise() -> None:
 # The acquisition
 
 
-def test_a_measured_bound_counts_what_a_measurement_can_show() -> None:
+def test_measurement_ucb_counts_the_effect_of_a_measurement() -> None:
     """The mean moves by s^2 / sqrt(s^2 + noise) times a standard normal."""
     std, noise = np.array([0.0, 0.1, 2.0]), 0.25
     moved = MeasurementUCB(1.0, noise).value(1.0, np.zeros(3), std)
@@ -127,7 +127,7 @@ def test_a_hill_in_any_unit_is_climbed() -> None:
 
 
 def test_units_make_no_difference() -> None:
-    """Powers of two, so that not even rounding does."""
+    """Powers of two, so that rounding has no effect either."""
     plain, scaled = ht.grid(5, 5), ht.grid(5, 5, upper=4.0)
     one = ht.Optimizer(plain, ht.auto(plain), seed=2)
     other = ht.Optimizer(scaled, ht.auto(scaled), seed=2)
@@ -267,7 +267,7 @@ def test_wrong_recipes_and_domains() -> None:
 
 
 def test_the_default_policy_needs_no_parameters() -> None:
-    """Where everything is to be learned its regret is at most a tenth more than the knowing one's.
+    """With everything to learn, its regret is at most a tenth above that with known parameters.
 
     Six paired trials of 120 steps, within three standard errors of them.
     """
@@ -289,7 +289,7 @@ def test_the_default_policy_needs_no_parameters() -> None:
 
 
 def test_the_default_policy_takes_a_context() -> None:
-    """What is best is where the context is."""
+    """The best point is at the context."""
     domain = ht.Contextual(ht.Finite(np.linspace(0.0, 1.0, 9)), ht.Box(0.0, 1.0))
     optimizer, rng = ht.Optimizer(domain, ht.auto(domain), seed=0), np.random.default_rng(0)
     regrets = []
@@ -416,7 +416,7 @@ def test_results_in_bursts_are_remembered(burst: int) -> None:
 
 
 def test_an_outage_is_got_over() -> None:
-    """For a while all values are low, wherever the policy looks; then they are as before."""
+    """For a while all values are low; then they are as before."""
     box, rng = ht.Box([0.0, 0.0], [1.0, 1.0]), np.random.default_rng(0)
     optimizer = ht.Optimizer(box, ht.auto(box), seed=0)
     late = list[float]()

@@ -34,7 +34,7 @@ def agent_of(optimizer: ht.Optimizer) -> EliminationAgent:
 
 @pytest.mark.parametrize("domain", [GRID, square()], ids=["finite", "box"])
 def test_the_rule_written_out(domain: Domain) -> None:
-    """Beside dense formulas: who chooses, for what it answers, when it goes."""
+    """Against dense formulas: which prior chooses, its errors, its elimination."""
     policy = ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.5, delta=0.2)
     optimizer, rng = ht.Optimizer(domain, policy, seed=1), np.random.default_rng(0)
     references = [ReferenceEngine(prior, domain) for prior in policy.priors]

@@ -87,7 +87,7 @@ def test_values_are_clipped_to_the_outlier_bounds() -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_clipping_policies_of_before_are_read() -> None:
+def test_older_clipping_policies_are_read() -> None:
     policy = GPPolicy(ht.Prior(noise=0.1), ht.UCB(2.0), high=3.0)
     arrays: Arrays = {}
     tree = encode(policy, arrays)

@@ -291,7 +291,7 @@ def test_dense_engine_with_other_time_kernels(time: Any) -> None:
             np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6)
 
 
-def test_dense_engine_drops_what_its_time_kernel_has_forgotten() -> None:
+def test_dense_engine_drops_forgotten_observations() -> None:
     prior = ht.Prior(RBF(0.3), RBF(4.0), 0.05)
     engine = DenseEngine(prior, GRID)
     for _ in play([engine], GRID, prior, steps=600, irregular=False):

@@ -111,7 +111,7 @@ def test_a_restored_engine_keeps_its_start(domain: Domain) -> None:
 
 @pytest.mark.parametrize("domain", [GRID, BOX], ids=["finite", "box"])
 def test_states_without_a_start_are_read(domain: Domain) -> None:
-    """Files of before there was a Wiener process do not say when it began."""
+    """Files older than the Wiener process do not have its start."""
     prior, places = PRIOR, GRID.indices if domain is GRID else AT
     for make in (engines.build, DenseEngine, ReferenceEngine):
         engine, twin = make(prior, domain), make(prior, domain)
@@ -121,7 +121,7 @@ def test_states_without_a_start_are_read(domain: Domain) -> None:
         np.testing.assert_array_equal(twin.predict(99.0, places), engine.predict(99.0, places))
 
 
-def test_a_surface_is_what_is_predicted() -> None:
+def test_a_surface_equals_the_prediction() -> None:
     prior = walking()
     step = 1e-6
     for engine in (BoxEngine(prior, BOX), DenseEngine(prior, BOX), ReferenceEngine(prior, BOX)):
@@ -178,7 +178,7 @@ def test_the_policy_is_a_composition() -> None:
     assert (policy.prior.space, policy.prior.noise) == (PRIOR.space, PRIOR.noise)
 
 
-def test_it_tracks_what_drifts_away_for_good() -> None:
+def test_it_tracks_a_permanent_drift() -> None:
     """Values rise without end, and the mean does not fall back to the prior's."""
 
     def tracked(policy: Any) -> float:

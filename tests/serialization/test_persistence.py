@@ -191,7 +191,7 @@ def test_a_truncated_file(whole: tuple[bytes, Path], share: float) -> None:
 @given(share=st.floats(0.0, 1.0, exclude_max=True), flip=st.integers(1, 255))
 @fixed(150)
 def test_a_flipped_byte(whole: tuple[bytes, Path], share: float, flip: int) -> None:
-    """Either it is noticed, or it stood where it does not matter (in a date of the zip)."""
+    """The damage is detected, or has no effect (in a date of the zip)."""
     data, path = whole
     spoilt = bytearray(data)
     spoilt[int(share * len(data))] ^= flip
@@ -319,7 +319,7 @@ def test_a_newer_version(tmp_path: Path) -> None:
         ht.Optimizer.load(tmp_path / "file")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ht.Optimizer.load(tmp_path / "nothing")
 

@@ -154,7 +154,7 @@ def test_studies_are_listed_by_name(client: httpx.Client) -> None:
     assert found == sorted(found)
 
 
-def test_a_deleted_study_is_gone_and_its_name_free(client: httpx.Client) -> None:
+def test_a_deleted_study_frees_its_name(client: httpx.Client) -> None:
     post(client, "", name="gone", **OPTIONS)
     ask = post(client, "/gone/ask")
     assert client.delete("/api/studies/gone").status_code == 204
@@ -597,7 +597,7 @@ def test_requests_that_a_stopping_service_drops_can_be_repeated(
 
 
 @pytest.mark.parametrize("kind", [StoreError, DamagedError, FormatError])
-def test_a_failing_store_is_told_without_its_details(kind: type[HeliotropeError]) -> None:
+def test_a_failing_store_is_reported_without_details(kind: type[HeliotropeError]) -> None:
     answer = response_to(kind("to use /secret/place", "«disk I/O error»"))
     assert answer.status_code == 503
     assert b"secret" not in bytes(answer.body)

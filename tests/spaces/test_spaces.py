@@ -446,7 +446,7 @@ def test_a_configuration_that_lacks_a_parameter() -> None:
     assert_refused(lambda: MIXED.point([0.5]), "params")  # type: ignore[arg-type]
 
 
-def test_a_bound_may_be_told_as_it_was_printed() -> None:
+def test_a_printed_bound_can_be_passed_back() -> None:
     space = ht.SearchSpace({"x": ht.Real(0.1 + 0.2, 1.0)})
     assert space.point({"x": 0.3}).tolist() == [0.0]
 

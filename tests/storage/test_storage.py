@@ -150,7 +150,7 @@ def test_studies_are_listed_in_the_order_of_their_names(store: Store) -> None:
         store.studies(after="a\0")
 
 
-def test_events_are_numbered_and_come_back_as_they_were(store: Store) -> None:
+def test_events_are_numbered_and_read_unchanged(store: Store) -> None:
     uid = begin(store)
     written: list[dict[str, Any]] = [
         {},
@@ -255,7 +255,7 @@ def test_a_batch_of_more_studies_than_one_statement_takes(store: Store) -> None:
 
 
 def test_an_append_counts_on_the_one_before_it(store: Store) -> None:
-    """The number fits, but event 2 is not the one that the second writer thinks of."""
+    """The number fits, but event 2 is another one than the second writer assumes."""
     uid = begin(store)
     write(store, uid, 1, [{"by": "somebody else"}])
     results = store.append(
@@ -265,7 +265,7 @@ def test_an_append_counts_on_the_one_before_it(store: Store) -> None:
     assert bodies(store, uid) == [CREATED, {"by": "somebody else"}]
 
 
-def test_a_deleted_study_is_gone_and_its_successor_another(store: Store) -> None:
+def test_a_deleted_study_is_not_its_successor(store: Store) -> None:
     old = begin(store, told=3)
     store.keep_snapshot(old, 2, b"old")
     store.delete(old)
@@ -342,7 +342,7 @@ def tried(call: Callable[..., object], *arguments: object) -> object:
 
 
 @durable
-def test_every_store_does_what_the_one_in_memory_does(store: Store) -> None:
+def test_every_store_behaves_like_the_one_in_memory(store: Store) -> None:
     rng, twins = random.Random(0), Twins(store)
     for _ in range(120):
         twins.create(f"s{rng.randrange(6)}")
@@ -521,7 +521,7 @@ def test_what_waits_goes_in_one_piece() -> None:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_what_follows_a_refused_append_is_refused(named: bool) -> None:
-    """Event 2 is there when the second append comes, but not the one that it was made upon."""
+    """Event 2 exists when the second append arrives, but it is another one."""
     store = Gated()
     uid = begin(store)
     with closing(GroupCommit(store)) as group:
@@ -719,7 +719,7 @@ def believed(store: Store, name: str) -> list[Event] | None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_a_damaged_file_is_refused_or_a_beginning_of_the_truth(
+def test_a_damaged_file_is_refused_or_read_up_to_the_damage(
     undamaged: tuple[Path, dict[str, list[Event]]], tmp_path: Path, seed: int
 ) -> None:
     folder, truth = undamaged
@@ -1029,7 +1029,7 @@ def cut_connections(postgres: Server) -> int:
 
 
 @on_server
-def test_a_lost_connection_is_made_again(store: Store, postgres: Server) -> None:
+def test_a_lost_connection_is_reopened(store: Store, postgres: Server) -> None:
     uid = begin(store)
     assert cut_connections(postgres) >= 1
     assert store.last(uid) == 1
@@ -1068,13 +1068,13 @@ def test_a_server_that_refuses(postgres: Server) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_server(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="to use the store postgresql://"):
         open_store(f"postgresql://postgres@/x?host={tmp_path}")
 
 
 @pytest.mark.usefixtures("postgres")  # or there is none
-def test_a_server_that_goes() -> None:
+def test_a_server_that_stops() -> None:
     with server() as other:
         store = open_store(other.new_place())
         uid = begin(store)

@@ -158,7 +158,7 @@ def test_the_keys_of_a_thousand_closed_asks_are_remembered() -> None:
 
 
 def test_snapshots_without_closed_keys_are_read() -> None:
-    """Those that the first version wrote."""
+    """Policies that the first version wrote."""
     keys = Keys.from_json({"keys": {"mine": "u-3"}})
     assert keys.find("mine") == "u-3"
     keys.close("u-3")
@@ -177,7 +177,7 @@ def test_two_that_hold_a_study_see_each_others_events(store: Store) -> None:
     assert here.summary()["told"] == 6
 
 
-def test_a_repetition_is_answered_by_what_others_wrote(store: Store) -> None:
+def test_a_repeated_request_finds_events_of_other_processes(store: Store) -> None:
     here, there = begin(store=store), Study.open("pump", store)
     ask = here.ask(key="mine")
     there.tell(ask.id, 1.0)
@@ -192,7 +192,7 @@ def test_a_repetition_is_answered_by_what_others_wrote(store: Store) -> None:
         here.tell(ask.id, 1.0)
 
 
-def test_a_deleted_study_is_gone_also_for_those_that_hold_it(store: Store) -> None:
+def test_a_deleted_study_is_unknown_to_its_holders(store: Store) -> None:
     study, other = begin(store=store), Study.open("pump", store)
     ask = study.ask()
     study.delete()
@@ -231,7 +231,7 @@ def test_a_group_commit_writes_for_many(store: Store) -> None:
 # Several callers at a time
 
 
-def test_callers_served_together_get_what_they_would_one_by_one(store: Store) -> None:
+def test_a_batch_gives_the_same_results_as_single_calls(store: Store) -> None:
     study = begin(store=store)
     single = begin(store="memory:")
     asks = study.do_all([Ask() for _ in range(4)])
@@ -307,7 +307,7 @@ def test_a_batch_is_repeated_if_another_process_wrote(store: Store) -> None:
     assert shown(here) == shown(there)
 
 
-def test_if_nothing_can_be_written_all_callers_are_told() -> None:
+def test_all_callers_get_a_failure_to_write() -> None:
     store = MemoryStore()
     study = begin(store=store)
     ask = study.ask()
@@ -820,7 +820,7 @@ def test_minimizing_is_maximizing_upside_down() -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_of_few_results_nothing_is_sure(space: str) -> None:
+def test_few_results_give_no_confidence(space: str) -> None:
     study = begin(space)
     for number in range(5):
         study.tell(study.ask().id, float(number))
@@ -830,7 +830,7 @@ def test_of_few_results_nothing_is_sure(space: str) -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_of_equal_results_nothing_is_sure(space: str) -> None:
+def test_equal_results_give_no_confidence(space: str) -> None:
     study = begin(space)
     for _ in range(12):
         study.tell(study.ask().id, 3.0)
@@ -854,8 +854,8 @@ def test_how_sure_the_best_is_follows_from_the_posterior() -> None:
         assert best["margin"] == 0.0
 
 
-def test_how_sure_the_best_is_comes_true() -> None:
-    """Of many worlds the share in which the best is the best is the one that was said."""
+def test_the_confidence_in_the_best_is_calibrated() -> None:
+    """The stated probability equals the share of worlds in which the best is the best."""
     given = {"epsilon": 0.02, "mean": 0.0, "variance": 1.0, "noise": 0.1}
     prior = ht.Prior(ht.Tabulated(np.eye(6)), ht.Forgetting(0.02), noise=0.1)
     world = GPDrift(Finite(np.arange(6.0)), prior)
@@ -925,7 +925,7 @@ def test_every_space_and_policy_can_be_looked_at(space: str, policy: str) -> Non
     assert len(study.export().splitlines()) == 10
 
 
-def test_a_past_belief_is_that_of_what_was_told_up_to_then() -> None:
+def test_a_past_belief_equals_that_of_the_results_up_to_then() -> None:
     given = {"epsilon": 0.05, "mean": 0.0, "variance": 1.0, "noise": 0.1}
     study, past = begin(policy=given), begin(policy=given)
     for number in range(12):
@@ -1184,7 +1184,7 @@ def test_the_default_tries_every_category_before_it_is_sure() -> None:
 
 
 @pytest.mark.parametrize("space", ["options", "box"])
-def test_a_study_that_nobody_holds_is_freed_at_once(space: str) -> None:
+def test_an_unused_study_is_freed_at_once(space: str) -> None:
     """Without the garbage collector: it comes late, as it does not see how large arrays are."""
     study = begin(space)
     study.tell(study.ask().id, 1.0)

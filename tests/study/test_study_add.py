@@ -368,7 +368,7 @@ def test_the_refusal_of_one_is_nothing_to_the_others() -> None:
 
 
 def test_the_best_is_found_sooner_with_past_results() -> None:
-    """Regret of the first four asks, with twenty results of chance at hand and without."""
+    """Regret of the first four asks, with and without twenty random results."""
     gains = []
     for seed in range(4):
         rng = np.random.default_rng(seed)

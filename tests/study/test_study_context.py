@@ -120,7 +120,7 @@ def test_a_listed_pair_is_what_it_says(name: str) -> None:
     share=st.floats(0.0, 1.0),
     log=st.booleans(),
 )
-def test_numbers_come_back_as_they_were_given(
+def test_numbers_are_returned_unchanged(
     ends: list[int], power: int, share: float, log: bool
 ) -> None:
     low, high = (float(f"{end + 2 * 10**6 * log}e{power}") for end in ends)
@@ -422,7 +422,7 @@ def test_what_was_learned_in_a_near_context_saves_looks() -> None:
 
 @pytest.mark.parametrize("name", ["options in the weather", "options on days", "grid on days"])
 def test_how_sure_the_best_is(name: str) -> None:
-    """The share of joint draws, of all choices in the context, that the best is highest in."""
+    """The share of joint samples of all choices in which the best is highest."""
     study, rng = begin(name, policy=GIVEN), random.Random(2)
     ground = study.config.adapter.problem
     assert isinstance(ground, ht.Contextual)
@@ -463,7 +463,7 @@ def test_views_are_about_the_context_of_the_latest_ask_unless_another_is_given()
     assert with_words.summary()["context"] == {"day": "mon", "wet": False}
 
 
-def test_a_past_belief_is_by_what_was_told_up_to_then() -> None:
+def test_a_past_belief_uses_the_results_up_to_then() -> None:
     study = begin(policy=GIVEN)
     first = study.ask(context=at(20.0))
     study.tell(first.id, 3.0)
