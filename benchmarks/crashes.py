@@ -123,6 +123,6 @@ class _Copy:
             text = json.dumps([event.body for event in before])
             bodies = json.loads(text.replace(f'"{self._uid[:12]}-', f'"{self._own[:12]}-'))
             self._memory.append([Append(self._own, self._fed, bodies)])
-        self._study.open_asks()  # takes note of them
+        self._study.open_asks()  # reads the events of the other study
         self._fed = asked.seq
         return self._study.ask()

@@ -130,7 +130,7 @@ def ask_command(
     _do("Ask", name, at, token_file, t=t, context=context, key=key)
 
 
-@_command("tell", context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+@_command("tell", context_settings={"ignore_unknown_options": True})  # such as -1.5
 def tell_command(
     name: Name,
     id: Id,
@@ -253,7 +253,7 @@ def delete_command(
 
 def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -> None:
     """Carry out a command with these fields; print the service's answer to it."""
-    from heliotrope.study import commands  # a list of studies does without it
+    from heliotrope.study import commands  # not needed to list studies
 
     with errors_as_messages(), open_backend(at, token_file) as studies:
         for key in ("params", "context"):

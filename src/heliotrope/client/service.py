@@ -84,7 +84,7 @@ class Service:
                 params["after"] = page["next"]
 
     def _study(self, reply: Reply) -> RemoteStudy:
-        from heliotrope.client.study import RemoteStudy  # a list of studies does without it
+        from heliotrope.client.study import RemoteStudy  # not needed to list studies
 
         return RemoteStudy(self._transport, reply.data())
 

@@ -146,7 +146,7 @@ class RemoteStudy(StudyVerbs):
 
     def _keyed(self, command: _Keyed) -> _Keyed:
         key = uuid.uuid4().hex if command.key is None else command.key
-        if command.context is None:  # valid where the key is known already
+        if command.context is None:  # allowed if the key is known
             return replace(command, key=key)
         return replace(command, key=key, context=self._spaces.check_context(command.context))
 

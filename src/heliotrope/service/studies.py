@@ -108,7 +108,7 @@ class Studies:
         held = self._get(name, uid)
         try:
             return action(held.study)
-        except UnknownStudyError:  # perhaps created again under its name
+        except UnknownStudyError:  # a new study may have its name
             self._release(name, held.study)
             return action(self._get(name, uid).study)
 
@@ -118,7 +118,7 @@ class Studies:
         held = await self._get_async(name, uid)
         try:
             return await held.do(command)
-        except UnknownStudyError:  # as in use
+        except UnknownStudyError:  # as in use()
             self._release(name, held.study)
             return await (await self._get_async(name, uid)).do(command)
 

@@ -120,7 +120,7 @@ class StateCache:
         try:
             return decide(draft.state, draft.emit)
         except BaseException:
-            if len(draft.bodies) > before:  # half done
+            if len(draft.bodies) > before:  # it failed after some events
                 del draft.bodies[before:]
                 self._forget(draft.state)
             raise

@@ -197,6 +197,6 @@ def _tuned(
     best: dict[str, Tuning] = {}
     for i in np.argsort(regret, kind="stable"):
         best.setdefault(tried[i].name, tried[i])
-    if STUDY_DEFAULT.name in best:  # learning the drift is slow to replay, and explores alike
+    if STUDY_DEFAULT.name in best:  # learning is slow to replay, and explores the same way
         best[LEARNING] = replace(best[STUDY_DEFAULT.name], name=LEARNING)
     return best
