@@ -415,9 +415,9 @@ def test_what_was_learned_in_a_near_context_saves_looks() -> None:
             assert ask.option is not None
             regrets[seed, step] = 4 - levels[ask.option]
             study.tell(ask.id, levels[ask.option] + float(rng.normal(scale=0.2)))
-    begun = [regret for (_, step), regret in regrets.items() if step < 15]
+    early = [regret for (_, step), regret in regrets.items() if step < 15]
     moved = [regret for (_, step), regret in regrets.items() if step >= 25]
-    assert np.mean(moved) < 0.4 * np.mean(begun)
+    assert np.mean(moved) < 0.4 * np.mean(early)
 
 
 @pytest.mark.parametrize("name", ["options in the weather", "options on days", "grid on days"])

@@ -130,9 +130,9 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
     if known is not None:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
-    begun = _begin(state, emit, t, place, words, command.key)
-    _tell_value(state, emit, begun.id, command.value)
-    return begun
+    opened = _begin(state, emit, t, place, words, command.key)
+    _tell_value(state, emit, opened.id, command.value)
+    return opened
 
 
 def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | None:

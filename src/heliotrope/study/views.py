@@ -137,8 +137,8 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
     for one in sorted(results, key=lambda one: one.t):
-        begun = optimizer.begin(one.x if one.index is None else one.index, one.t)
-        optimizer.tell(begun, one.y)
+        opened = optimizer.begin(one.x if one.index is None else one.index, one.t)
+        optimizer.tell(opened, one.y)
     return optimizer
 
 

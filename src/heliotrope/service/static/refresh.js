@@ -18,9 +18,9 @@ export function paced(work, least = 300) {
     isBusy = true;
     while (isWanted && !document.hidden) {
       isWanted = false;
-      const begun = performance.now();
+      const started = performance.now();
       await work();
-      await rest(Math.max(least, performance.now() - begun));
+      await rest(Math.max(least, performance.now() - started));
     }
     isBusy = false;
   }
