@@ -6,8 +6,6 @@ n, q   numbers of places      d   dimension
 X      (q, d) points          B   (n, d) points
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

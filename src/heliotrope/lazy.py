@@ -1,7 +1,5 @@
 """Names of a package that are imported on first use, because they are slow to load."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module

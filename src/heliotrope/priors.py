@@ -5,8 +5,6 @@ c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1. Only W
 stationary: c(s, t) = 1 + rate (min(s, t) - t0).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 

@@ -1,7 +1,5 @@
 """Reproducible randomness: each generator depends only on a seed and a counter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias

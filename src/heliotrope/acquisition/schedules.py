@@ -3,8 +3,6 @@
 t is the suggestion's time: 1, 2, 3, ... for the paper's steps, also across R-GP-UCB's restarts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import log, pi
 from typing import ClassVar, Protocol, runtime_checkable

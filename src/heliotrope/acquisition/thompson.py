@@ -7,8 +7,6 @@ R   (r, q) rows whose R^T R is the posterior covariance, up to a remainder on it
 z   (r,) standard normal, so that m + z R is a sample
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

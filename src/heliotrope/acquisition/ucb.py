@@ -1,7 +1,5 @@
 """Acquisitions that score a point by its posterior mean and standard deviation."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import sqrt

@@ -1,7 +1,5 @@
 """The command line: it parses arguments, calls the library and prints the results."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib import import_module
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """Error messages and progress bars of the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, cast

@@ -3,8 +3,6 @@
 Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` print tables.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict

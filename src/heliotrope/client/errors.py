@@ -1,7 +1,5 @@
 """Turn the error answers of a service into the exceptions that a local study raises."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 A place is how engines name a point: an index in a Finite domain, coordinates in a Box.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

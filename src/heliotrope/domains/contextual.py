@@ -5,8 +5,6 @@ points, so an observation in one context informs all contexts that the kernel ca
 adapter shows an optimizer domains with and without contexts in the same way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

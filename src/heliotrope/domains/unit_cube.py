@@ -1,7 +1,5 @@
 """Domains scaled to the unit cube, where length scales do not depend on units."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

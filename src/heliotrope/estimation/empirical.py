@@ -1,7 +1,5 @@
 """The paper's recipe for real data: empirical mean and covariance, and a fitted epsilon."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

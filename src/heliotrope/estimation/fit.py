@@ -5,8 +5,6 @@ data (so that the unit of time does not matter), the logarithm of the noise, and
 theta, which is logarithmic already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -13,8 +13,6 @@ n  results        r (n,)  standardized values        x (n, d)  points
 K, D  (n, n) correlations in space and in time       q  (r - m)^T C^{-1} (r - m)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache

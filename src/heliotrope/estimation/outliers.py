@@ -11,8 +11,6 @@ to a place that was measured before. That can take a few more results, since a p
 elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -14,8 +14,6 @@ v, S   the innovation y - m and its covariance P + sigma^2 I, at the measured po
 r, N   adjoint of the data from t on: dl/dm = r, dl/dP = (r r^T - N) / 2
 """
 
-from __future__ import annotations
-
 from math import log, pi
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims and the measurements that support or refute them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

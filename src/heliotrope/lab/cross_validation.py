@@ -1,7 +1,5 @@
 """Choose a policy's parameters by cross-validated replay on training data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

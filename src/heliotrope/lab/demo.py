@@ -1,7 +1,5 @@
 """The demo: three policies track the maximum of one drifting function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

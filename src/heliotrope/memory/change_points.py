@@ -9,8 +9,6 @@ Symbols
 h  hypotheses, oldest first, with start times since (h,) and log weights log_w (h,)
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ n      observations since the latest reset, this one included
 sigma  posterior deviation of f at the place        sigma_n^2  variance of the noise
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module

@@ -10,8 +10,6 @@ n  observations that count       L (n, n)  factor of K o D + sigma^2 diag(1 / w)
 k~ (n, q)  covariance of f_{t_i}(x_i) with f_t at q places
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, pi

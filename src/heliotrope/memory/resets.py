@@ -1,7 +1,5 @@
 """Reset on change: discard the past when a detector reports that the function has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
 from functools import partial

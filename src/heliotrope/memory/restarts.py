@@ -1,7 +1,5 @@
 """The protocol of memories, and two without an engine of their own: keep all, and restart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 

@@ -15,8 +15,6 @@ n  observations held       P (n, n)  inverse of the measurements' covariance, p_
 a  (n,) P (y - m)          C (n, n)  sum over places and integral over future times of k~ k~^T
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import log1p
 

@@ -6,8 +6,6 @@ u  observations held       g  factor by which a weight shrinks in one unit of ti
 w  (u,) sums of weights g^(t - s)    w2 (u,) sums of their squares    wy (u,) sums of w y
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

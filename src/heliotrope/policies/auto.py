@@ -1,7 +1,5 @@
 """``auto``: the policy to start with, TV-GP-UCB with a learned model and a constant beta."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from heliotrope.acquisition import LogBeta, MeasurementUCB

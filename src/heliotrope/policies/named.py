@@ -1,7 +1,5 @@
 """The named GP policies: each composes a prior, a memory and an acquisition in a few lines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from heliotrope.acquisition import UCB, Beta, LogBeta, Thompson

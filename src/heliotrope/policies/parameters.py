@@ -6,8 +6,6 @@ drift between two results counts as a change every 1 / drift results, and as a v
 sqrt(drift) deviations per result. A formula with a horizon gets one of 1,000 results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial

@@ -1,7 +1,5 @@
 """Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 

@@ -5,8 +5,6 @@ The league and ``Adaptive(Named(name))`` derive them from a learned model. Repla
 and the docs the table of :func:`as_markdown`. To add a policy, write its factory and add its entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

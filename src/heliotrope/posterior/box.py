@@ -15,8 +15,6 @@ Q      (n, n) weights of what is explained, Cov_t(x, x') = a_t k(x, x') - k(x, B
 gamma  (n,) weights of an open evaluation's covariance with f_t(x), k(x, B) gamma
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from heliotrope.domains import Box, Places

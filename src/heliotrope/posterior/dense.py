@@ -6,8 +6,6 @@ n  observations        L (n, n)  factor of K o D + sigma^2 I
 z  (n,) L^{-1} (y - m), the standardized innovations in the order told
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from heliotrope.domains import Domain, Places

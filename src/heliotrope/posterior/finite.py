@@ -12,8 +12,6 @@ mean (M,)        posterior mean minus prior mean
 explained (M,)   diagonal of V^T V: prior variance minus posterior variance
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -13,8 +13,6 @@ m  (o,)   posterior mean of each g
 G  (o, o) posterior covariance of all g with each other
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import log, pi, sqrt

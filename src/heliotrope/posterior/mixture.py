@@ -5,8 +5,6 @@ Symbols
 h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_h m_h
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress

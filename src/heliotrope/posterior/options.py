@@ -1,7 +1,5 @@
 """Engine options; by default the prior and the domain determine the engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from heliotrope.domains import Box, Domain, Finite

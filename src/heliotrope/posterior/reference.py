@@ -7,8 +7,6 @@ K~ (n, n)   K o D, covariance of f_{t_i}(x_i) with f_{t_j}(x_j)
 k~ (n, q)   covariance of f_{t_i}(x_i) with f_t at q places
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from heliotrope.domains import Places

@@ -1,7 +1,5 @@
 """Pairs (time, place): the covariance of f between them, records of them, surfaces from them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places

@@ -1,7 +1,5 @@
 """Archives: a JSON header and arrays as a zip of plain ``.npy`` entries, without pickle."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -5,8 +5,6 @@ Arrays are stored separately under a name, and the JSON tree refers to them. In 
 object, the arrays of its parts have a prefix.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

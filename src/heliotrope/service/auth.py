@@ -3,8 +3,6 @@
 In this order: host name, token, origin, content type, size of the body.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Demo studies, which the service drives itself: two moving peaks."""
 
-from __future__ import annotations
-
 import secrets
 from functools import partial
 from threading import Event, Lock, Thread

@@ -1,7 +1,5 @@
 """Error answers: a status, and JSON with a code, a message and the parts of the message."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics of the service, for Prometheus."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from time import perf_counter

@@ -4,8 +4,6 @@ The content security policy allows no other script or style, so that a study's n
 looks like markup stays text.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from collections.abc import Callable

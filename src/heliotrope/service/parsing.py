@@ -1,7 +1,5 @@
 """Strict parsing of JSON: it rejects all JSON that two parsers could read differently."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from math import isfinite

@@ -1,7 +1,5 @@
 """The operations of the service: most call a study, and answer as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

@@ -3,8 +3,6 @@
 This description parses requests and becomes the OpenAPI document.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

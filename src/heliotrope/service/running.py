@@ -1,7 +1,5 @@
 """The service on uvicorn, in one process or several."""
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

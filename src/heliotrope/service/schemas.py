@@ -3,8 +3,6 @@
 Other request bodies are commands (:mod:`heliotrope.study.commands`), which have their own schemas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heliotrope.validation import Json

@@ -1,7 +1,5 @@
 """The settings of a service, and how its worker processes receive them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

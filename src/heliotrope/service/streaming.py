@@ -1,7 +1,5 @@
 """Streams of events: one task polls the store, however many clients follow a study."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """The studies of one process; recently used ones stay in memory, within a budget."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence

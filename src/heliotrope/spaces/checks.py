@@ -1,7 +1,5 @@
 """Checks of the description of a space: names, numbers, lists and JSON objects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Symbols: U (n, width) rows of a parameter's coordinates, each in [0, 1]; u (width,) one of them.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

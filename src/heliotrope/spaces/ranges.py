@@ -1,7 +1,5 @@
 """Parameters that are numbers between two bounds, on a linear or logarithmic scale."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isclose

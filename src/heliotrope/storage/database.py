@@ -1,7 +1,5 @@
 """Transactions on a database; errors of the driver become errors of this package."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext

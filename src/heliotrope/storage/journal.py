@@ -1,7 +1,5 @@
 """Journals write the events of studies to a store: each append at once, or many in a group."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field

@@ -6,8 +6,6 @@ SQLite has a lock of its own, but polls it at growing intervals. Its versions be
 follow it, so the two never meet.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A store that lives as long as its process, for tests and trials."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Open a store by its URL."""
 
-from __future__ import annotations
-
 from heliotrope.errors import InputError, requires_extra
 from heliotrope.storage.memory import MemoryStore
 from heliotrope.storage.protocol import Store

@@ -1,7 +1,5 @@
 """A store in a PostgreSQL database, for many machines. Other tables may share the database."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from sqlalchemy import URL, Connection, create_engine, event, text

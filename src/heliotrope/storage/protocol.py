@@ -5,8 +5,6 @@ same name. All methods but :meth:`Store.create` and :meth:`Store.find` take the 
 a deleted study can neither read nor write its successor.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

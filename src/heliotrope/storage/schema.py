@@ -1,7 +1,5 @@
 """The tables after the newest migration, and how a database gets there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from threading import Lock
 

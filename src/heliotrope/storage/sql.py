@@ -1,7 +1,5 @@
 """A store in the tables of a database."""
 
-from __future__ import annotations
-
 import gc
 import json
 from collections.abc import Iterable, Sequence

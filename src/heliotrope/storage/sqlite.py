@@ -5,8 +5,6 @@ file is created under a temporary name and linked to its own when it is complete
 exists is a store, and an empty one is damaged.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import sqlite3

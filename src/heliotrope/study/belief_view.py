@@ -5,8 +5,6 @@ Symbols
 f (s, q)  samples of the values at q points, the first of which is the best
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The state of a study in this process, kept in step with its log in the store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Clocks of studies: a counter of steps, or wall time in a unit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

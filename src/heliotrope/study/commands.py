@@ -5,8 +5,6 @@ the client sends them. Constructing a command checks its numbers and its key; re
 also refuses unknown keys and values of the wrong type.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 A result that is told may also add a new model of the values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

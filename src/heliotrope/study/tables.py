@@ -5,8 +5,6 @@ NAME), ``value`` and the optional ``t``. Other columns are ignored, and so are r
 :mod:`heliotrope.tables` reads the file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """The methods that change a study, here or at a service: each builds a command."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Views of a study as JSON: its belief, its summary, its track; and the export of its results."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Checks for custom policies: the laws that every policy of this package keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from heliotrope.domains import Box, Domain, Finite, grid

@@ -1,7 +1,5 @@
 """The laws of policies, each a function that raises an AssertionError if it is broken."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

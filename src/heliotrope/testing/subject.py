@@ -1,7 +1,5 @@
 """The policy under test: its optimizers and agents, simulated runs, and comparisons of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller

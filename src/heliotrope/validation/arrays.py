@@ -1,7 +1,5 @@
 """Array types, and the checks of arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lab's commands: demo, reproduce, replay, league and bounds, and their shared parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec

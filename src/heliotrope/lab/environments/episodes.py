@@ -1,7 +1,5 @@
 """Environments draw episodes; an episode has a value at each of its times and places."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Episodes over a Finite domain: a table of true values."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """A function of point and time as an environment, over a Finite domain or a Box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

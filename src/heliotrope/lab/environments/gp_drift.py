@@ -1,7 +1,5 @@
 """The paper's model: a Gaussian process in space that drifts in time."""
 
-from __future__ import annotations
-
 import numpy as np
 from threadpoolctl import ThreadpoolController
 

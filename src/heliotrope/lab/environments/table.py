@@ -1,7 +1,5 @@
 """Logged data as an environment: a policy sees the logged value of each place it chooses."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """Episodes with given times and one noise value per time, the same for all policies."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -4,8 +4,6 @@ All policies get their parameters alike: from one model of the values (mean, var
 kernel, length scale, drift), re-estimated from the latest results, by each policy's own theory.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The report of a tournament: sentences, tables and files."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """A tournament: every competitor on every problem, in paired trials."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Wide tables (one column per place) and long tables (one row per measurement) as a matrix."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Locations of the places of a log."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Logged rewards for replay."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parse times: numbers, timestamps, clock times, or a day and a clock time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

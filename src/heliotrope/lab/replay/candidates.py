@@ -1,7 +1,5 @@
 """Candidates: the paper's policies, ``auto``, TV-GP-UCB that learns its drift, a fixed place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from heliotrope.policies.registry import (

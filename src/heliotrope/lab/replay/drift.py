@@ -14,8 +14,6 @@ a, b   predicted mean of f_t for the values Y, and for values that are all 1;  C
 v, u   innovations of Y and of the ones;  S their variance, in units of the signal's
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The result of a replay: every step of every policy, and the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Train on the first part of a log, and replay every policy on the rest."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Sequence

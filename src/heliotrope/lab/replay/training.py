@@ -1,7 +1,5 @@
 """The setup learned from the first part of a log: prior, epsilon and the policies' parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The paper's figures: each runs its trials, tests the paper's claims and draws its picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from heliotrope.lab.reproduction.figure import Figure, FigureOptions

@@ -1,7 +1,5 @@
 """Run a figure of the paper and write its picture, rows, claims and metadata."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

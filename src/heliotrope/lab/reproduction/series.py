@@ -1,7 +1,5 @@
 """The curves of a figure, and their mean and deviation over trials as flat rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

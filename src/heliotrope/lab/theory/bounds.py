@@ -10,8 +10,6 @@ gamma_N  maximum information gain; pass an upper bound of it
 C_1      8 / log(1 + sigma^-2)          psi_T    cost of the mismatch per step of R-GP-UCB
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, pi, sqrt

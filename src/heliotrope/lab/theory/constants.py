@@ -16,8 +16,6 @@ omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE,
        2 nu degrees of freedom for Matern, over l
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import exp, gamma, inf, log, pi, sqrt
 

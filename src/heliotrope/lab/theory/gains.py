@@ -22,8 +22,6 @@ Symbols
 M  points        T  horizon        F  information in nats        A  the greedy choice
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations_with_replacement, product

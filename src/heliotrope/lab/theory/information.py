@@ -7,8 +7,6 @@ K~       (n, n) covariance of f at those times and places; K where the prior is 
 sigma^2  ``prior.noise``
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import TypeVar

@@ -4,8 +4,6 @@ Up to logarithms R_T = max(T^p, T epsilon^q). gamma_N grows as N^c, where c = 0 
 c = d (d + 1) / (2 nu + d (d + 1)) for Matern. p = (1 + c) / 2, and q depends on the algorithm.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, inf
 

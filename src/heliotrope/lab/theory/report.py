@@ -1,7 +1,5 @@
 """Bounds and measured regret, for ``heliotrope bounds``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial

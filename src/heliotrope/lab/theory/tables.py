@@ -1,7 +1,5 @@
 """The tables that ``heliotrope bounds`` prints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isnan
 

@@ -1,7 +1,5 @@
 """Finished trials on disk: one file each, in a folder named after a hash of their settings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Trials in several processes of this machine, with joblib."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

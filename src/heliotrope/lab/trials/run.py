@@ -4,8 +4,6 @@ Every trial runs on one thread of BLAS, because the number of threads changes th
 On equal processors and builds of numpy the results are therefore equal bit for bit.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing

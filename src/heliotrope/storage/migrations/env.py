@@ -1,7 +1,5 @@
 """Alembic runs this file for each command, on the connection that it is given."""
 
-from __future__ import annotations
-
 from alembic import context
 
 from heliotrope.storage.schema import VERSIONS, metadata

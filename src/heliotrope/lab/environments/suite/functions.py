@@ -4,8 +4,6 @@ Formulas and domains follow Surjanovic and Bingham's Virtual Library of Simulati
 The dimensions follow W-DBO's comparison (Bardou et al. 2024); the last dimension is time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Gaussian-process environments that jump or repeat instead of drifting steadily."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

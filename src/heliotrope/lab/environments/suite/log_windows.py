@@ -1,7 +1,5 @@
 """Measured tables as environments: each episode is a window of the log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

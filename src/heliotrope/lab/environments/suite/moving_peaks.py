@@ -6,8 +6,6 @@ k  peaks        d  coordinates        T  steps
 centres (T, k, d)        heights, widths (T, k)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

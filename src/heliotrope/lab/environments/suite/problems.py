@@ -1,7 +1,5 @@
 """The problems of the suite, by id."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

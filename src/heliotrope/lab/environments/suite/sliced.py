@@ -1,7 +1,5 @@
 """A test function whose last coordinate is time, which runs through its range once."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Studies, their events and their snapshots."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 
