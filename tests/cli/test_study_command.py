@@ -311,6 +311,7 @@ def test_deleting_is_confirmed(answer: str) -> None:
     ("arguments", "said"),
     [
         (["--space", "{"], "JSON or a JSON file for --space"),
+        (["--space", ""], "JSON or a JSON file for --space"),
         (["--space", "[" * 100_000], "JSON or a JSON file for --space"),
         (["--space", "missing.json"], "cannot use missing.json: No such file"),
         (["--space", "."], "cannot use .: Is a directory"),

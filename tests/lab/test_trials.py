@@ -395,7 +395,7 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"without it\. Install heliotrope\[cluster\]\."):
+    with pytest.raises(InputError, match=r"Run: pip install 'heliotrope\[cluster\]'"):
         run(draws, 2, folder=tmp_path, cluster="tcp://127.0.0.1:8786")
 
 

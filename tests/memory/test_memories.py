@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -319,6 +320,12 @@ def test_rivers_detectors_tell_of_a_jump_and_can_be_saved(detector: River) -> No
     states = engine.state(), saved.state()
     for name, array in states[0].items():
         np.testing.assert_array_equal(states[1][name], array)
+
+
+def test_rivers_detectors_need_river(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "river.drift", None)
+    with pytest.raises(InputError, match=r"Run: pip install 'heliotrope\[river\]'"):
+        River("ADWIN")
 
 
 def test_what_a_detector_has_seen_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

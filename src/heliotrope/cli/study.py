@@ -264,8 +264,9 @@ def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -
 
 def _read(text: str, option: str) -> Any:
     """The JSON in an option, or in the file that it names."""
+    is_file = text.strip() and not text.lstrip().startswith(("{", "["))
     try:
-        return json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
+        return json.loads(Path(text).read_text() if is_file else text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
 

@@ -166,7 +166,7 @@ def _as_json(body: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError("values that JSON can express", str(error)) from error
+        raise InputError("values that JSON can express", f"an error ({error})") from error
 
 
 def _read_bounded(response: httpx.Response, deadline: float) -> bytes:

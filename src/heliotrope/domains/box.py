@@ -66,7 +66,7 @@ class Box:
         object.__setattr__(self, "lattices", tuple(lattices))
         if self.lower.shape != self.upper.shape or self.lower.size == 0:
             raise InputError(
-                "lower and upper of the same length",
+                "lower and upper of the same length, at least 1",
                 f"shapes {self.lower.shape} and {self.upper.shape}",
             )
         if not np.all(self.lower < self.upper):

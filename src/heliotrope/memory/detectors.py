@@ -13,7 +13,7 @@ from inspect import signature
 from math import log, pi, sqrt
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, requires_extra
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Checked, as_share, checked
 
@@ -137,12 +137,8 @@ class _RiverMonitor:
 
 
 def _river_class(name: str) -> Any:
-    try:
+    with requires_extra("river"):
         drift = import_module("river.drift")
-    except ImportError:
-        raise InputError(
-            "the package river for its detectors", "none", "pip install 'heliotrope[river]'"
-        ) from None
     kind = getattr(drift, name, None) if isinstance(name, str) else None
     if not (isinstance(kind, type) and hasattr(kind, "drift_detected")):
         raise InputError("a detector's name in river.drift", repr(name), "For example 'ADWIN'.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.errors import HeliotropeError, requires_extra
 from heliotrope.lab.trials.trial import Outcome, Trial, WorkerDiedError, attempt
 
 if TYPE_CHECKING:  # an optional package
@@ -74,14 +74,8 @@ def _attempt_in_worker(trial: Trial, number: int) -> Outcome:
 
 
 def _connected(address: str) -> Client:
-    try:
+    with requires_extra("cluster"):
         from distributed import Client
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "the package distributed, which a cluster needs",
-            "an installation without it",
-            "Install heliotrope[cluster].",
-        ) from error
     try:
         with ThreadPoolExecutor(1) as apart:  # this thread may already run an event loop
             apart.submit(asyncio.run, _greet(address)).result()
