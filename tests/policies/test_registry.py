@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_every_factory_is_registered() -> None:
         name
         for name in dir(policies)
         if inspect.isfunction(made := getattr(policies, name))
-        and inspect.signature(made).return_annotation not in ("int", "float")
+        and get_type_hints(made)["return"] not in (int, float)
     }
     assert factories == set(REGISTRY)
     assert all(getattr(policies, name) is entry.factory for name, entry in REGISTRY.items())
