@@ -82,7 +82,10 @@ class SearchSpace:
         Integers are the nearest ones, categories those of the largest coordinate. The values are
         plain Python, as in JSON.
         """
-        point = self._at(place)
+        return self.decoded(self._at(place))
+
+    def decoded(self, point: Array) -> dict[str, Value]:
+        """Do the same for a point of the domain, unchecked."""
         return {name: self._value(name, point) for name in self._parameters}
 
     def point(self, params: Mapping[str, object]) -> Array:
@@ -112,11 +115,15 @@ class SearchSpace:
         of points (n, d) is snapped row by row.
         """
         many = isinstance(x, np.ndarray) and x.ndim == 2
-        points = self._inside(x if many else [x])
+        snapped = self.snapped(self._inside(x if many else [x]))
+        return snapped if many else snapped[0]
+
+    def snapped(self, points: Array) -> Array:
+        """Do the same for points (n, d) of the domain, unchecked."""
         snapped = np.zeros_like(points)
         for name, columns in self._columns.items():
             snapped[:, columns] = self._parameters[name].snap(points[:, columns])
-        return snapped if many else snapped[0]
+        return snapped
 
     def to_json(self) -> dict[str, Json]:
         """Return the JSON form, which :meth:`from_json` reads."""

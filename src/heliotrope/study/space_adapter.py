@@ -123,7 +123,7 @@ class SpaceAdapter:
             return suggestion.index
         choice = suggestion.choice
         if isinstance(self.space, SearchSpace):
-            choice = self.space.snap(choice)
+            choice = self.space.snapped(choice[None])[0]
         given: list[float] = [] if suggestion.context is None else suggestion.context.tolist()
         return [*choice.tolist(), *given]
 
@@ -177,7 +177,9 @@ class SpaceAdapter:
 
     def _describe_choice(self, place: int | Array) -> dict[str, Any]:
         if isinstance(self.space, SearchSpace):
-            return {"params": self.space.params(place)}
+            if isinstance(place, int):
+                return {"params": self.space.params(place)}
+            return {"params": self.space.decoded(place)}
         if not isinstance(place, int):
             place = int(self._choices.places(place[None])[0])
         return {"option": self.space.name(place)}
