@@ -17,7 +17,7 @@ NAMES = {
 }  # fmt: skip
 SUBMODULES = {
     "acquisition", "domains", "errors", "estimation", "lab", "memory", "policies", "posterior",
-    "priors", "testing",
+    "priors", "terms", "testing",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         policies as policies,
         posterior as posterior,
         priors as priors,
+        terms as terms,
         testing as testing,
     )
     from heliotrope.acquisition import UCB as UCB, LogBeta as LogBeta
@@ -69,7 +70,7 @@ _NAMES = {  # by the submodule that they are loaded from
     "study": ("Study",),
 }
 _SUBMODULES = {"acquisition", "domains", "errors", "estimation", "lab", "memory", "policies"}
-_SUBMODULES |= {"posterior", "priors", "testing"}
+_SUBMODULES |= {"posterior", "priors", "terms", "testing"}
 
 __all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 

@@ -59,7 +59,7 @@ class Tabulated:
         return f"Tabulated over {len(self.K)} points"
 
 
-SpaceKernel: TypeAlias = "Kernel | Tabulated"
+SpaceKernel: TypeAlias = Kernel | Tabulated
 
 
 class DomainKernel:

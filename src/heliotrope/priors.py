@@ -1,20 +1,25 @@
-"""Priors: a space kernel times a time kernel, with noise and mean.
+"""Priors: sums of terms, with noise and mean.
 
-Cov[f_s(x), f_t(x')] = c(|s - t|) k(x, x'). The paper's model (eq:tv_model0, eq:tv_model) is
-c(dt) = rho^dt with rho = sqrt(1 - epsilon); a static function has c = 1. Only Wiener is not
-stationary: c(s, t) = 1 + rate (min(s, t) - t0).
+The paper's model (eq:tv_model0, eq:tv_model) is a sum of one term: a space kernel k times a time
+kernel, Cov[f_s(x), f_t(x')] = c(|s - t|) k(x, x') with c(dt) = rho^dt and rho = sqrt(1 - epsilon).
+A static function has c = 1. Only Wiener is not stationary: c(s, t) = 1 + rate (min(s, t) - t0).
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Kernel
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated, check_kernel, has_white_noise
+from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
 from heliotrope.serialization.codec import register
+from heliotrope.terms import CHOICE, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
 from heliotrope.validation import (
     Array,
     Checked,
@@ -23,6 +28,7 @@ from heliotrope.validation import (
     as_positive,
     as_share,
     checked,
+    short_repr,
 )
 
 CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
@@ -77,14 +83,13 @@ class Wiener(Checked):
     rho: ClassVar[float] = 1.0
 
 
-Markov = Static | Forgetting | Wiener  # given f_t, the future is independent of the past
-TimeKernel: TypeAlias = "Markov | Kernel"
+TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel"
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prior:
-    """A time-varying Gaussian process: f ~ GP(mean, space x time), measured with noise.
+    """A time-varying Gaussian process, measured with noise: a space times a time kernel, or a sum.
 
     Parameters
     ----------
@@ -97,33 +102,76 @@ class Prior:
         Variance of the measurement noise, sigma^2.
     mean
         A number, or one number per point of a Finite domain.
+    terms
+        The terms of a sum (see :mod:`heliotrope.terms`), in place of space and time.
 
     Examples
     --------
     >>> Prior(RBF(0.2), Forgetting(0.01), noise=0.01).noise
     0.01
+    >>> Prior(noise=0.01, terms=[Stays(RBF(0.3)), Drifts(RBF(0.2), epsilon=0.02)]).parts()
+    ['stays', 'drifts']
     """
 
-    space: SpaceKernel = field(default_factory=lambda: RBF(0.2))
-    time: TimeKernel = field(default_factory=Static)
-    noise: float = 0.01
-    mean: float | Array = 0.0
+    terms: tuple[Term, ...]
+    noise: float
+    mean: float | Array
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.space, (Kernel, Tabulated)):
-            raise KernelError("a scikit-learn kernel or Tabulated(K) as space", repr(self.space))
-        _check_time(self.time)
-        noise = as_number(self.noise, "noise")
-        if noise <= 0.0:
-            raise InputError("a positive noise variance", repr(self.noise), EXACT_MEASUREMENTS)
-        object.__setattr__(self, "noise", noise)
-        flat = isinstance(self.mean, np.ndarray) and self.mean.ndim == 0
-        flat = flat or isinstance(self.mean, (int, float, np.number))
-        mean = as_number(self.mean, "mean") if flat else as_array(self.mean, "mean", ndim=1)
-        object.__setattr__(self, "mean", mean)
+    def __init__(
+        self,
+        space: SpaceKernel | None = None,
+        time: TimeKernel | None = None,
+        noise: float = 0.01,
+        mean: float | ArrayLike = 0.0,
+        *,
+        terms: Iterable[Term] | None = None,
+    ) -> None:
+        chosen = _as_terms((_term(RBF(0.2), Static()),) if terms is None else terms)
+        if space is not None or time is not None:  # of dataclasses.replace too
+            chosen = (_with(chosen, space, time),)
+        level = as_number(noise, "noise")
+        if level <= 0.0:
+            raise InputError("a positive noise variance", repr(noise), EXACT_MEASUREMENTS)
+        flat = isinstance(mean, (int, float, np.number)) or np.ndim(mean) == 0
+        middle = as_number(mean, "mean") if flat else as_array(mean, "mean", ndim=1)
+        for name, value in (("terms", chosen), ("noise", level), ("mean", middle)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def space(self) -> SpaceKernel:
+        """The space kernel of a prior of one term."""
+        return self._one_term().space
+
+    @property
+    def time(self) -> TimeKernel:
+        """The time kernel of a prior of one term."""
+        return _time(self._one_term())
+
+    def with_time(self, time: TimeKernel) -> Prior:
+        """Return a prior of one term with another time kernel."""
+        return Prior(self.space, time, self.noise, self.mean)
+
+    def with_space(self, space: SpaceKernel) -> Prior:
+        """Return a prior of one term with another space kernel."""
+        return Prior(space, self.time, self.noise, self.mean)
+
+    @property
+    def is_markov(self) -> bool:
+        """Whether the future depends on the past only through the present state."""
+        return all(isinstance(term, MarkovTerm) for term in self.terms)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether nothing ever changes."""
+        return all(isinstance(term, Stays) for term in self.terms)
 
     def over(self, domain: Domain) -> DomainKernel:
-        """Return the space kernel over a domain, after a check that both fit."""
+        """Return the space kernel of a prior of one term, after a check that it fits a domain."""
+        self._one_term()
+        return self.kernels_over(domain)[0]
+
+    def kernels_over(self, domain: Domain) -> list[DomainKernel]:
+        """Return the space kernel of each term, after a check that they fit a domain."""
         if isinstance(self.mean, np.ndarray) and not (
             isinstance(domain, Finite) and len(domain) == len(self.mean)
         ):
@@ -132,7 +180,7 @@ class Prior:
                 f"{len(self.mean)} values for "
                 + (f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"),
             )
-        return DomainKernel(self.space, domain)
+        return [DomainKernel(term.space, domain) for term in self.terms]
 
     def mean_at(self, places: Places) -> Array:
         """Prior mean at places."""
@@ -147,34 +195,93 @@ class Prior:
         mean: Array = self.mean[places]
         return mean
 
+    def parts(self) -> list[str]:
+        """Return the names of the parts: of the terms, without repetition."""
+        return list(dict.fromkeys(term.name for term in self.terms))
+
+    def selects(self, part: str | None) -> list[bool]:
+        """Return for each term whether it belongs to a part of the belief; None is the whole.
+
+        :data:`~heliotrope.terms.CHOICE` is the part of all terms that differ between places.
+        """
+        if part is None or part == CHOICE:
+            whole = part is None or all(term.shared for term in self.terms)
+            return [whole or not term.shared for term in self.terms]
+        if part not in self.parts():
+            names = ", ".join((*self.parts(), CHOICE))
+            raise InputError(f"a part among {names}", short_repr(part), "", "part")
+        return [term.name == part for term in self.terms]
+
+    def __repr__(self) -> str:
+        if self._is_separable:
+            return (
+                f"Prior(space={self.space!r}, time={self.time!r}, "
+                f"noise={self.noise!r}, mean={self.mean!r})"
+            )
+        whole = " + ".join(map(repr, self.terms))
+        return f"Prior({whole}, noise={self.noise!r}, mean={self.mean!r})"
+
+    @property
+    def _is_separable(self) -> bool:
+        return len(self.terms) == 1 and isinstance(self.terms[0], _SEPARABLE)
+
+    def _one_term(self) -> Term:
+        if not self._is_separable:
+            raise InputError(
+                "a prior of one space and one time kernel here",
+                f"the sum {' + '.join(term.name for term in self.terms)}",
+                "A policy that keeps the prior as it is, such as TV-GP-UCB, takes sums.",
+            )
+        return self.terms[0]
+
+
+_SEPARABLE = (Stays, Drifts, Walks, Stationary)
+
+
+def _with(terms: tuple[Term, ...], space: SpaceKernel | None, time: TimeKernel | None) -> Term:
+    """Return the one term with another space or time kernel."""
+    if len(terms) > 1 or not isinstance(terms[0], _SEPARABLE):
+        raise InputError("either terms, or a space and a time kernel", "both")
+    return _term(
+        terms[0].space if space is None else space, _time(terms[0]) if time is None else time
+    )
+
+
+def _time(term: Term) -> TimeKernel:
+    """Return the time kernel of a term."""
+    if isinstance(term, Stationary):
+        return term.time
+    if isinstance(term, Drifts):
+        return Forgetting(term.epsilon)
+    return Wiener(term.growth) if isinstance(term, Walks) else Static()
+
+
+def _term(space: SpaceKernel, time: TimeKernel) -> Term:
+    """Return the term of a space and a time kernel."""
+    if not isinstance(space, (Kernel, Tabulated)):
+        raise KernelError("a scikit-learn kernel or Tabulated(K) as space", repr(space))
+    if isinstance(time, Static):
+        return Stays(space)
+    if isinstance(time, Forgetting):
+        return Drifts(space, time.epsilon)
+    return Walks(space, time.rate) if isinstance(time, Wiener) else Stationary(space, time=time)
+
+
+def _as_terms(terms: object) -> tuple[Term, ...]:
+    several = tuple(terms) if isinstance(terms, Iterable) else (terms,)
+    wrong = [term for term in several if not isinstance(term, Term)]
+    if wrong or not several:
+        raise InputError(
+            "terms such as Stays(kernel) and Drifts(kernel, epsilon)",
+            short_repr(wrong[0]) if wrong else "none",
+            "See heliotrope.terms.",
+            "terms",
+        )
+    return several
+
 
 def correlation(time: TimeKernel, dt: Array) -> Array:
     """c(dt) of a stationary time kernel; c(0) scales the variance."""
     if isinstance(time, Wiener):
         raise InputError("a stationary time kernel here", str(time), "Use Static or Forgetting.")
-    if isinstance(time, (Static, Forgetting)):
-        return np.asarray(time.rho ** np.abs(dt))
-    flat = np.abs(np.ravel(dt))[:, None]
-    return np.asarray(time(flat, np.zeros((1, 1)))).reshape(np.shape(dt))
-
-
-def covariance_in_time(time: TimeKernel, s: Array, t: Array, start: float) -> Array:
-    """c(s, t) of a time kernel; ``start`` is the Wiener process's t0."""
-    if not isinstance(time, Wiener):
-        return correlation(time, s - t)
-    return np.asarray(1.0 + time.rate * np.maximum(np.minimum(s, t) - start, 0.0))
-
-
-def _check_time(time: TimeKernel) -> None:
-    if isinstance(time, Markov):
-        return
-    if not isinstance(time, Kernel):
-        raise KernelError(
-            "Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel as time",
-            repr(time),
-        )
-    if not time.is_stationary():
-        raise KernelError("a stationary kernel over time", str(time))
-    if has_white_noise(time):
-        raise KernelError("a time kernel without a WhiteKernel", str(time), "Use Prior(noise=...).")
-    check_kernel(time, np.geomspace(0.01, 1000.0, 40)[:, None])
+    return _term(ConstantKernel(), time).in_time(np.asarray(dt), np.zeros(()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -312,7 +311,7 @@ def test_fit_does_not_depend_on_the_unit_of_time(unit: float) -> None:
     prior = ht.Prior(RBF(0.4), ht.Forgetting(0.1), 0.05)
     expected = fit(prior, panel, learn=("epsilon",))
     scaled = Panel(unit * panel.times, panel.values, panel.points)
-    found = fit(replace(prior, time=ht.Static()), scaled, learn=("epsilon",))
+    found = fit(prior.with_time(ht.Static()), scaled, learn=("epsilon",))
     assert found.value == pytest.approx(expected.value, abs=1e-3)
     assert isinstance(expected.prior.time, ht.Forgetting)
     assert isinstance(found.prior.time, ht.Forgetting)

@@ -184,7 +184,7 @@ def test_each_gain_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gains, "_greedy", counted)
     numbers = report.theory(setting)
     assert runs == [ht.Static(), ht.Forgetting(0.05)]
-    still = replace(setting.prior, time=ht.Static())
+    still = setting.prior.with_time(ht.Static())
     assert numbers.static_gain == max_information_gain(still, setting.domain, T)
     assert numbers.drifting_gain == max_information_gain(setting.prior, setting.domain, T)
     curve = gain_curve(setting.prior, setting.domain, T).upper

@@ -81,7 +81,7 @@ class TestInformation:
         still = ht.Prior(RBF(0.2), noise=0.1)
         x = [0, 0, 0, 0]
         values = [
-            theory.mutual_information(replace(still, time=ht.Forgetting(e)), ht.grid(3), x)
+            theory.mutual_information(still.with_time(ht.Forgetting(e)), ht.grid(3), x)
             for e in (0.0, 0.01, 0.1, 1.0)
         ]
         assert values[0] == pytest.approx(theory.mutual_information(still, ht.grid(3), x))
@@ -124,7 +124,7 @@ class TestGains:
     def test_enumeration_is_brute_force(self) -> None:
         for prior, domain, T in small_cases():
             assert isinstance(prior.time, ht.Forgetting)
-            for case in (prior, replace(prior, time=ht.Static())):
+            for case in (prior, prior.with_time(ht.Static())):
                 gain = theory.max_information_gain(case, domain, T)
                 rho = prior.time.rho if case is prior else 1.0
                 assert gain.exact
@@ -132,7 +132,7 @@ class TestGains:
 
     def test_greedy_bounds_hold_the_exact_value(self) -> None:
         for prior, domain, T in small_cases():
-            for case in (prior, replace(prior, time=ht.Static())):
+            for case in (prior, prior.with_time(ht.Static())):
                 exact = theory.max_information_gain(case, domain, T).lower
                 greedy = theory.greedy_gain(case, domain, T)
                 assert greedy.lower - 1e-7 <= exact <= greedy.upper + 1e-9
@@ -198,7 +198,7 @@ class TestWeakened2:
     def test_printed_form_fails_on_one_point(self) -> None:
         point, prior = ht.Finite([[0.0]]), ht.Prior(RBF(0.2), ht.Forgetting(0.001), 0.01)
         drifting = theory.max_information_gain(prior, point, 5).lower
-        still = theory.max_information_gain(replace(prior, time=ht.Static()), point, 5).lower
+        still = theory.max_information_gain(prior.with_time(ht.Static()), point, 5).lower
         drift = theory.drift_information(5, 0.001, 0.01)
         assert round(drifting, 4) == 3.2915
         assert round(still + drift.printed, 4) == 3.2333
@@ -209,7 +209,7 @@ class TestWeakened2:
         for prior, domain, T in small_cases():
             assert isinstance(prior.time, ht.Forgetting)
             drifting = theory.max_information_gain(prior, domain, T).lower
-            still = theory.max_information_gain(replace(prior, time=ht.Static()), domain, T).lower
+            still = theory.max_information_gain(prior.with_time(ht.Static()), domain, T).lower
             drift = theory.drift_information(T, prior.time.epsilon, prior.noise)
             assert drifting <= still + drift.corrected + 1e-9
             failures += drifting > still + drift.printed + 1e-9

@@ -71,16 +71,18 @@ class Witness:
     def open(self, key: int, t: float, place: Places) -> None:
         self.opened[key] = (t, place)
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         self.told.append((*self.opened.pop(key), y))
 
     def cancel(self, key: int) -> None:
         del self.opened[key]
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
         raise NotImplementedError
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         raise NotImplementedError
 
     def state(self) -> dict[str, Array]:
@@ -101,13 +103,13 @@ def dense(
     """The paper's posterior with noise variances sigma^2 / w: mean and covariance."""
     model = SpaceTime(prior, domain)
     if not told:
-        return prior.mean_at(places), model.same_time(places)
+        return prior.mean_at(places), model.same_time(places, t)
     times, y = np.array([s for s, _, _ in told]), np.array([value for _, _, value in told])
     at = np.concatenate([place for _, place, _ in told])
     K = model.noisy(times, at) + np.diag(prior.noise * (1.0 / weights - 1.0))
     k = model.block(times, at, t, places)
     mean = prior.mean_at(places) + k.T @ np.linalg.solve(K, y - prior.mean_at(at))
-    return mean, model.same_time(places) - k.T @ np.linalg.solve(K, k)
+    return mean, model.same_time(places, t) - k.T @ np.linalg.solve(K, k)
 
 
 def newest(
@@ -524,7 +526,7 @@ def test_relevance_is_that_of_the_authors_package() -> None:
         data = Records(model.no_places)
         data.t = np.array([0.2, 0.7, 1.1, 1.9, 2.4, 3.0])
         data.y = np.array([0.3, -0.8, 1.2, 0.4, -0.1, 0.9])
-        data.places = np.arange(6)
+        data.places, data.noise = np.arange(6), np.full(6, 0.1)
         found = RemovalDistances(model, data, 3.5, np.arange(6, len(domain))).distances()
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
@@ -543,7 +545,7 @@ def test_relevance_is_the_distance_of_posteriors(time: ht.Forgetting | RBF) -> N
     model, rng = SpaceTime(prior, domain), np.random.default_rng(0)
     data = Records(model.no_places)
     for t in range(6):
-        data.append(float(t), rng.integers(15, size=1), float(rng.normal()))
+        data.append(float(t), rng.integers(15, size=1), float(rng.normal()), prior.noise)
     told = list(zip(data.t.tolist(), data.places[:, None], data.y.tolist(), strict=True))
     every = [told, *([one for j, one in enumerate(told) if j != i] for i in range(6)), []]
     sums = np.zeros(8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +37,7 @@ PRIOR = ht.Prior(RBF(0.3), ht.Forgetting(0.5), 0.01)
 
 
 def drifting(epsilon: float) -> ht.Prior:
-    return replace(PRIOR, time=ht.Forgetting(epsilon))
+    return PRIOR.with_time(ht.Forgetting(epsilon))
 
 
 def learner(**options: Any) -> ht.Optimizer:
@@ -448,7 +447,7 @@ def assert_same_state(one: State, other: State) -> None:
 
 
 def test_a_drift_without_a_rate_is_refused() -> None:
-    smooth = replace(PRIOR, time=Matern(5.0, nu=1.5))
+    smooth = PRIOR.with_time(Matern(5.0, nu=1.5))
     with refusal(InputError):
         ht.tv_gp_ucb(smooth, learn=ht.Learn())
     with refusal(InputError):
@@ -458,7 +457,7 @@ def test_a_drift_without_a_rate_is_refused() -> None:
 @pytest.mark.parametrize("time", [ht.Static(), ht.Forgetting(0.3)], ids=str)
 def test_the_rate_of_the_prior_does_not_matter(time: ht.Static | ht.Forgetting) -> None:
     expected = follow(learner(), 0.02, 5)
-    policy = ht.tv_gp_ucb(replace(PRIOR, time=time), learn=ht.Learn(epsilons=EPSILONS))
+    policy = ht.tv_gp_ucb(PRIOR.with_time(time), learn=ht.Learn(epsilons=EPSILONS))
     found = follow(ht.Optimizer(GRID, policy), 0.02, 5)
     np.testing.assert_array_equal(found.learned().weights, expected.learned().weights)
 
@@ -469,7 +468,7 @@ def test_what_is_given_cannot_be_read_as_learned() -> None:
 
 
 def test_what_cannot_be_tried_is_refused() -> None:
-    table = replace(PRIOR, space=ht.Tabulated(np.eye(3)))
+    table = PRIOR.with_space(ht.Tabulated(np.eye(3)))
     with pytest.raises(InputError, match="length scales"):
         ht.tv_gp_ucb(table, learn=ht.Learn(scales=(1.0, 2.0)))
 

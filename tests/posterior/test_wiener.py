@@ -25,7 +25,7 @@ from heliotrope.posterior import (
     ReferenceEngine,
     finite,
 )
-from heliotrope.priors import correlation, covariance_in_time
+from heliotrope.priors import correlation
 from scenario import play
 from strategies import PRIOR, refusal
 
@@ -148,7 +148,7 @@ def test_off_a_finite_domain() -> None:
 
 def test_before_the_first_time_nothing_moves() -> None:
     times = np.array([-5.0, 2.0, 3.0])
-    c = covariance_in_time(ht.priors.Wiener(0.5), times[:, None], times[None, :], start=2.0)
+    c = ht.terms.Walks(1.0, 0.5).in_time(times[:, None], times[None, :], start=2.0)
     np.testing.assert_allclose(c, np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.5]]))
     engine = DenseEngine(walking(), GRID)
     engine.open(0, 2.0, np.array([0]))

@@ -118,12 +118,12 @@ class _Problem:
         """The prior of a vector of free parameters."""
         prior, rest = self._prior, u.tolist()
         if "epsilon" in self._learn:
-            prior = replace(prior, time=Forgetting(self.rate(rest.pop(0))))
+            prior = prior.with_time(Forgetting(self.rate(rest.pop(0))))
         if "noise" in self._learn:
             prior = replace(prior, noise=float(np.exp(rest.pop(0))))
         if rest:
             assert isinstance(prior.space, Kernel)
-            prior = replace(prior, space=prior.space.clone_with_theta(np.array(rest)))
+            prior = prior.with_space(prior.space.clone_with_theta(np.array(rest)))
         return prior
 
     def value(self, u: Array) -> float:

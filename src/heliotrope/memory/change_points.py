@@ -80,11 +80,11 @@ class ChangePointsEngine(MixtureEngine):
             self._ensemble.join(jumped)
         self._open[key] = self._now = t
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         knowing = self._knowing(key)
         engines = self._ensemble.engines[:knowing]
         before = np.array([engine.log_likelihood for engine in engines])
-        self._ensemble.take(lambda engine: engine.tell(key, y), knowing)
+        self._ensemble.take(lambda engine: engine.tell(key, y, noise), knowing)
         del self._open[key]
         if knowing:
             self._weigh(np.array([engine.log_likelihood for engine in engines]) - before)

@@ -48,14 +48,14 @@ class ObservationStore:
         self._model = SpaceTime(prior, domain)
         self._records = Records(self._model.no_places)
 
-    def add(self, t: float, place: Places, y: float, now: float) -> None:
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
         """Add an observation of time t; ``now`` is the latest time seen."""
-        self._records.append(t, place, y)
+        self._records.append(t, place, y, noise)
 
     def at(self, t: float) -> WeightedObservations:
         """Return the observations that count at time t."""
-        data, ones = self._records, np.ones(len(self._records.t))
-        return WeightedObservations(data.t, data.places, data.y, ones, ones)
+        data, weights = self._records, self._model.prior.noise / self._records.noise
+        return WeightedObservations(data.t, data.places, data.y, weights, weights)
 
     def width_weights(self, t: float, times: Array) -> Array:
         """Weights at time t of open evaluations of these times; 0 excludes one."""
@@ -65,24 +65,23 @@ class ObservationStore:
         return self._records.state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state)
+        self._records.restore(state, self._model.prior.noise)
 
 
 class Regression:
-    """The factored covariance of weighted evaluations; ``noisy`` is theirs at weights of 1."""
+    """The factored covariance of weighted evaluations; ``exact`` is theirs without noise."""
 
     def __init__(
-        self, model: SpaceTime, t: Array, places: Places, weights: Array, noisy: Array | None = None
+        self, model: SpaceTime, t: Array, places: Places, weights: Array, exact: Array | None = None
     ) -> None:
         self._model, self.t, self.places = model, t, places
-        self.noisy = model.noisy(t, places) if noisy is None else noisy
-        covariance = self.noisy.copy()
-        covariance[np.diag_indices(len(t))] += model.prior.noise * (1.0 / weights - 1.0)
+        self.exact = model.between(t, places, t, places) if exact is None else exact
+        covariance = self.exact + np.diag(model.prior.noise / weights)
         self._L = jittered_cholesky(covariance, jitter=0.0)
 
-    def block(self, t: float, at: Places) -> Array:
+    def block(self, t: float, at: Places, part: str | None = None) -> Array:
         """k~ (n, q)."""
-        return self._model.block(self.t, self.places, t, at)
+        return self._model.block(self.t, self.places, t, at, part)
 
     def whitened(self, k: Array) -> Array:
         """L^{-1} k~ (n, q)."""
@@ -104,7 +103,7 @@ class _Moment:
         """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the coefficients of the mean."""
         by, data = self.width, self._observed
         if data.weights is not data.width_weights:
-            by = Regression(self._model, data.t, data.places, data.weights, by.noisy)
+            by = Regression(self._model, data.t, data.places, data.weights, by.exact)
         return by.solve(data.y - self._model.prior.mean_at(data.places))
 
     @cached_property
@@ -146,11 +145,12 @@ class RegressionEngine:
         self._open.open(key, t, place)
         self._now, self._all = t, None
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         t, place = self._open.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
-        s2 = float(variance[0]) + self._model.prior.noise
-        self._store.add(t, place, y, self._now)
+        noise = self._model.prior.noise if noise is None else noise
+        s2 = float(variance[0]) + noise
+        self._store.add(t, place, y, noise, self._now)
         self._open.close(key)
         self.log_likelihood -= 0.5 * ((y - float(mean[0])) ** 2 / s2 + log(2.0 * pi * s2))
         self._moment = self._all = None
@@ -159,13 +159,15 @@ class RegressionEngine:
         self._open.close(key)
         self._all = None
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        return self._posterior(t, t, places, count_open)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        return self._posterior(t, t, places, count_open, part)
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         width = self._width(t, count_open=False)
-        W = width.whitened(width.block(t, places))
-        return self._model.same_time(places, t) - W.T @ W
+        W = width.whitened(width.block(t, places, part))
+        return self._model.same_time(places, t, part) - W.T @ W
 
     def surface(self, t: float) -> Surface:
         alpha, width = self._at(t).alpha, self._width(t, count_open=True)
@@ -179,20 +181,20 @@ class RegressionEngine:
 
     def restore(self, state: State) -> None:
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
-        self._open.restore(part(state, "open/"))
+        self._open.restore(part(state, "open/"), self._model.prior.noise)
         self._store.restore(part(state, "store/"))
         self._moment = self._all = None
 
     def _posterior(
-        self, by: float, t: float, places: Places, count_open: bool
+        self, by: float, t: float, places: Places, count_open: bool, part: str | None = None
     ) -> tuple[Array, Array]:
         """Mean and variance of f_t from the observations that count at the time ``by``."""
         alpha, width = self._at(by).alpha, self._width(by, count_open)
-        k = width.block(t, places)
-        mean = self._model.prior.mean_at(places) + alpha @ k[: len(alpha)]
+        k = width.block(t, places, part)
+        mean = self._model.mean_at(places, part) + alpha @ k[: len(alpha)]
         W = width.whitened(k)
         explained = np.einsum("nq,nq->q", W, W)
-        return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
+        return mean, np.maximum(self._model.variance(places, t, part) - explained, 0.0)
 
     def _at(self, t: float) -> _Moment:
         if t < self._now:

@@ -59,16 +59,18 @@ class ResetOnChangeEngine:
         self._open.open(key, t, place)
         self._now = t
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         _, place = self._open.get(key)
         mean, variance = self._engine.predict(self._now, place, count_open=False)
         residual, deviation = y - float(mean[0]), float(np.sqrt(variance[0]))
-        innovation = Innovation(residual, deviation, self._noise, self._count + 1)
+        innovation = Innovation(
+            residual, deviation, self._noise if noise is None else noise, self._count + 1
+        )
         changed = self._changed(innovation)  # first, as a detector may raise
-        self._engine.tell(key, y)
+        self._engine.tell(key, y, noise)
         self._count += 1
         if changed:
-            self._reset(key, y)
+            self._reset(key, y, noise)
         else:
             self._remember(innovation)
         self._open.close(key)
@@ -77,11 +79,13 @@ class ResetOnChangeEngine:
         self._engine.cancel(key)
         self._open.close(key)
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        return self._engine.predict(t, places, count_open=count_open)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        return self._engine.predict(t, places, count_open=count_open, part=part)
 
-    def covariance(self, t: float, places: Places) -> Array:
-        return self._engine.covariance(t, places)
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+        return self._engine.covariance(t, places, part=part)
 
     def surface(self, t: float) -> Surface:
         assert isinstance(self._engine, HasSurface)
@@ -98,7 +102,7 @@ class ResetOnChangeEngine:
         self._count = int(count)
         self._seen = [Innovation(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
         self._monitor = self._monitor_of(self._seen)
-        self._open.restore(part(state, "open/"))
+        self._open.restore(part(state, "open/"), self._noise)
         self._engine = self._build()
         self._engine.restore(part(state, "engine/"))
 
@@ -126,12 +130,12 @@ class ResetOnChangeEngine:
             monitor.changed(innovation)
         return monitor
 
-    def _reset(self, newest: int, y: float) -> None:
+    def _reset(self, newest: int, y: float, noise: float | None) -> None:
         """Rebuild the engine from the newest observation and the open evaluations."""
         engine = self._build()
         for key in self._open.open_keys:
             engine.open(key, *self._open.get(key))
-        engine.tell(newest, y)
+        engine.tell(newest, y, noise)
         self._before += self._engine.log_likelihood - engine.log_likelihood
         self._engine, self._count = engine, 0
         self._seen, self._monitor = [], self._detector.monitor()

@@ -29,7 +29,7 @@ from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
 from heliotrope.posterior.spacetime import Records, SpaceTime
-from heliotrope.priors import Forgetting, Prior, Static, TimeKernel, correlation
+from heliotrope.priors import Forgetting, Prior, Static, correlation
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Checked, as_positive, as_whole, checked
 
@@ -71,12 +71,12 @@ class WassersteinStore(ObservationStore):
     def __init__(self, prior: Prior, domain: Domain, alpha: float, most: int) -> None:
         super().__init__(prior, domain)
         self._probes = _probes(domain)
-        self._growth, self._most = log1p(alpha) * _forgetting_rate(prior.time), most
+        self._growth, self._most = log1p(alpha) * _forgetting_rate(prior), most
         self._log_budget, self._now = 0.0, np.inf  # the clock starts with the first evaluation
 
-    def add(self, t: float, place: Places, y: float, now: float) -> None:
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
         """Add an observation, let the budget grow, and remove what it can pay for."""
-        super().add(t, place, y, now)
+        super().add(t, place, y, noise, now)
         self._log_budget += self._growth * max(now - self._now, 0.0)
         self._now = now
         self._prune()
@@ -111,10 +111,10 @@ class RemovalDistances:
     """Distance between the posteriors with and without each observation."""
 
     def __init__(self, model: SpaceTime, data: Records, now: float, probes: Places) -> None:
-        self._P = inverse(model.noisy(data.t, data.places))
+        self._P = inverse(model.noisy(data.t, data.places, data.noise))
         self._residual = data.y - model.prior.mean_at(data.places)
-        at_probes = model.space.block(data.places, probes)
-        self._C = (at_probes @ at_probes.T) * _future(model.prior.time, now - data.t)
+        at_probes = model.kernels[0].block(data.places, probes)
+        self._C = (at_probes @ at_probes.T) * _future(model.prior, now - data.t)
 
     def distances(self) -> Array:
         """Distances (n,), relative to the posterior's distance from the prior."""
@@ -135,32 +135,34 @@ class RemovalDistances:
         self._C, self._residual = self._C[inner], self._residual[others]
 
 
-def _future(time: TimeKernel, ages: Array) -> Array:
+def _future(prior: Prior, ages: Array) -> Array:
     """Integral over u >= 0 of c(u + age_i) c(u + age_j), (n, n), up to a factor."""
+    time = prior.time
     if isinstance(time, (Static, Forgetting)):
         left = time.rho**ages
         return np.outer(left, left)
-    u, weights = _moments(time)
+    u, weights = _moments(prior)
     c = correlation(time, u + ages[:, None])
     return (c * weights) @ c.T
 
 
-def _forgetting_rate(time: TimeKernel) -> float:
+def _forgetting_rate(prior: Prior) -> float:
     """1 / the integral of c(u) / c(0) over u >= 0; -log rho where c(u) = rho^u."""
+    time = prior.time
     if isinstance(time, Static):
         return 0.0
     if isinstance(time, Forgetting):
         return -log1p(-time.epsilon) / 2.0 if time.epsilon < 1.0 else _FASTEST
-    u, weights = _moments(time)
+    u, weights = _moments(prior)
     c = correlation(time, u)
     return float(min(c[0] / (weights @ c), _FASTEST))
 
 
-def _moments(time: TimeKernel) -> tuple[Array, Array]:
+def _moments(prior: Prior) -> tuple[Array, Array]:
     """Nodes and weights of the trapezoid rule over the time span of a kernel."""
-    far = reach(time)
+    far = reach(prior)
     if np.isinf(far):
-        raise InputError("a time kernel that forgets", str(time))
+        raise InputError("a time kernel that forgets", str(prior.time))
     u = np.append(0.0, np.geomspace(1e-4 * far, far, _MOMENTS))
     gaps = np.diff(u)
     return u, 0.5 * (np.append(gaps, 0.0) + np.append(0.0, gaps))

@@ -3,7 +3,8 @@
 Symbols
 -------
 u  observations held       g  factor by which a weight shrinks in one unit of time
-w  (u,) sums of weights g^(t - s)    w2 (u,) sums of their squares    wy (u,) sums of w y
+r  sigma^2 / sigma_i^2 of an observation with its own noise
+w  (u,) sums of r g^(t - s)     w2 (u,) sums of r g^(2 (t - s))     wy (u,) sums of r g^(t - s) y
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from heliotrope.domains import Box, Domain, Places, are_indices
 from heliotrope.memory.regression import ObservationStore, RegressionEngine, WeightedObservations
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
-from heliotrope.priors import Prior, Static
+from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Checked, as_share, checked
 
@@ -55,22 +56,24 @@ class WeightsStore(ObservationStore):
 
     def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
         super().__init__(prior, domain)
-        self._merge, self._rate = isinstance(prior.time, Static), rate
+        self._merge, self._rate = prior.is_static, rate
         self._negligible = _NEGLIGIBLE_IN_A_BOX if isinstance(domain, Box) else _NEGLIGIBLE
         self._places, self._t, self._now = self._model.no_places, np.empty(0), -np.inf
         self._sums = np.empty((3, 0))  # w, w2 and wy at the time now
 
-    def add(self, t: float, place: Places, y: float, now: float) -> None:
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
         fading, w = self._rate ** (now - self._now), self._rate ** (now - t)
+        precision = self._model.prior.noise / noise
+        added = precision * np.array([w, w**2, w * y])
         self._now = now
         self._sums *= np.array([[fading], [fading**2], [fading]])
         same = self._places == place
         known = np.flatnonzero(same if are_indices(place) else same.all(axis=1))
         if self._merge and len(known):
-            self._sums[:, known[0]] += [w, w**2, w * y]
+            self._sums[:, known[0]] += added
         else:
             self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
-            self._sums = np.column_stack([self._sums, [w, w**2, w * y]])
+            self._sums = np.column_stack([self._sums, added])
         kept = self._sums[0] > self._negligible
         if not kept.all():
             self._t, self._places = self._t[kept], self._places[kept]

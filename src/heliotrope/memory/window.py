@@ -10,7 +10,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.memory.regression import ObservationStore, RegressionEngine, WeightedObservations
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.priors import Forgetting, Prior
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, Checked, Indices, as_positive, as_whole, checked
 
@@ -62,16 +62,16 @@ class Window(Checked, OneEpoch):
 class WindowStore(ObservationStore):
     """The ``length`` observations with the latest times.
 
-    Under a Static prior the observations of one place are merged into their mean, with their
-    number as weight; the posterior is the same.
+    Under a Static prior the observations of one place are merged into their weighted mean; the
+    posterior is the same.
     """
 
     def __init__(self, prior: Prior, domain: Domain, length: int) -> None:
         super().__init__(prior, domain)
-        self._merge, self._length = isinstance(prior.time, Static), length
+        self._merge, self._length = prior.is_static, length
 
-    def add(self, t: float, place: Places, y: float, now: float) -> None:
-        super().add(t, place, y, now)
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
+        super().add(t, place, y, noise, now)
         order = np.argsort(self._records.t, kind="stable")
         self._records.keep(order[-self._length :])
 
@@ -80,9 +80,10 @@ class WindowStore(ObservationStore):
             return super().at(t)
         data = self._records
         latest, which = _by_place(data.places)
-        counts = np.bincount(which, minlength=len(latest)).astype(float)
-        means = np.bincount(which, data.y, minlength=len(latest)) / counts
-        return WeightedObservations(data.t[latest], data.places[latest], means, counts, counts)
+        each = self._model.prior.noise / data.noise
+        weights = np.bincount(which, each, minlength=len(latest)).astype(float)
+        means = np.bincount(which, each * data.y, minlength=len(latest)) / weights
+        return WeightedObservations(data.t[latest], data.places[latest], means, weights, weights)
 
     def width_weights(self, t: float, times: Array) -> Array:
         full = len(self._records.t) == self._length

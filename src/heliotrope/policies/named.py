@@ -1,7 +1,5 @@
 """The named GP policies: each composes a prior, a memory and an acquisition in a few lines."""
 
-from dataclasses import replace
-
 from heliotrope.acquisition import UCB, Beta, LogBeta, Thompson
 from heliotrope.errors import InputError
 from heliotrope.memory import (
@@ -164,4 +162,4 @@ def _static(prior: Prior) -> Prior:
 def _drifting(prior: Prior, time: Static | Wiener) -> Prior:
     if not isinstance(prior, Prior):
         raise InputError("a prior", repr(prior))
-    return replace(prior, time=time)
+    return prior.with_time(time)

@@ -12,7 +12,7 @@ H  hypotheses        w (H,)  their weights
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any, Literal
@@ -88,11 +88,8 @@ class Learn:
         """Return the priors to track, one per combination."""
         self.check(prior)
         return [
-            replace(
-                prior,
-                time=Forgetting(epsilon),
-                noise=noise * prior.noise,
-                space=_rescaled(prior.space, scale),
+            Prior(
+                _rescaled(prior.space, scale), Forgetting(epsilon), noise * prior.noise, prior.mean
             )
             for epsilon, noise, scale in product(self.epsilons, self.noises, self.scales)
         ]
@@ -202,8 +199,8 @@ class BankEngine(MixtureEngine):
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         self._now = max(self._now, t)
 
-    def tell(self, key: int, y: float) -> None:
-        self._ensemble.take(lambda engine: engine.tell(key, y))
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+        self._ensemble.take(lambda engine: engine.tell(key, y, noise))
         self._t.append(self._now)
         self._path.append(mean_rate(self._epsilons, self._weights()))
 

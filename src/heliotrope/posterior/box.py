@@ -52,8 +52,8 @@ class BoxEngine(MarkovEngine):
         gamma = a_t e_j - Q k(B, b_j).
         """
         decay, scale = self._decay(t), self._scale(t)
-        prior_variance = scale * float(self._model.space.diagonal(place)[0])
-        k = self._model.space.block(self._B, place)[:, 0]
+        prior_variance = scale * float(self._model.kernels[0].diagonal(place)[0])
+        k = self._model.kernels[0].block(self._B, place)[:, 0]
         gamma = -(decay**2) * (self._Q @ k)
         variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
         self._advance(t, decay)
@@ -67,28 +67,33 @@ class BoxEngine(MarkovEngine):
         if len(self._B) > self._limit:
             self._prune()
 
-    def tell(self, key: int, y: float) -> None:
-        gain, z, density = self._pending.condition(key, y, self._model.prior.noise)
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+        gain, z, density = self._pending.condition(key, y, noise or self._model.prior.noise)
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        decay, k = self._decay(t), self._model.space.block(self._B, places)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        decay, k = self._decay(t), self._model.kernels[0].block(self._B, places)
         explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
-        prior_variance = self._scale(t) * self._model.space.diagonal(places)
+        prior_variance = self._scale(t) * self._model.kernels[0].diagonal(places)
         variance = np.maximum(prior_variance - explained, 0.0)
         return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
 
-    def covariance(self, t: float, places: Places) -> Array:
-        decay, k = self._decay(t), self._model.space.block(self._B, places)
-        prior = self._scale(t) * self._model.space.block(places, places)
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+        decay, k = self._decay(t), self._model.kernels[0].block(self._B, places)
+        prior = self._scale(t) * self._model.kernels[0].block(places, places)
         return prior - decay**2 * (k.T @ self._Q @ k)
 
     def surface(self, t: float) -> Surface:
         decay, Q = self._decay(t), self._explained(count_open=True)
         alpha, scale = decay * self._alpha, self._scale(t)
-        return Expansion(self._model, self._B, alpha, decay**2 * Q, scale)
+        weights = (decay**2 * Q)[None, :, None, :]
+        return Expansion(
+            self._model.prior, self._model.kernels, self._B, alpha[None], weights, np.array([scale])
+        )
 
     def state(self) -> State:
         own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
@@ -128,7 +133,7 @@ class BoxEngine(MarkovEngine):
 
         Open evaluations count as observed; otherwise their points would be removed first.
         """
-        K = self._model.space.block(self._B, self._B)
+        K = self._model.kernels[0].block(self._B, self._B)
         most = int(_SLACK * self._budget)
         kept = most_relevant(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))

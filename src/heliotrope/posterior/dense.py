@@ -2,7 +2,7 @@
 
 Symbols
 -------
-n  observations        L (n, n)  factor of K o D + sigma^2 I
+n  observations        L (n, n)  factor of K o D + diag(sigma_i^2)
 z  (n,) L^{-1} (y - m), the standardized innovations in the order told
 """
 
@@ -13,8 +13,9 @@ from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import RecordingEngine
-from heliotrope.priors import Prior, TimeKernel, Wiener, correlation
+from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
+from heliotrope.terms import Season, Term, Trend, Walks
 from heliotrope.validation import Array
 
 _FORGOTTEN = 1e-12  # correlation below which an observation has no direct effect
@@ -32,37 +33,40 @@ class DenseEngine(RecordingEngine):
 
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
         super().__init__(prior, domain)
-        self._reach, self._window = _LINKS * reach(prior.time), window
+        self._reach, self._window = _LINKS * reach(prior), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         t, place = self._records.get(key)
+        noise = self._model.prior.noise if noise is None else noise
         column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
         variance = float(self._model.variance(place, t)[0])
         row = self._factor.solve(column)
         left = checked_variance(variance - float(row @ row), variance)
-        pivot = float(np.sqrt(left + self._model.prior.noise))
+        pivot = float(np.sqrt(left + noise))
         z = (y - float(self._model.prior.mean_at(place)[0]) - float(row @ self._z)) / pivot
         self._factor.append(row, pivot)
         self._z = np.append(self._z, z)
         self.log_likelihood -= 0.5 * (z * z + np.log(2.0 * np.pi)) + np.log(pivot)
         self._records.close(key)
-        self._records.append(t, place, y)
+        self._records.append(t, place, y, noise)
         self._forget()
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        W = self._whitened(t, places)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        W = self._whitened(t, places, part)
         explained = np.einsum("nq,nq->q", W, W)
         if count_open:
-            H = self._as_if_told(t, places, W)
+            H = self._as_if_told(t, places, W, part)
             explained += np.einsum("oq,oq->q", H, H)
-        variance = np.maximum(self._model.variance(places, t) - explained, 0.0)
-        return self._model.prior.mean_at(places) + W.T @ self._z, variance
+        variance = np.maximum(self._model.variance(places, t, part) - explained, 0.0)
+        return self._model.mean_at(places, part) + W.T @ self._z, variance
 
-    def covariance(self, t: float, places: Places) -> Array:
-        W = self._whitened(t, places)
-        return self._model.same_time(places, t) - W.T @ W
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+        W = self._whitened(t, places, part)
+        return self._model.same_time(places, t, part) - W.T @ W
 
     def surface(self, t: float) -> Surface:
         self._check_remembered(t)
@@ -80,22 +84,22 @@ class DenseEngine(RecordingEngine):
         self._factor, self._z = PackedCholesky(state["factor"]), state["z"]
         self.log_likelihood, self._forgotten = state["scalars"].tolist()
 
-    def _whitened(self, t: float, places: Places) -> Array:
+    def _whitened(self, t: float, places: Places, part: str | None) -> Array:
         """W = L^{-1} k~ (n, q)."""
         self._check_remembered(t)
         data = self._records
-        k = self._model.block(data.t, data.places, t, places)
+        k = self._model.block(data.t, data.places, t, places, part)
         return solve_lower(self._factor.full(), k)
 
-    def _as_if_told(self, t: float, places: Places, W: Array) -> Array:
+    def _as_if_told(self, t: float, places: Places, W: Array, part: str | None) -> Array:
         """Rows (o, q) that open evaluations would add to W."""
         data, (times, at) = self._records, self._records.open_ones()
         if not len(times):
             return W[:0]
-        known = self._model.in_time(data.t[:, None], times[None, :])
-        W_open = solve_lower(self._factor.full(), self._model.space.block(data.places, at) * known)
+        known = self._model.between(data.t, data.places, times, at)
+        W_open = solve_lower(self._factor.full(), known)
         root = jittered_cholesky(self._model.noisy(times, at) - W_open.T @ W_open, jitter=0.0)
-        return solve_lower(root, self._model.block(times, at, t, places) - W_open.T @ W)
+        return solve_lower(root, self._model.block(times, at, t, places, part) - W_open.T @ W)
 
     def _forget(self) -> None:
         """Drop observations without effect once they are half of those kept."""
@@ -110,7 +114,7 @@ class DenseEngine(RecordingEngine):
             return
         self._forgotten = max(self._forgotten, float(data.t[~kept].max()))
         data.keep(kept)
-        self._factor = PackedCholesky.of(self._model.noisy(data.t, data.places))
+        self._factor = PackedCholesky.of(self._noisy(count_open=False))
         self._z = self._factor.solve(data.y - self._model.prior.mean_at(data.places))
 
     def _check_remembered(self, t: float) -> None:
@@ -120,12 +124,18 @@ class DenseEngine(RecordingEngine):
             )
 
 
-def reach(time: TimeKernel) -> float:
-    """Return the age beyond which the time kernel is negligible, or infinity."""
-    if isinstance(time, Wiener):
+def reach(prior: Prior) -> float:
+    """Return the age beyond which every term of the prior is negligible, or infinity."""
+    return max(_reach(term) for term in prior.terms)
+
+
+def _reach(term: Term) -> float:
+    if isinstance(term, (Walks, Trend)):
         return np.inf
     ages = np.geomspace(1e-6, 1e12, 2000)
-    c = np.abs(correlation(time, np.append(0.0, ages)))
+    c = np.abs(term.in_time(np.append(0.0, ages), np.zeros(())))
+    if isinstance(term, Season):  # between two returns it may vanish
+        c = term.rho ** np.append(0.0, ages)
     alive = np.flatnonzero(c[1:] > _FORGOTTEN * c[0])
     if not len(alive):
         return float(ages[0])

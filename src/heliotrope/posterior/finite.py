@@ -66,9 +66,9 @@ class FiniteEngine(MarkovEngine):
         self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
         self._visited[i] = True
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
         """Append the evaluation's row to V and update the mean along it."""
-        row, z, density = self._pending.condition(key, y, self._prior.noise)
+        row, z, density = self._pending.condition(key, y, noise or self._prior.noise)
         self._mean += row * z
         self._explained += row**2
         self.log_likelihood += density
@@ -77,7 +77,9 @@ class FiniteEngine(MarkovEngine):
         if self._n == self._capacity:
             self._compress()
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
         if not are_indices(places):
             return self._predict_off_domain(t, places, count_open)
         decay, explained = self._decay(t), self._explained
@@ -91,7 +93,7 @@ class FiniteEngine(MarkovEngine):
         mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         prior = self._scale(t) * self._space.block(places, places)
         if not are_indices(places):
             phi, A, _ = self._dictionary(t, places, count_open=False)

@@ -21,7 +21,7 @@ import numpy as np
 
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
-from heliotrope.priors import Markov, Prior, Wiener
+from heliotrope.priors import Forgetting, Prior, Static, Wiener
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
@@ -37,7 +37,7 @@ class MarkovEngine(ABC):
     """
 
     def __init__(self, prior: Prior) -> None:
-        if not isinstance(prior.time, Markov):
+        if not isinstance(prior.time, (Static, Forgetting, Wiener)):
             raise InputError("a Static, Forgetting or Wiener time for this engine", str(prior.time))
         self._rho = prior.time.rho
         self._rate = prior.time.rate if isinstance(prior.time, Wiener) else 0.0

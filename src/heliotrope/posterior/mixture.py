@@ -86,14 +86,18 @@ class Mixture:
         self._w, self._rule = weights[heard] / weights[heard].sum(), rule
         self._engines = list(compress(engines, heard))
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        posteriors = [e.predict(t, places, count_open=count_open) for e in self._engines]
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        posteriors = [
+            engine.predict(t, places, count_open=count_open, part=part) for engine in self._engines
+        ]
         return self._rule.value(self._w, posteriors)
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         """Covariance (q, q): sum_h w_h (C_h + (m_h - m) (m_h - m)^T)."""
-        means = [engine.predict(t, places, count_open=False)[0] for engine in self._engines]
-        inside = [engine.covariance(t, places) for engine in self._engines]
+        means = [e.predict(t, places, count_open=False, part=part)[0] for e in self._engines]
+        inside = [engine.covariance(t, places, part=part) for engine in self._engines]
         _, apart = _mean(self._w, np.array(means))
         between: Array = (self._w[:, None] * apart).T @ apart
         return _weighted(self._w, np.array(inside)) + between
@@ -132,11 +136,13 @@ class MixtureEngine(ABC):
     @abstractmethod
     def _mixture(self, t: float) -> Mixture: ...
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        return self._mixture(t).predict(t, places, count_open=count_open)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        return self._mixture(t).predict(t, places, count_open=count_open, part=part)
 
-    def covariance(self, t: float, places: Places) -> Array:
-        return self._mixture(t).covariance(t, places)
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+        return self._mixture(t).covariance(t, places, part=part)
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
         return self._mixture(t).component(rng)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.posterior.box import BoxEngine
@@ -9,7 +11,7 @@ from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
 from heliotrope.posterior.protocol import Engine
 from heliotrope.posterior.reference import ReferenceEngine
-from heliotrope.priors import EXACT_MEASUREMENTS, Markov, Prior
+from heliotrope.priors import EXACT_MEASUREMENTS, Prior
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Checked, as_positive, as_whole, checked
 
@@ -84,7 +86,7 @@ def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
 
 def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
     """Build the given engine, or the cheapest exact one for the prior and domain."""
-    if options is None and not isinstance(prior.time, Markov):
+    if options is None and not prior.is_markov:
         options = DenseOptions()
     elif options is None:
         options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
@@ -96,7 +98,8 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
 def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> None:
     """Raise an error if the noise variance is below a share of the variance of f."""
     anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
-    least = share * float(prior.over(domain).diagonal(anywhere).max())
+    variances = [kernel.diagonal(anywhere) for kernel in prior.kernels_over(domain)]
+    least = share * float(np.sum(variances, axis=0).max())
     if prior.noise < least:
         raise InputError(
             f"a noise variance of at least {least:g}, for numerical stability",

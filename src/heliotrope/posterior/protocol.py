@@ -25,10 +25,15 @@ _ROUNDING = 1e-6  # a variance further below zero than this share is no rounding
 class Posterior(Protocol):
     """The posterior of f_t."""
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
-        """Mean and variance of f_t at places, without noise, with or without open evaluations."""
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t at places, without noise, with or without open evaluations.
 
-    def covariance(self, t: float, places: Places) -> Array:
+        A ``part`` is the sum of some terms of the prior; see :meth:`heliotrope.Prior.selects`.
+        """
+
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         """Joint posterior covariance of f_t at places, without open evaluations."""
 
 
@@ -43,8 +48,8 @@ class Engine(Posterior, Protocol):
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation at one place, an index (1,) or a point (1, d)."""
 
-    def tell(self, key: int, y: float) -> None:
-        """Condition on the value of an open evaluation."""
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+        """Condition on the value of an open evaluation; ``noise`` is its own noise variance."""
 
     def cancel(self, key: int) -> None:
         """Drop an open evaluation."""
@@ -61,7 +66,10 @@ class HasSurface(Protocol):
     """An engine whose posterior over a Box has a gradient."""
 
     def surface(self, t: float) -> Surface:
-        """Return mean and variance of f_t as functions of x, with open evaluations."""
+        """Return mean and variance of f_t as functions of x, with open evaluations.
+
+        Both leave out the terms that all places share, since no choice depends on them.
+        """
 
 
 @runtime_checkable
@@ -69,7 +77,7 @@ class Sampleable(Protocol):
     """An engine over a Finite domain that samples without forming its whole covariance."""
 
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
-        """Sample f_t jointly at all points, without open evaluations, (M,)."""
+        """Sample f_t jointly at all points, (M,), without open evaluations and shared terms."""
 
 
 @runtime_checkable

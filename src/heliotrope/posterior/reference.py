@@ -2,7 +2,7 @@
 
 Symbols
 -------
-n  observations at times t_i and places x_i with values y_i
+n  observations at times t_i and places x_i with values y_i and noise variances sigma_i^2
 K~ (n, n)   K o D, covariance of f_{t_i}(x_i) with f_{t_j}(x_j)
 k~ (n, q)   covariance of f_{t_i}(x_i) with f_t at q places
 """
@@ -18,30 +18,33 @@ from heliotrope.validation import Array
 class ReferenceEngine(RecordingEngine):
     """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
 
-    def tell(self, key: int, y: float) -> None:
-        self._records.append(*self._records.close(key), y)
+    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+        noise = self._model.prior.noise if noise is None else noise
+        self._records.append(*self._records.close(key), y, noise)
 
-    def predict(self, t: float, places: Places, *, count_open: bool = True) -> tuple[Array, Array]:
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
         """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
-        k = self._model.block(self._records.t, self._records.places, t, places)
-        mean = self._model.prior.mean_at(places) + k.T @ self._weights()
+        k = self._model.block(self._records.t, self._records.places, t, places, part)
+        mean = self._model.mean_at(places, part) + k.T @ self._weights()
         times, at = self._records.evaluations(count_open)
-        k = self._model.block(times, at, t, places)
-        explained = np.sum(k * np.linalg.solve(self._model.noisy(times, at), k), axis=0)
-        return mean, np.maximum(self._model.variance(places, t) - explained, 0.0)
+        k = self._model.block(times, at, t, places, part)
+        explained = np.sum(k * np.linalg.solve(self._noisy(count_open), k), axis=0)
+        return mean, np.maximum(self._model.variance(places, t, part) - explained, 0.0)
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         times, at = self._records.evaluations(count_open=False)
-        k = self._model.block(times, at, t, places)
-        explained = k.T @ np.linalg.solve(self._model.noisy(times, at), k)
-        return self._model.same_time(places, t) - explained
+        k = self._model.block(times, at, t, places, part)
+        explained = k.T @ np.linalg.solve(self._noisy(count_open=False), k)
+        return self._model.same_time(places, t, part) - explained
 
     @property
     def log_likelihood(self) -> float:
         """Log marginal likelihood (appendix sec:OPT_EPS)."""
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
-        _, log_determinant = np.linalg.slogdet(self._model.noisy(data.t, data.places))
+        _, log_determinant = np.linalg.slogdet(self._noisy(count_open=False))
         quadratic = residual @ self._weights()
         return float(-0.5 * (quadratic + log_determinant + len(data.y) * np.log(2 * np.pi)))
 
@@ -49,7 +52,7 @@ class ReferenceEngine(RecordingEngine):
         return self._surface(t, self._weights())
 
     def _weights(self) -> Array:
-        """(K~ + sigma^2 I)^{-1} (y - m), the coefficients of the mean."""
+        """(K~ + diag(sigma_i^2))^{-1} (y - m), the coefficients of the mean."""
         data = self._records
         residual = data.y - self._model.prior.mean_at(data.places)
-        return np.asarray(np.linalg.solve(self._model.noisy(data.t, data.places), residual))
+        return np.asarray(np.linalg.solve(self._noisy(count_open=False), residual))

@@ -3,22 +3,24 @@
 import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places
-from heliotrope.errors import InputError
+from heliotrope.kernels import DomainKernel
 from heliotrope.posterior.protocol import Surface
-from heliotrope.priors import Prior, Wiener, covariance_in_time
+from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
+from heliotrope.terms import CHOICE, Term
 from heliotrope.validation import Array
 
 
 class SpaceTime:
-    """A prior over a domain: Cov[f_s(x), f_t(x')] = c(s, t) k(x, x').
+    """A prior over a domain: Cov[f_s(x), f_t(x')] = sum_c c_c(s, t) k_c(x, x').
 
-    ``start`` is the time at which a Wiener process begins: the first time the engine sees.
+    ``start`` is the time at which a random walk begins: the first time the engine sees. A ``part``
+    of f is the sum of some terms only.
     """
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self.prior = prior
-        self.space = prior.over(domain)
+        self.kernels = prior.kernels_over(domain)
         self.start = np.inf
         self.no_places: Places = (
             np.empty(0, dtype=np.intp)
@@ -29,39 +31,60 @@ class SpaceTime:
     def begin(self, t: float) -> None:
         self.start = min(self.start, t)
 
-    def in_time(self, s: Array, t: Array | float) -> Array:
-        """Return c(s, t) for times that broadcast."""
-        return covariance_in_time(self.prior.time, s, np.asarray(t), self.start)
+    def selected(self, part: str | None) -> list[tuple[Term, DomainKernel]]:
+        """The terms of a part, each with its kernel."""
+        chosen = zip(self.prior.terms, self.kernels, self.prior.selects(part), strict=True)
+        return [(term, kernel) for term, kernel, is_selected in chosen if is_selected]
 
-    def block(self, times: Array, places: Places, t: float, at: Places) -> Array:
+    def between(
+        self, s: Array, places: Places, t: Array, at: Places, part: str | None = None
+    ) -> Array:
+        """Covariance (n, q) of f at (s, places) with a part of f at (t, at)."""
+        total = np.zeros((len(places), len(at)))
+        for term, kernel in self.selected(part):
+            total += kernel.block(places, at) * term.in_time(s[:, None], t[None, :], self.start)
+        return total
+
+    def block(
+        self, times: Array, places: Places, t: float, at: Places, part: str | None = None
+    ) -> Array:
         """Covariance (n, q) of f at (times, places) with f_t at places (the paper's k~)."""
-        return self.space.block(places, at) * self.in_time(times, t)[:, None]
+        return self.between(times, places, np.array([t]), at, part)
 
-    def noisy(self, times: Array, places: Places) -> Array:
-        """Covariance (n, n) of measurements (the paper's K o D + sigma^2 I)."""
-        D = self.in_time(times[:, None], times[None, :])
-        return self.space.block(places, places) * D + self.prior.noise * np.eye(len(times))
+    def noisy(self, times: Array, places: Places, noise: Array | None = None) -> Array:
+        """Covariance (n, n) of measurements (the paper's K o D + sigma^2 I).
 
-    def same_time(self, places: Places, t: float | None = None) -> Array:
-        """Covariance (q, q) of f_t between places; only a Wiener process depends on the time."""
-        return self.space.block(places, places) * self.scale(t)
+        ``noise`` (n,) are their noise variances, by default the prior's.
+        """
+        covariance = self.between(times, places, times, places)
+        covariance[np.diag_indices(len(times))] += self.prior.noise if noise is None else noise
+        return covariance
 
-    def variance(self, places: Places, t: float | None = None) -> Array:
+    def same_time(self, places: Places, t: float, part: str | None = None) -> Array:
+        """Covariance (q, q) of f_t between places."""
+        return self.block(np.full(len(places), t), places, t, places, part)
+
+    def variance(self, places: Places, t: float, part: str | None = None) -> Array:
         """Prior variances (q,) of f_t."""
-        return self.space.diagonal(places) * self.scale(t)
+        total = np.zeros(len(places))
+        for term, kernel in self.selected(part):
+            total += kernel.diagonal(places) * self.scale(term, t)
+        return total
 
-    def scale(self, t: float | None = None) -> float:
-        """c(t, t): 1 unless the time kernel has an amplitude or grows."""
-        if t is None and isinstance(self.prior.time, Wiener):
-            raise InputError("a stationary time kernel for this engine", str(self.prior.time))
-        return float(self.in_time(np.array([t or 0.0]), t or 0.0)[0])
+    def scale(self, term: Term, t: float) -> float:
+        """c(t, t) of a term."""
+        return float(term.in_time(np.array(t), np.array(t), self.start))
+
+    def mean_at(self, places: Places, part: str | None = None) -> Array:
+        """The prior mean at places; it belongs to the whole and to the choice only."""
+        return self.prior.mean_at(places) if part in (None, CHOICE) else np.zeros(len(places))
 
 
 class Records:
-    """Observations (t, place, y) in the order told, and open evaluations."""
+    """Observations (t, place, y, noise variance) in the order told, and open evaluations."""
 
     def __init__(self, no_places: Places) -> None:
-        self.t, self.places, self.y = np.empty(0), no_places, np.empty(0)
+        self.t, self.places, self.y, self.noise = np.empty(0), no_places, np.empty(0), np.empty(0)
         self._open: dict[int, tuple[float, Places]] = {}
 
     def open(self, key: int, t: float, place: Places) -> None:
@@ -78,13 +101,14 @@ class Records:
     def open_keys(self) -> list[int]:
         return list(self._open)
 
-    def append(self, t: float, place: Places, y: float) -> None:
+    def append(self, t: float, place: Places, y: float, noise: float) -> None:
         self.t = np.append(self.t, t)
         self.places = np.concatenate([self.places, place])
-        self.y = np.append(self.y, y)
+        self.y, self.noise = np.append(self.y, y), np.append(self.noise, noise)
 
     def keep(self, chosen: Places) -> None:
-        self.t, self.places, self.y = self.t[chosen], self.places[chosen], self.y[chosen]
+        self.t, self.places = self.t[chosen], self.places[chosen]
+        self.y, self.noise = self.y[chosen], self.noise[chosen]
 
     def open_ones(self) -> tuple[Array, Places]:
         """Times and places of the open evaluations."""
@@ -105,46 +129,62 @@ class Records:
             "t": self.t,
             "places": self.places,
             "y": self.y,
+            "noise": self.noise,
             "open_keys": np.array(self.open_keys, dtype=np.int64),
             "open_t": times,
             "open_places": places,
         }
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: State, noise: float) -> None:
+        """Take over a saved :meth:`state`; older ones lack the noise, which was all the same."""
         self.t, self.places, self.y = state["t"], state["places"], state["y"]
+        self.noise = state.get("noise", np.full(len(self.t), noise))
         columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]
         self._open = {key: (t, place[None]) for key, t, place in zip(*columns, strict=True)}
 
 
 class Expansion:
-    """A surface that is an expansion over points B.
+    """A surface that is an expansion over points B, for the part of f that a choice depends on.
 
-    mean(x) = m0 + k(x, B) alpha;  var(x) = scale k(x, x) - k(x, B) Q k(B, x).
+    mean(x) = m0 + sum_c k_c(x, B) alpha_c
+    var(x) = sum_c s_c k_c(x, x) - sum_cd k_c(x, B) Q_cd k_d(B, x)
+
+    Symbols: C kernels k_c, n points B, alpha (C, n), Q (C, n, C, n), s (C,).
     """
 
-    def __init__(self, model: SpaceTime, B: Array, alpha: Array, Q: Array, scale: float) -> None:
-        self._prior, self._space = model.prior, model.space
-        self._B, self._alpha, self._Q, self._scale = B, alpha, Q, scale
+    def __init__(
+        self, prior: Prior, kernels: list[DomainKernel], B: Array, alpha: Array, Q: Array, s: Array
+    ) -> None:
+        self._prior, self._kernels, self._B = prior, kernels, B
+        self._alpha, self._Q, self._s = alpha.ravel(), Q.reshape(alpha.size, alpha.size), s
 
     def value(self, X: Array) -> tuple[Array, Array]:
-        k = self._space.block(X, self._B)
+        k = self._features(X)
         explained = np.einsum("qn,qn->q", k @ self._Q, k)
-        variance = np.maximum(self._scale * self._space.diagonal(X) - explained, 0.0)
+        variance = np.maximum(self._prior_variance(X) - explained, 0.0)
         return self._prior.mean_at(X) + k @ self._alpha, variance
 
     def promising_points(self, count: int) -> Array:
-        mean = self._space.block(self._B, self._B) @ self._alpha
+        mean = self._features(self._B) @ self._alpha
         best = np.argsort(-mean, kind="stable")[: count // 2]
         return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
-        dk = self._space.gradient(X, self._B)
-        weights = self._space.block(X, self._B) @ self._Q
-        slope = self._scale * self._space.diagonal_gradient(X)
+        dk = np.concatenate([kernel.gradient(X, self._B) for kernel in self._kernels], axis=1)
+        weights = self._features(X) @ self._Q
+        slopes = [kernel.diagonal_gradient(X) for kernel in self._kernels]
+        slope = np.tensordot(self._s, np.array(slopes), axes=1)
         return (
             np.einsum("qnd,n->qd", dk, self._alpha),
             slope - 2.0 * np.einsum("qnd,qn->qd", dk, weights),
         )
+
+    def _features(self, X: Array) -> Array:
+        return np.concatenate([kernel.block(X, self._B) for kernel in self._kernels], axis=1)
+
+    def _prior_variance(self, X: Array) -> Array:
+        total: Array = self._s @ np.array([kernel.diagonal(X) for kernel in self._kernels])
+        return total
 
 
 class RecordingEngine:
@@ -165,13 +205,20 @@ class RecordingEngine:
         return {"start": np.array(self._model.start)} | self._records.state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state)
+        self._records.restore(state, self._model.prior.noise)
         self._model.start = float(state.get("start", np.inf))
+
+    def _noisy(self, count_open: bool) -> Array:
+        """Covariance of the observations, followed by open evaluations."""
+        times, at = self._records.evaluations(count_open)
+        noise = np.full(len(times), self._model.prior.noise)
+        noise[: len(self._records.noise)] = self._records.noise
+        return self._model.noisy(times, at, noise)
 
     def _surface(self, t: float, alpha: Array) -> Surface:
         """Return the surface of f_t, given the coefficients (n,) of the observations."""
         times, at = self._records.evaluations(count_open=True)
-        inverse = np.asarray(np.linalg.inv(self._model.noisy(times, at)))
+        inverse = np.asarray(np.linalg.inv(self._noisy(count_open=True)))
         return expansion(self._model, t, times, at, alpha, inverse)
 
 
@@ -182,6 +229,10 @@ def expansion(
 
     ``inverse`` is that of the covariance of all of them.
     """
-    d, padded = model.in_time(times, t), np.zeros(len(times))
+    padded, chosen = np.zeros(len(times)), model.selected(CHOICE)
     padded[: len(alpha)] = alpha
-    return Expansion(model, places, d * padded, d[:, None] * inverse * d, model.scale(t))
+    now = np.array(t)
+    d = np.array([term.in_time(times, now, model.start) for term, _ in chosen])
+    Q = d[:, :, None, None] * inverse[None, :, None, :] * d
+    s = np.array([model.scale(term, t) for term, _ in chosen])
+    return Expansion(model.prior, [kernel for _, kernel in chosen], places, d * padded, Q, s)

@@ -156,7 +156,7 @@ def _left_around(prior: Prior, domain: Finite, places: Indices) -> Array:
         near = slice(max(t - _REACH, 0), t + _REACH + 1)
         L = jittered_cholesky(model.noisy(times[near], places[near]), jitter=0.0)
         rows = solve_lower(L, model.block(times[near], places[near], times[t], every))
-        variance = model.variance(every) - np.einsum("nm,nm->m", rows, rows)
+        variance = model.variance(every, times[t]) - np.einsum("nm,nm->m", rows, rows)
         worst[t] = max(variance.max(), 0.0)
     return information(worst, prior.noise)
 

@@ -7,7 +7,7 @@ K~       (n, n) covariance of f at those times and places; K where the prior is 
 sigma^2  ``prior.noise``
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log, sqrt
 from typing import TypeVar
 
@@ -35,7 +35,7 @@ class Corrected:
 
 def without_drift(prior: Prior) -> Prior:
     """The same prior without drift, as in eq:MI_TI and gamma_T."""
-    return replace(expect(prior, Prior), time=Static())
+    return expect(prior, Prior).with_time(Static())
 
 
 def mutual_information(

@@ -71,7 +71,8 @@ class Setting:
     @cached_property
     def prior(self) -> Prior:
         """The drifting prior."""
-        return Prior(self.kernel, Forgetting(self.assumptions.epsilon), self.assumptions.noise)
+        space = expect(self.kernel, Kernel)
+        return Prior(space, Forgetting(self.assumptions.epsilon), self.assumptions.noise)
 
     @property
     def block(self) -> int:

@@ -1,7 +1,5 @@
 """Gaussian-process environments that jump or repeat instead of drifting steadily."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from heliotrope.domains import Finite
@@ -70,7 +68,7 @@ class Periodic:
     """
 
     def __init__(self, domain: Finite, prior: Prior, period: float) -> None:
-        self._parts, self.noise = GPDrift(domain, replace(prior, time=Static())), prior.noise
+        self._parts, self.noise = GPDrift(domain, prior.with_time(Static())), prior.noise
         self._mean = prior.mean_at(domain.indices)
         self._period = as_positive(period, "period")
 

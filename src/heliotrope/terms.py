@@ -1,0 +1,324 @@
+"""Terms of a prior: f_t(x) = sum_c g^c_t(x), each with a space kernel and a behaviour in time.
+
+Cov[g_s(x), g_t(x')] = k(x, x') c(s, t). A kernel carries its variance. A number as the kernel means
+a term that all places share. The Markov terms have a state of p blocks u_t, each a function of x:
+g_t = h(t) . u_t, u_{t + dt} = A(dt) u_t + noise, and u_t has the prior covariance S(t) k.
+
+Symbols
+-------
+p  blocks      h (p,)  what g sees of the state      A (p, p)  transition      S (p, p)  spread
+J  harmonics   rho = sqrt(1 - epsilon), the correlation over one unit of time
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import factorial, inf, log1p, sqrt
+
+import numpy as np
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
+
+from heliotrope.errors import InputError, KernelError
+from heliotrope.kernels import SpaceKernel, Tabulated, check_kernel, has_white_noise
+from heliotrope.serialization.codec import register
+from heliotrope.validation import (
+    Array,
+    Checked,
+    as_number,
+    as_positive,
+    as_share,
+    as_whole,
+    checked,
+    short_repr,
+)
+
+CHOICE = "choice"
+"""The part of a belief that a choice depends on: the terms that differ between places."""
+
+_ONE: Array = np.ones((1, 1))
+_FIRST: Array = np.ones(1)
+_STEPS = {  # N, by nu
+    1.5: np.array([[1.0, 1.0], [-1.0, -1.0]]),
+    2.5: np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [-1.0, -3.0, -2.0]]),
+}
+_SPREADS = {  # S, by nu
+    1.5: np.eye(2),
+    2.5: np.array([[1.0, 0.0, -1.0 / 3.0], [0.0, 1.0 / 3.0, 0.0], [-1.0 / 3.0, 0.0, 1.0]]),
+}
+
+
+def as_space(kernel: object) -> SpaceKernel:
+    """Return the space kernel of a term; a positive number is a constant kernel."""
+    if isinstance(kernel, (Kernel, Tabulated)):
+        return kernel
+    try:
+        return ConstantKernel(as_positive(kernel, "a kernel"))
+    except InputError:
+        raise KernelError(
+            "a scikit-learn kernel, Tabulated(K), or a positive variance that all places share",
+            short_repr(kernel),
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Term(Checked):
+    """One term of a prior. Terms of the same ``name`` form one part of a belief."""
+
+    kernel: SpaceKernel | float
+    name: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_space(self.kernel)
+        name = self.name or type(self).__name__.lower()
+        if not isinstance(name, str) or name == CHOICE:
+            raise InputError(f"a name that is a text other than {CHOICE!r}", short_repr(self.name))
+        object.__setattr__(self, "name", name)
+
+    @cached_property
+    def space(self) -> SpaceKernel:
+        """The space kernel k."""
+        return as_space(self.kernel)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether all places share the term, so that no choice depends on it."""
+        return isinstance(self.space, Kernel) and _is_constant(self.space)
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        """c(s, t) for times that broadcast; ``start`` is the first time seen."""
+        raise NotImplementedError
+
+
+class MarkovTerm(Term):
+    """A term whose future depends on the past only through a state of ``order`` = p blocks."""
+
+    @property
+    def order(self) -> int:
+        return 1
+
+    @property
+    def rate(self) -> float:
+        """The rate at which the state's correlation decays: about exp(-rate dt)."""
+        return 0.0
+
+    def seen(self, t: float) -> Array:
+        """h(t), (p,)."""
+        return _FIRST
+
+    def transition(self, dt: float) -> Array:
+        """A(dt), (p, p)."""
+        return _ONE
+
+    def spread(self, t: float, start: float) -> Array:
+        """S(t), (p, p)."""
+        return _ONE
+
+
+class _Forgets(MarkovTerm):
+    """A Markov term whose blocks all have the correlation rho^dt."""
+
+    epsilon: float
+
+    @cached_property
+    def rho(self) -> float:
+        return sqrt(1.0 - self.epsilon)
+
+    @cached_property
+    def rate(self) -> float:
+        return -0.5 * log1p(-self.epsilon) if self.epsilon < 1.0 else inf
+
+    def transition(self, dt: float) -> Array:
+        return np.asarray(self.rho**dt * np.eye(self.order))
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        return np.asarray(self.rho ** np.abs(s - t))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Stays(MarkovTerm):
+    """What does not change: k(x, x').
+
+    Examples
+    --------
+    >>> Stays(0.5 * Matern(0.3, nu=2.5)).name
+    'stays'
+    """
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        return np.ones(np.broadcast_shapes(np.shape(s), np.shape(t)))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Drifts(_Forgets):
+    """The paper's drift: k(x, x') (1 - epsilon)^(|dt| / 2).
+
+    Examples
+    --------
+    >>> Drifts(Matern(0.2, nu=2.5), epsilon=0.19).rho
+    0.9
+    """
+
+    epsilon: float = field(metadata=checked(as_share, zero=True, one=True))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Walks(MarkovTerm):
+    """A random walk: k(x, x') (1 + growth (min(s, t) - t0)), where t0 is the first time seen."""
+
+    growth: float = field(metadata=checked(as_positive))
+
+    def spread(self, t: float, start: float) -> Array:
+        return _ONE * (1.0 + self.growth * max(t - start, 0.0))
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        return np.asarray(1.0 + self.growth * np.maximum(np.minimum(s, t) - start, 0.0))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Level(_Forgets):
+    """A level that all places share: variance (1 - epsilon)^(|dt| / 2).
+
+    Examples
+    --------
+    >>> Level(0.7, epsilon=0.02).shared
+    True
+    """
+
+    kernel: SpaceKernel | float = field(init=False, repr=False)
+    variance: float = field(metadata=checked(as_positive))
+    epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", self.variance)
+        super().__post_init__()
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Season(_Forgets):
+    """What returns with a period P: k(x, x') (1 / J) sum_j cos(2 pi j dt / P) rho^|dt|.
+
+    Examples
+    --------
+    >>> Season(0.3, period=144.0).shared
+    True
+    """
+
+    period: float = field(metadata=checked(as_positive))
+    harmonics: int = field(default=1, metadata=checked(as_whole, least=1))
+    epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
+
+    @cached_property
+    def order(self) -> int:
+        return 2 * self.harmonics
+
+    def seen(self, t: float) -> Array:
+        angles = self._frequencies * t
+        return np.concatenate([np.cos(angles), np.sin(angles)]) / sqrt(self.harmonics)
+
+    def spread(self, t: float, start: float) -> Array:
+        return np.eye(self.order)
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        waves: Array = np.cos(np.multiply.outer(s - t, self._frequencies)).mean(axis=-1)
+        return super().in_time(s, t) * waves
+
+    @cached_property
+    def _frequencies(self) -> Array:
+        return np.asarray(2.0 * np.pi / self.period * np.arange(1.0, self.harmonics + 1.0))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Trend(MarkovTerm):
+    """What grows with time: k(x, x') (s - origin) (t - origin) / unit^2."""
+
+    origin: float = field(default=0.0, metadata=checked(as_number))
+    unit: float = field(default=1.0, metadata=checked(as_positive))
+
+    def seen(self, t: float) -> Array:
+        return _FIRST * ((t - self.origin) / self.unit)
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        return np.asarray((s - self.origin) * (t - self.origin) / self.unit**2)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Smooth(MarkovTerm):
+    """A smooth drift: k(x, x') times the Matern correlation of |dt| / length, nu 1.5 or 2.5.
+
+    The state is (g, g' / lam, g'' / lam^2) with lam = sqrt(2 nu) / length (Hartikainen and Sarkka
+    2010), so A(dt) = exp(-lam dt) sum_k (lam dt N)^k / k!, and N^p = 0.
+    """
+
+    length: float = field(metadata=checked(as_positive))
+    nu: float = field(default=1.5, metadata=checked(as_positive))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nu not in _STEPS:
+            raise InputError("nu to be 1.5 or 2.5", repr(self.nu), "", "nu")
+
+    @cached_property
+    def order(self) -> int:
+        return len(_STEPS[self.nu])
+
+    @cached_property
+    def rate(self) -> float:
+        return sqrt(2.0 * self.nu) / self.length
+
+    def seen(self, t: float) -> Array:
+        return np.asarray(np.eye(self.order)[0])
+
+    def transition(self, dt: float) -> Array:
+        step = self.rate * dt * _STEPS[self.nu]
+        powers = [np.linalg.matrix_power(step, k) / factorial(k) for k in range(self.order)]
+        return np.asarray(np.exp(-self.rate * dt) * np.sum(powers, axis=0))
+
+    def spread(self, t: float, start: float) -> Array:
+        return _SPREADS[self.nu]
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        r = self.rate * np.abs(s - t)
+        series = 1.0 + r if self.nu == 1.5 else 1.0 + r + r**2 / 3.0
+        return np.asarray(series * np.exp(-r))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Stationary(Term):
+    """Any stationary scikit-learn kernel over time; the engines for it are dense and reference."""
+
+    time: Kernel = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_time(self.time)
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        dt = np.abs(np.subtract(s, t))
+        return np.asarray(self.time(np.ravel(dt)[:, None], np.zeros((1, 1)))).reshape(dt.shape)
+
+
+def _is_constant(kernel: Kernel) -> bool:
+    if isinstance(kernel, (Sum, Product)):
+        return _is_constant(kernel.k1) and _is_constant(kernel.k2)
+    return isinstance(kernel, ConstantKernel)
+
+
+def _check_time(time: object) -> None:
+    if not isinstance(time, Kernel):
+        raise KernelError(
+            "Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel as time",
+            short_repr(time),
+        )
+    if not time.is_stationary():
+        raise KernelError("a stationary kernel over time", str(time))
+    if has_white_noise(time):
+        raise KernelError("a time kernel without a WhiteKernel", str(time), "Use Prior(noise=...).")
+    check_kernel(time, np.geomspace(0.01, 1000.0, 40)[:, None])
