@@ -31,6 +31,7 @@ from heliotrope.policies import GPPolicy
 from heliotrope.posterior import DenseOptions, HasSurface, ReferenceEngine, sample
 from heliotrope.posterior.mixture import for_acquisition
 from heliotrope.posterior.spacetime import Records, SpaceTime
+from heliotrope.precision import USUAL, Precision
 from heliotrope.testing import LAWS, check_policy
 from heliotrope.validation import Array
 from scenario import play
@@ -71,7 +72,7 @@ class Witness:
     def open(self, key: int, t: float, place: Places) -> None:
         self.opened[key] = (t, place)
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         self.told.append((*self.opened.pop(key), y))
 
     def cancel(self, key: int) -> None:

@@ -21,6 +21,7 @@ from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.mixture import AVERAGED, Ensemble, Mixture, MixtureEngine
 from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, copied, register
 from heliotrope.validation import Array, Checked, as_share, as_whole, checked
@@ -80,11 +81,11 @@ class ChangePointsEngine(MixtureEngine):
             self._ensemble.join(jumped)
         self._open[key] = self._now = t
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         knowing = self._knowing(key)
         engines = self._ensemble.engines[:knowing]
         before = np.array([engine.log_likelihood for engine in engines])
-        self._ensemble.take(lambda engine: engine.tell(key, y, noise), knowing)
+        self._ensemble.take(lambda engine: engine.tell(key, y, precision), knowing)
         del self._open[key]
         if knowing:
             self._weigh(np.array([engine.log_likelihood for engine in engines]) - before)

@@ -22,6 +22,7 @@ from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
 from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import Records, SpaceTime, expansion
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, under
 from heliotrope.validation import Array
@@ -145,10 +146,10 @@ class RegressionEngine:
         self._open.open(key, t, place)
         self._now, self._all = t, None
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         t, place = self._open.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
-        noise = self._model.prior.noise if noise is None else noise
+        noise = precision.noise(self._model.prior.noise)
         s2 = float(variance[0]) + noise
         self._store.add(t, place, y, noise, self._now)
         self._open.close(key)

@@ -13,6 +13,7 @@ from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.protocol import Engine, HasSurface, Surface
 from heliotrope.posterior.spacetime import Records, SpaceTime
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array
@@ -59,18 +60,16 @@ class ResetOnChangeEngine:
         self._open.open(key, t, place)
         self._now = t
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         _, place = self._open.get(key)
         mean, variance = self._engine.predict(self._now, place, count_open=False)
         residual, deviation = y - float(mean[0]), float(np.sqrt(variance[0]))
-        innovation = Innovation(
-            residual, deviation, self._noise if noise is None else noise, self._count + 1
-        )
+        innovation = Innovation(residual, deviation, precision.noise(self._noise), self._count + 1)
         changed = self._changed(innovation)  # first, as a detector may raise
-        self._engine.tell(key, y, noise)
+        self._engine.tell(key, y, precision)
         self._count += 1
         if changed:
-            self._reset(key, y, noise)
+            self._reset(key, y, precision)
         else:
             self._remember(innovation)
         self._open.close(key)
@@ -130,12 +129,12 @@ class ResetOnChangeEngine:
             monitor.changed(innovation)
         return monitor
 
-    def _reset(self, newest: int, y: float, noise: float | None) -> None:
+    def _reset(self, newest: int, y: float, precision: Precision) -> None:
         """Rebuild the engine from the newest observation and the open evaluations."""
         engine = self._build()
         for key in self._open.open_keys:
             engine.open(key, *self._open.get(key))
-        engine.tell(newest, y, noise)
+        engine.tell(newest, y, precision)
         self._before += self._engine.log_likelihood - engine.log_likelihood
         self._engine, self._count = engine, 0
         self._seen, self._monitor = [], self._detector.monitor()

@@ -25,6 +25,7 @@ from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_positive, as_share, as_vector
@@ -199,8 +200,8 @@ class BankEngine(MixtureEngine):
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         self._now = max(self._now, t)
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
-        self._ensemble.take(lambda engine: engine.tell(key, y, noise))
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
+        self._ensemble.take(lambda engine: engine.tell(key, y, precision))
         self._t.append(self._now)
         self._path.append(mean_rate(self._epsilons, self._weights()))
 

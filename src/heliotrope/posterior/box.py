@@ -22,6 +22,7 @@ from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import Expansion, SpaceTime
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
@@ -67,8 +68,8 @@ class BoxEngine(MarkovEngine):
         if len(self._B) > self._limit:
             self._prune()
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
-        gain, z, density = self._pending.condition(key, y, noise or self._model.prior.noise)
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
+        gain, z, density = self._pending.condition(key, y, precision.noise(self._model.prior.noise))
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density

@@ -13,6 +13,7 @@ from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import RecordingEngine
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import Season, Term, Trend, Walks
@@ -37,9 +38,9 @@ class DenseEngine(RecordingEngine):
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         t, place = self._records.get(key)
-        noise = self._model.prior.noise if noise is None else noise
+        noise = precision.noise(self._model.prior.noise)
         column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
         variance = float(self._model.variance(place, t)[0])
         row = self._factor.solve(column)

@@ -27,6 +27,7 @@ from heliotrope.linalg import (
 )
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import checked_variance
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array, Indices
@@ -66,9 +67,9 @@ class FiniteEngine(MarkovEngine):
         self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
         self._visited[i] = True
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Append the evaluation's row to V and update the mean along it."""
-        row, z, density = self._pending.condition(key, y, noise or self._prior.noise)
+        row, z, density = self._pending.condition(key, y, precision.noise(self._prior.noise))
         self._mean += row * z
         self._explained += row**2
         self.log_likelihood += density

@@ -14,6 +14,7 @@ import numpy as np
 from heliotrope.domains import Places
 from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
+from heliotrope.precision import USUAL, Precision
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
@@ -48,8 +49,8 @@ class Engine(Posterior, Protocol):
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation at one place, an index (1,) or a point (1, d)."""
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
-        """Condition on the value of an open evaluation; ``noise`` is its own noise variance."""
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
+        """Condition on the value of an open evaluation."""
 
     def cancel(self, key: int) -> None:
         """Drop an open evaluation."""

@@ -12,14 +12,15 @@ import numpy as np
 from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Surface
 from heliotrope.posterior.spacetime import RecordingEngine
+from heliotrope.precision import USUAL, Precision
 from heliotrope.validation import Array
 
 
 class ReferenceEngine(RecordingEngine):
     """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
 
-    def tell(self, key: int, y: float, noise: float | None = None) -> None:
-        noise = self._model.prior.noise if noise is None else noise
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
+        noise = precision.noise(self._model.prior.noise)
         self._records.append(*self._records.close(key), y, noise)
 
     def predict(
