@@ -27,8 +27,21 @@ from heliotrope.lab.environments import (
     play,
     run,
 )
+from heliotrope.linalg import low_rank_root
 from heliotrope.policies.model_free import UniformAgent
+from heliotrope.posterior.spacetime import SpaceTime
 from heliotrope.rng import RNGFactory
+from heliotrope.terms import (
+    Drifts,
+    Level,
+    Season,
+    Smooth,
+    Stationary,
+    Stays,
+    Term,
+    Trend,
+    Walks,
+)
 from heliotrope.validation import Array
 from strategies import PRIOR, bad_numbers, fixed, refusal, square
 
@@ -44,6 +57,7 @@ def hill(x: Array, t: float) -> float:
 
 WORLDS: dict[str, Callable[[], Environment]] = {
     "drift": lambda: GPDrift(ht.grid(4, 4), DRIFT),
+    "sum": lambda: GPDrift(ht.grid(4, 4), ht.Prior(terms=TERMS.values())),
     "table": lambda: Table(LOG, noise=0.5),
     "function": lambda: Function(ht.grid(4, 4), hill, noise=0.5),
     "function in a box": lambda: Function(square(), hill, noise=0.5),
@@ -233,6 +247,61 @@ def test_a_drifting_gp_has_the_moments_of_its_prior() -> None:
     assert abs(np.mean(noise**2) - 0.04) < 5.0 * 0.04 * np.sqrt(2.0 / noise.size)
 
 
+TERMS: dict[str, Term] = {
+    "stays": Stays(0.5 * RBF(0.3)),
+    "drifts": Drifts(RBF(0.3), epsilon=0.2),
+    "walks": Walks(RBF(0.3), growth=0.4),
+    "level": Level(0.7, epsilon=0.3),
+    "season": Season(0.6 * RBF(0.3), period=7.0, harmonics=2, epsilon=0.1),
+    "shared season": Season(0.3, period=5.0),
+    "trend": Trend(0.4 * RBF(0.3), origin=2.0, unit=3.0),
+    "smooth 3/2": Smooth(RBF(0.3), length=4.0, nu=1.5),
+    "smooth 5/2": Smooth(RBF(0.3), length=0.8, nu=2.5),
+}
+
+
+@pytest.mark.parametrize("terms", [*((one,) for one in TERMS), tuple(TERMS)], ids=" + ".join)
+def test_a_world_has_the_covariance_of_its_terms(terms: tuple[str, ...]) -> None:
+    """Over 600 worlds, within 5 standard errors, sqrt((c_ii c_jj + c_ij^2) / n)."""
+    domain, horizon, n = ht.grid(3), 6, 600
+    prior = ht.Prior(noise=0.01, mean=2.0, terms=[TERMS[name] for name in terms])
+    world = GPDrift(domain, prior)
+    f = np.array([world.episode(horizon, seed).values for seed in range(n)]) - 2.0
+    model = SpaceTime(prior, domain)
+    model.begin(1.0)
+    times, at = np.repeat(np.arange(1.0, horizon + 1.0), 3), np.tile(domain.indices, horizon)
+    expected = model.between(times, at, times, at)
+    found = np.einsum("ni,nj->ij", f.reshape(n, -1), f.reshape(n, -1)) / n
+    variance = np.multiply.outer(expected.diagonal(), expected.diagonal()) + expected**2
+    assert np.all(np.abs(found - expected) <= 5.0 * np.sqrt(variance / n) + 1e-9)
+
+
+def test_the_parts_of_a_world_add_up() -> None:
+    prior = ht.Prior(noise=0.01, mean=2.0, terms=[*TERMS.values(), Level(0.1)])
+    world = GPDrift(ht.grid(4), prior)
+    parts = world.parts(9, 3)
+    assert list(parts) == prior.parts()
+    np.testing.assert_allclose(2.0 + sum(parts.values()), world.episode(9, 3).values)
+    assert np.ptp(parts["level"], axis=1).max() < 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.2, 1.0])
+def test_one_drifting_term_is_the_papers_recursion(epsilon: float) -> None:
+    """Bit for bit: seeds of figures and of the league must not change their worlds."""
+    domain, steps, seed = ht.grid(5, 5), 40, 3
+    prior = ht.Prior(RBF(0.2), ht.Forgetting(epsilon), 0.04, 2.0)
+    rng = np.random.default_rng([seed, steps])
+    F = low_rank_root(RBF(0.2)(domain.points), 1e-10)
+    f = rng.standard_normal((steps, F.shape[1])) @ F.T
+    rho = float(np.sqrt(1.0 - epsilon))
+    for t in range(1, steps):
+        f[t] = np.sqrt(1.0 - rho**2) * f[t] + rho * f[t - 1]
+    episode = GPDrift(domain, prior).episode(steps, seed)
+    assert np.array_equal(episode.values, f + 2.0)
+    noise = rng.normal(scale=0.2, size=steps).tolist()
+    assert [episode.noise(t) for t in episode.times] == noise
+
+
 def test_a_world_does_not_depend_on_the_number_of_threads() -> None:
     def drawn(threads: int) -> bytes:
         with threadpool_limits(threads):
@@ -260,9 +329,18 @@ def test_a_static_world() -> None:
         (None, DRIFT),
         (ht.grid(3), None),
         (ht.grid(3), ht.Prior(time=RBF(3.0))),
+        (ht.grid(3), ht.Prior(terms=[Stays(RBF()), Stationary(RBF(), time=RBF(3.0))])),
         (ht.grid(3), ht.Prior(mean=np.zeros(4))),
     ],
-    ids=["box", "too many points", "no domain", "no prior", "another time", "another mean"],
+    ids=[
+        "box",
+        "too many points",
+        "no domain",
+        "no prior",
+        "another time",
+        "a term",
+        "another mean",
+    ],
 )
 def test_what_cannot_drift(domain: Any, prior: Any) -> None:
     with refusal(InputError):

@@ -19,10 +19,19 @@ from heliotrope.errors import InputError, KernelError
 from heliotrope.lab import theory
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.lab.theory import gains
+from heliotrope.terms import Level, Season, Stays
 from heliotrope.validation import Array
 from strategies import fixed, refusal
 
 KERNELS = [RBF(0.1), RBF(0.5), Matern(0.3, nu=1.5), Matern(0.2, nu=2.5)]
+SUM = ht.Prior(
+    noise=0.1,
+    terms=[
+        Stays(0.5 * RBF(0.3)),
+        Level(0.7, epsilon=1.0 - np.exp(-0.2)),
+        Season(0.3, period=4.0),
+    ],
+)
 
 
 def small_cases() -> Iterator[tuple[ht.Prior, ht.Finite, int]]:
@@ -87,6 +96,25 @@ class TestInformation:
         assert values[0] == pytest.approx(theory.mutual_information(still, ht.grid(3), x))
         assert values == sorted(values)
         assert values[-1] == pytest.approx(4 * 0.5 * np.log(11.0))
+
+    def test_the_information_of_a_sum(self) -> None:
+        """By scikit-learn's covariance on (x, t)."""
+        x, times = [0.0, 1.0, 0.5, 1.0], np.array([1.0, 2.5, 2.5, 7.0])
+        at = np.column_stack([x, times])
+        period, far = 4.0, 1e9
+        K = 0.5 * RBF([0.3, far])(at) + 0.7 * Matern([far, 10.0], nu=0.5)(at)
+        K += 0.3 * np.cos(2.0 * np.pi / period * np.subtract.outer(times, times))
+        expected = 0.5 * np.linalg.slogdet(np.eye(4) + K / 0.1)[1]
+        assert theory.mutual_information(SUM, ht.grid(3), x, times) == pytest.approx(expected)
+
+    @pytest.mark.parametrize(
+        "function", [theory.gain_curve, theory.greedy_gain, theory.max_information_gain]
+    )
+    def test_a_sum_has_no_bound(self, function: Callable[..., object]) -> None:
+        with pytest.raises(InputError) as caught:
+            function(SUM, ht.grid(3), 3)
+        assert "the sum stays + level + season" in str(caught.value)
+        assert "for a sum nothing is proven" in str(caught.value)
 
     def test_bad_input(self) -> None:
         prior = ht.Prior(noise=0.1)
@@ -533,7 +561,14 @@ ODD: list[object] = [
     *(RBF(length) for length in (-1.0, np.nan, 1e-200, 1e200, [0.1, 0.2, 0.3])),
     *(ht.Prior(RBF(0.3), noise=noise) for noise in (1e-200, 1e99)),
     *(ht.Prior(space) for space in (Matern(1e-200), RBF([0.1, 0.2, 0.3]), ht.Tabulated([[1.0]]))),
-    *(ht.Prior(time=Matern(2.0)), ht.Prior(mean=np.zeros(3)), ht.grid(2), ASSUMPTIONS, EPISODE),
+    *(
+        ht.Prior(time=Matern(2.0)),
+        ht.Prior(mean=np.zeros(3)),
+        ht.grid(2),
+        ASSUMPTIONS,
+        EPISODE,
+        SUM,
+    ),
 ]
 
 

@@ -3,7 +3,8 @@
 Symbols
 -------
 n        measurements, at times (n,) and places (n,) of a Finite domain
-K~       (n, n) covariance of f at those times and places; K where the prior is Static
+K~       (n, n) covariance of f at those times and places; K where the prior is Static. Of a sum of
+         terms it is the sum of theirs, so its information is exact too.
 sigma^2  ``prior.noise``
 """
 
@@ -17,7 +18,9 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine, FiniteOptions, build
-from heliotrope.priors import Forgetting, Prior, Static, correlation
+from heliotrope.posterior.options import check_noise
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import Forgetting, Prior, Static, TimeKernel
 from heliotrope.validation import Array, Indices, as_positive, as_vector, as_whole
 
 Kind = TypeVar("Kind")
@@ -35,7 +38,8 @@ class Corrected:
 
 def without_drift(prior: Prior) -> Prior:
     """The same prior without drift, as in eq:MI_TI and gamma_T."""
-    return expect(prior, Prior).with_time(Static())
+    time_kernel(prior)
+    return prior.with_time(Static())
 
 
 def mutual_information(
@@ -43,7 +47,7 @@ def mutual_information(
 ) -> float:
     """I~(f; y) = 1/2 log det(I + sigma^-2 K~) in nats (eq:MI; eq:MI_TI for a Static prior).
 
-    The default times are 1, 2, 3, ...
+    The prior may be a sum of terms. The default times are 1, 2, 3, ...
     """
     where, when = _measurements(domain, places, times)
     if len(where) > _MOST_MEASUREMENTS:
@@ -52,9 +56,10 @@ def mutual_information(
             f"{len(where)}",
             "Use sequential_information for more.",
         )
-    build(expect(prior, Prior), domain)  # rejects noise below the rounding error
-    D = correlation(prior.time, when[:, None] - when[None, :])
-    return float(joint_information(prior.over(domain).block(where, where) * D, prior.noise))
+    check_noise(expect(prior, Prior), domain)
+    model = SpaceTime(prior, domain)
+    model.begin(float(when.min(initial=np.inf)))
+    return float(joint_information(model.between(when, where, when, where), prior.noise))
 
 
 def sequential_information(
@@ -121,9 +126,25 @@ def _measurements(
 
 def checked_rho(prior: Prior) -> float:
     """Correlation over one step of a prior with the paper's drift, or without drift."""
-    if not isinstance(prior.time, (Static, Forgetting)):
-        raise InputError("a Static or Forgetting time", str(prior.time))
-    return prior.time.rho
+    time = time_kernel(prior)
+    if not isinstance(time, (Static, Forgetting)):
+        raise InputError("a Static or Forgetting time", str(time))
+    return time.rho
+
+
+def time_kernel(prior: Prior) -> TimeKernel:
+    """Return the time kernel; an error says what the theory cannot do for a sum of terms."""
+    try:
+        return expect(prior, Prior).time
+    except InputError:
+        if not isinstance(prior, Prior):
+            raise
+        raise InputError(
+            "a prior of one space kernel and one time kernel",
+            f"the sum {' + '.join(term.name for term in prior.terms)}",
+            "The paper's information gains and regret bounds hold for one space kernel with one "
+            "drift rate; for a sum nothing is proven. mutual_information takes sums.",
+        ) from None
 
 
 def expect(value: object, kind: type[Kind]) -> Kind:
