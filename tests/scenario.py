@@ -8,7 +8,8 @@ import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.posterior import Engine
-from heliotrope.priors import Forgetting, Prior
+from heliotrope.precision import USUAL, Precision
+from heliotrope.priors import Prior
 from heliotrope.validation import Array
 
 
@@ -25,10 +26,16 @@ def play(
     steps: int,
     irregular: bool,
     seed: int = 0,
+    mixed: bool = False,
 ) -> Iterator[float]:
-    """Open, tell and cancel the same evaluations in every engine; yield the time of each step."""
+    """Open, tell and cancel the same evaluations in every engine; yield the time of each step.
+
+    With ``mixed`` precision, standard errors differ by factors of up to 100.
+    """
     rng = np.random.default_rng(seed)
-    speed = prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
+    rates = [getattr(term, "epsilon", 0.0) for term in prior.terms]
+    speed, usual = max(rates), np.sqrt(prior.noise)
+    precision = USUAL
     waiting: list[tuple[int, float]] = []
     t = 0.0
     for key in range(steps):
@@ -37,15 +44,17 @@ def play(
         value = drifting_value(domain.at(place)[0], t, speed)
         for engine in engines:
             engine.open(key, t, place)
-        waiting.append((key, value + float(rng.normal(scale=np.sqrt(prior.noise)))))
+        waiting.append((key, value + float(rng.normal(scale=usual))))
         while waiting and rng.random() < 0.8:
             done, y = waiting.pop(int(rng.integers(len(waiting))))
             cancelled = rng.random() < 0.1
+            if mixed:
+                precision = Precision((usual * 10.0 ** rng.uniform(-1.0, 1.0)) ** 2)
             for engine in engines:
                 if cancelled:
                     engine.cancel(done)
                 else:
-                    engine.tell(done, y)
+                    engine.tell(done, y, precision)
         yield t
 
 

@@ -97,7 +97,7 @@ def test_jittered_cholesky_names_the_negative_eigenvalue() -> None:
 
 
 @given(SEEDS)
-def test_least_missed_drops_the_point_of_least_loss(seed: int) -> None:
+def test_most_relevant_drops_the_point_of_least_loss(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 6
     K = RBF(0.3)(rng.random((n, 1))) + 1e-3 * np.eye(n)
@@ -105,17 +105,30 @@ def test_least_missed_drops_the_point_of_least_loss(seed: int) -> None:
     Q = root @ root.T
     residual = 1.0 / np.diag(np.linalg.inv(K))
     expected = int(np.argmin((alpha**2 + Q.diagonal()) * residual))
-    kept = most_relevant(K, alpha, Q, most=n - 1, tolerance=0.0)
+    kept = most_relevant(K[None], alpha[:, None], Q[:, None, :, None], most=n - 1, tolerance=0.0)
     assert sorted({*range(n)} - {*kept.tolist()}) == [expected]
     T = projection(K, kept)
     best = np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ alpha)
     np.testing.assert_allclose(T @ alpha, best, rtol=1e-5, atol=1e-6)
 
 
-def test_least_missed_drops_twins_and_points_without_weight() -> None:
+def test_most_relevant_of_two_blocks_is_the_projection_of_both() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random((6, 1))
+    K = np.array([RBF(0.3)(x), Matern(0.5, nu=1.5)(x)]) + 1e-3 * np.eye(6)
+    alpha, root = rng.normal(size=(6, 2)), rng.normal(size=(12, 3))
+    Q = (root @ root.T).reshape(6, 2, 6, 2)
+    residual = 1.0 / np.array([np.diag(np.linalg.inv(block)) for block in K]).T
+    loss = np.sum((alpha**2 + np.einsum("jpjp->jp", Q)) * residual, axis=1)
+    kept = most_relevant(K, alpha, Q, most=5, tolerance=0.0)
+    assert sorted({*range(6)} - {*kept.tolist()}) == [int(loss.argmin())]
+
+
+def test_most_relevant_drops_twins_and_points_without_weight() -> None:
     x = np.array([[0.0], [0.5], [0.5], [1.0]])
     alpha, Q = np.array([1.0, 1.0, 1.0, 0.0]), np.zeros((4, 4))
-    kept = most_relevant(RBF(0.3)(x), alpha, Q, most=4, tolerance=1e-6)
+    K = RBF(0.3)(x)[None]
+    kept = most_relevant(K, alpha[:, None], Q[:, None, :, None], most=4, tolerance=1e-6)
     assert len(kept) == 2
     assert 0 in kept
     assert 3 not in kept

@@ -161,26 +161,28 @@ class PackedCholesky:
 def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float) -> Indices:
     """Choose at most ``most`` of n points: those whose removal would change functions most.
 
-    The functions are k(x, B) alpha and k(x, B) Q k(B, x'). Removing point j replaces k(b_j, .) by
-    its projection e on the others, at squared distance r_j with 1 / r_j = (K^{-1})_jj. The point
-    with the least (alpha_j^2 + Q_jj) r_j is removed, and alpha, Q and K^{-1} are updated: e is
-    minus column j of K^{-1} over its diagonal, and I + e e_j^T projects all three. Points whose
-    loss is below ``tolerance`` are always removed.
+    The functions are sums over P blocks: k_p(x, B) alpha_p and k_p(x, B) Q_pq k_q(B, x'), with
+    K (P, n, n), alpha (n, P) and Q (n, P, n, P). Removing point j replaces each k_p(b_j, .) by its
+    projection e_p on the others, at squared distance r_j with 1 / r_j = (K_p^{-1})_jj. The point
+    with the least sum over p of (alpha_jp^2 + Q_jpjp) r_jp is removed, and alpha, Q and K^{-1} are
+    updated: e_p is minus column j of K_p^{-1} over its diagonal, and I + e_p e_j^T projects all
+    three. Points whose loss is below ``tolerance`` are always removed.
     """
-    P = inverse(K)
+    P = np.array([inverse(block) for block in K])
     alpha, Q = alpha.copy(), Q.copy()
-    kept = np.ones(len(K), dtype=bool)
-    for left in range(len(K), 1, -1):
-        loss = np.where(kept, (alpha**2 + Q.diagonal()) / P.diagonal(), np.inf)
+    kept = np.ones(len(alpha), dtype=bool)
+    for left in range(len(alpha), 1, -1):
+        effects = alpha**2 + np.einsum("jpjp->jp", Q)
+        loss = np.where(kept, np.sum(effects / np.einsum("pjj->jp", P), axis=1), np.inf)
         j = int(loss.argmin())
         if left <= most and loss[j] > tolerance:
             break
-        e, Q_j = -P[:, j] / P[j, j], Q[:, j].copy()
+        e = -P[:, :, j].T / P[:, j, j]  # (n, P)
         alpha += e * alpha[j]
-        Q += np.outer(e, Q_j + 0.5 * Q_j[j] * e)
-        Q += np.outer(Q_j + 0.5 * Q_j[j] * e, e)
-        P += np.outer(e, P[j])
-        P[j, j] = 1.0  # the point is removed; this keeps the division above harmless
+        Q += e[:, :, None, None] * Q[j].copy()
+        Q += Q[:, :, j, :].copy()[:, :, None, :] * e
+        P += np.einsum("np,pm->pnm", e, P[:, j])
+        P[:, j, j] = 1.0  # the point is removed; this keeps the division above harmless
         kept[j] = False
     return np.flatnonzero(kept)
 

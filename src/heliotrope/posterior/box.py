@@ -1,31 +1,36 @@
 """Tracking over a box: functions that are expansions over a dictionary of visited points.
 
-The kernel is separable, so f_t at the visited points is a Markov state: any other point adds only
-a part that is independent of the past. Mean and explained covariance are expansions over those
-points, and time scales their weights. This is the kernel recursive least-squares tracker of
-Van Vaerenbergh et al. (2012). It stores weights, which the noise bounds, rather than function
-values, which would need the inverse of an ill-conditioned kernel matrix.
+Each block of the stacked state (see stacked.py) at the visited points is a Markov state: any other
+point adds only a part that is independent of the past. Mean and explained covariance are expansions
+over those points. This is the kernel recursive least-squares tracker of Van Vaerenbergh et al.
+(2012). It stores weights, which the noise bounds, rather than function values, which would need
+the inverse of an ill-conditioned kernel matrix.
 
 Symbols
 -------
 n      dictionary points B (n, d)
-alpha  (n,) weights of the mean, m_t(x) = m0 + k(x, B) alpha
-Q      (n, n) weights of what is explained, Cov_t(x, x') = a_t k(x, x') - k(x, B) Q k(B, x'),
-       where a_t is 1, except for a Wiener process, where it grows
-gamma  (n,) weights of an open evaluation's covariance with f_t(x), k(x, B) gamma
+P, R   blocks over space; blocks that all places share, which have one weight each
+N      R + n P weights: those of the shared blocks, then P for each point
+phi    (N,) what f_t(x) sees of the weights: a_p v_p of shared blocks, a_p k_p(x, b_j) of others
+alpha  (N,) weights of the mean, m_t(x) = m0 + phi . alpha
+Q      (N, N) weights of what is explained, Cov_t(x, x') = sum_c s_c k_c(x, x') - phi Q phi'
+gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from heliotrope.domains import Box, Places
 from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import Surface, checked_variance
-from heliotrope.posterior.spacetime import Expansion, SpaceTime
+from heliotrope.posterior.spacetime import Expansion
+from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
-from heliotrope.validation import Array
+from heliotrope.terms import CHOICE
+from heliotrope.validation import Array, Indices
 
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise is very small
@@ -33,43 +38,52 @@ _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are r
 
 
 class BoxEngine(MarkovEngine):
-    """The dictionary tracker over a Box, for Static, Forgetting and Wiener times.
+    """The dictionary tracker over a Box, for sums of Markov terms.
 
     It is exact until more than ``budget`` distinct points have been visited. Then the points with
     the least effect on the posterior are projected onto the others.
     """
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
-        self._model = SpaceTime(prior, domain)
-        super().__init__(prior)
+        super().__init__(prior, domain)
+        shared = np.array([prior.terms[c].shared for c in self._stack.owner])
+        self._shared, self._spatial = np.flatnonzero(shared), np.flatnonzero(~shared)
+        corner = domain.lower[None, :]
+        self._levels = np.array(
+            [float(self._model.kernels[c].diagonal(corner)[0]) for c in self._stack.owner[shared]]
+        )
         self._budget = self._limit = budget
         self._B = np.empty((0, domain.dimension))
-        self._alpha, self._Q = np.empty(0), np.empty((0, 0))
+        self._alpha = np.zeros(len(self._shared))
+        self._Q = np.zeros((len(self._shared), len(self._shared)))
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation, and add its point to the dictionary if it is new.
 
-        Cov(f_t(x), f_t(b_j)) = a_t k(x, b_j) - k(x, B) Q k(B, b_j), so
-        gamma = a_t e_j - Q k(B, b_j).
+        Its covariance with the state has the weights gamma = b at its own point, less Q phi.
         """
-        decay, scale = self._decay(t), self._scale(t)
-        prior_variance = scale * float(self._model.kernels[0].diagonal(place)[0])
-        k = self._model.kernels[0].block(self._B, place)[:, 0]
-        gamma = -(decay**2) * (self._Q @ k)
-        variance = checked_variance(prior_variance + float(k @ gamma), prior_variance, _CANCELS)
-        self._advance(t, decay)
-        mean = float(self._model.prior.mean_at(place)[0] + k @ self._alpha)
-        with_others = self._pending.covariances(k)
+        view = self._stack.view(t)
+        prior_variance = float(self._prior_variance(view, place)[0])
+        phi = self._seen(view, place)[0]
+        explained = float(phi @ self._Q @ phi)
+        variance = checked_variance(prior_variance - explained, prior_variance, _CANCELS)
+        self._stack.advance(t, self._move)
+        phi, b = self._seen(self._stack.view(t), place)[0], self._stack.gain(t)
+        gamma = -(self._Q @ phi)
+        mean = float(self._model.mean_at(place)[0] + phi @ self._alpha)
+        with_others = self._pending.covariances(lambda C: C @ phi)
         j = self._find(place)
         if j is None:
-            j, gamma = self._join(place), np.append(gamma, 0.0)
-        gamma[j] += scale
+            j, gamma = self._join(place), np.append(gamma, np.zeros(len(self._spatial)))
+        R, P = len(self._shared), len(self._spatial)
+        gamma[:R] += b[self._shared]
+        gamma[R + j * P : R + (j + 1) * P] += b[self._spatial]
         self._pending.add(key, gamma, mean, variance, with_others)
         if len(self._B) > self._limit:
             self._prune()
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        gain, z, density = self._pending.condition(key, y, precision.noise(self._model.prior.noise))
+        gain, z, density = self._pending.condition(key, y, self._noise(precision))
         self._alpha += gain * z
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
@@ -77,24 +91,25 @@ class BoxEngine(MarkovEngine):
     def predict(
         self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
     ) -> tuple[Array, Array]:
-        decay, k = self._decay(t), self._model.kernels[0].block(self._B, places)
-        explained = decay**2 * np.einsum("nq,nq->q", k, self._explained(count_open) @ k)
-        prior_variance = self._scale(t) * self._model.kernels[0].diagonal(places)
-        variance = np.maximum(prior_variance - explained, 0.0)
-        return self._model.prior.mean_at(places) + decay * (self._alpha @ k), variance
+        view = self._stack.view(t, part)
+        phi = self._seen(view, places)
+        explained = np.einsum("qn,qn->q", phi @ self._explained(count_open), phi)
+        variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
+        return self._model.mean_at(places, part) + phi @ self._alpha, variance
 
     def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        decay, k = self._decay(t), self._model.kernels[0].block(self._B, places)
-        prior = self._scale(t) * self._model.kernels[0].block(places, places)
-        return prior - decay**2 * (k.T @ self._Q @ k)
+        view = self._stack.view(t, part)
+        phi = self._seen(view, places)
+        return self._prior_covariance(view, places) - phi @ self._Q @ phi.T
 
     def surface(self, t: float) -> Surface:
-        decay, Q = self._decay(t), self._explained(count_open=True)
-        alpha, scale = decay * self._alpha, self._scale(t)
-        weights = (decay**2 * Q)[None, :, None, :]
-        return Expansion(
-            self._model.prior, self._model.kernels, self._B, alpha[None], weights, np.array([scale])
-        )
+        view, owner = self._stack.view(t, CHOICE), self._stack.owner[self._spatial]
+        chosen = np.unique(owner)
+        seen = np.where(owner[:, None] == chosen, view.a[self._spatial, None], 0.0)  # (P, C)
+        alpha, Q = self._by_point(self._alpha), self._by_pair(self._explained(count_open=True))
+        Q = np.einsum("ipjq,pc,qd->cidj", Q, seen, seen, optimize=True)
+        kernels = [self._model.kernels[c] for c in chosen]
+        return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, view.s[chosen])
 
     def state(self) -> State:
         own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
@@ -105,28 +120,66 @@ class BoxEngine(MarkovEngine):
         self._limit = int(state["limit"])
         self._B, self._alpha, self._Q = (state[name].copy() for name in ("B", "alpha", "Q"))
 
+    def _seen(self, view: View, places: Places) -> Array:
+        """Phi at places, (q, N)."""
+        owner = self._stack.owner
+        spatial = np.zeros((len(places), len(self._B), len(self._spatial)))
+        for c in np.unique(owner[self._spatial]):
+            if view.s[c]:
+                block = self._model.kernels[c].block(places, self._B)
+                mine = owner[self._spatial] == c
+                spatial[:, :, mine] = block[:, :, None] * view.a[self._spatial[mine]]
+        phi = spatial.reshape(len(places), -1)
+        if not len(self._shared):
+            return phi
+        levels = np.broadcast_to(
+            view.a[self._shared] * self._levels, (len(places), len(self._shared))
+        )
+        return np.hstack([levels, phi])
+
+    def _by_point(self, weights: Array) -> Array:
+        """The weights of the blocks over space, (..., n, P)."""
+        spatial = weights[..., len(self._shared) :]
+        return spatial.reshape(*weights.shape[:-1], len(self._B), len(self._spatial))
+
+    def _by_pair(self, Q: Array) -> Array:
+        """The part of Q for blocks over space, (n, P, n, P)."""
+        rows = self._by_point(Q)[len(self._shared) :]
+        return rows.reshape(len(self._B), len(self._spatial), *rows.shape[1:])
+
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):
             return self._Q
         told = self._pending.as_if_told(self._model.prior.noise)
         return self._Q + told.T @ told
 
-    def _shrink(self, decay: float) -> None:
-        self._alpha *= decay
-        self._Q *= decay**2
+    def _move(self, blocks: slice, A: Array) -> None:
+        def moved(weights: Array) -> Array:
+            return self._moved(weights, blocks, A)
+
+        self._alpha = moved(self._alpha)
+        self._Q = moved(moved(self._Q).T)  # symmetric
+        self._pending.transform(moved)
+
+    def _moved(self, weights: Array, blocks: slice, A: Array) -> Array:
+        """Weights (..., N) of which those of some blocks are multiplied by A."""
+        T = np.eye(len(self._stack.owner))
+        T[blocks, blocks] = A
+        R, shared, spatial = len(self._shared), self._shared, self._spatial
+        levels = weights[..., :R] @ T[np.ix_(shared, shared)].T
+        others = self._by_point(weights) @ T[np.ix_(spatial, spatial)].T
+        return np.concatenate([levels, others.reshape(*weights.shape[:-1], -1)], axis=-1)
 
     def _find(self, place: Places) -> int | None:
         same = np.flatnonzero((place == self._B).all(axis=1))
         return int(same[0]) if len(same) else None
 
     def _join(self, place: Places) -> int:
-        """Add a point with weight 0."""
-        n = len(self._B)
-        Q = np.zeros((n + 1, n + 1))
-        Q[:n, :n] = self._Q
-        self._Q, self._alpha = Q, np.append(self._alpha, 0.0)
+        """Add a point with weights 0."""
+        n, P = len(self._B), len(self._spatial)
+        self._alpha, self._Q = np.pad(self._alpha, (0, P)), np.pad(self._Q, (0, P))
         self._B = np.concatenate([self._B, place])
-        self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, 1)]))
+        self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, P)]))
         return n
 
     def _prune(self) -> None:
@@ -134,10 +187,21 @@ class BoxEngine(MarkovEngine):
 
         Open evaluations count as observed; otherwise their points would be removed first.
         """
-        K = self._model.kernels[0].block(self._B, self._B)
-        most = int(_SLACK * self._budget)
-        kept = most_relevant(K, self._alpha, self._explained(count_open=True), most, _NEGLIGIBLE)
+        owner = self._stack.owner[self._spatial]
+        terms = np.unique(owner)
+        K = np.array([self._model.kernels[c].block(self._B, self._B) for c in terms])
+        K, most = K[np.searchsorted(terms, owner)], int(_SLACK * self._budget)  # (P, n, n)
+        Q = self._by_pair(self._explained(count_open=True))
+        kept = most_relevant(K, self._by_point(self._alpha), Q, most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
-        T = projection(K, kept)
+        T = self._projection(K, kept)
         self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T
         self._pending.transform(lambda gammas: gammas @ T.T)
+
+    def _projection(self, K: Array, kept: Indices) -> Array:
+        """The matrix that maps all N weights to those of the points kept."""
+        R, P = len(self._shared), len(self._spatial)
+        spatial = np.zeros((len(kept), P, K.shape[1], P))
+        for p in range(P):
+            spatial[:, p, :, p] = projection(K[p], kept)
+        return np.asarray(block_diag(np.eye(R), spatial.reshape(len(kept) * P, -1)))

@@ -1,18 +1,17 @@
 """Exact tracking over finitely many points, at a constant cost per step.
 
-The posterior covariance of f_t over the domain is a_t K - V^T V. The rows of V hold what the
-observations have explained. a_t is 1, except for a Wiener process, where it grows. An observation
-appends a row, and time scales all rows. V is occasionally replaced by its leading directions;
+The blocks of all terms at all points are one Markov state (see stacked.py). Its posterior
+covariance is blockdiag(S_c (x) K_c) - V^T V; the rows of V hold what the observations have
+explained. An observation appends a row. V is occasionally replaced by its leading directions;
 nothing is ever re-factorized.
 
 Symbols
 -------
-M  points        n  rows of V (n, M), stored unscaled with one weight w each
-mean (M,)        posterior mean minus prior mean
-explained (M,)   diagonal of V^T V: prior variance minus posterior variance
+M  points      P  blocks      N  columns: M for each block, 1 for a block that all places share
+n  rows of V (n, N)           a (P,)  what f_t sees of the blocks
+mean (P, M)    posterior mean of each block
+explained (P (P + 1) / 2, M)  diagonals of V_p^T V_q for p <= q
 """
-
-from functools import cached_property
 
 import numpy as np
 
@@ -25,11 +24,14 @@ from heliotrope.linalg import (
     pivoted_rows,
     solve_lower,
 )
+from heliotrope.posterior.columns import Columns
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import checked_variance
+from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
+from heliotrope.terms import CHOICE
 from heliotrope.validation import Array, Indices
 
 _LEAST_ROOM = 448  # rows between compressions; fewer would cost more than they save
@@ -39,41 +41,53 @@ _OFF_DOMAIN = 1e-10  # share of variance below which a visited point adds nothin
 
 
 class FiniteEngine(MarkovEngine):
-    """The recursion over a Finite domain, for Static, Forgetting and Wiener times.
+    """The recursion over a Finite domain, for sums of Markov terms.
 
     ``tolerance`` is the most by which one compression may raise a variance.
     """
 
+    _basis_of: tuple[Array, tuple[Indices, Array, Array]] | None = None
+
     def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
-        self._prior, self._space, self._all = prior, prior.over(domain), domain.indices
-        super().__init__(prior)
-        self._m0, self._k0 = prior.mean_at(self._all), self._space.diagonal(self._all)
-        largest = float(self._k0.max()) or prior.noise
-        self._tolerance = tolerance or min(1e-9 * largest, 1e-7 * prior.noise)
-        self._mean, self._explained = np.zeros(len(domain)), np.zeros(len(domain))
-        self._visited = np.zeros(len(domain), dtype=bool)
-        self._V, self._w = np.empty((0, len(domain))), np.empty(0)
+        super().__init__(prior, domain)
+        self._all, M, owner = domain.indices, len(domain), self._stack.owner
+        self._k0 = np.array([kernel.diagonal(self._all) for kernel in self._model.kernels])
+        self._m0 = prior.mean_at(self._all)
+        self._largest = float(self._k0.sum(axis=0).max()) or prior.noise
+        self._tolerance, self._least_noise = tolerance, prior.noise
+        self._left, self._right = np.triu_indices(len(owner))
+        self._columns = Columns([prior.terms[c].shared for c in owner], M)
+        self._mean, self._explained = np.zeros((len(owner), M)), np.zeros((len(self._left), M))
+        self._visited = np.zeros(M, dtype=bool)
+        self._V = np.empty((0, self._columns.count))
         self._take_rows(self._V)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        """Open an evaluation: its covariance with every point is kept until its value is told."""
-        decay, i = self._decay(t), int(place[0])
-        V, w = self.rows(), self._w[: self._n] * decay
-        scale = self._scale(t)
-        c = scale * self._space.row(i) - (w**2 * V[:, i]) @ V
-        variance = checked_variance(float(c[i]), scale * float(self._k0[i]))
-        self._advance(t, decay)
-        mean = float(self._m0[i] + self._mean[i])
-        self._pending.add(key, c, mean, variance, self._pending.covariances_at(i))
+        """Open an evaluation: its covariance with every column is kept until its value is told."""
+        i, view = int(place[0]), self._stack.view(t)
+        p = self._columns.seen(self.rows(), i, view.a)
+        prior_variance = float(view.s @ self._k0[:, i])
+        variance = checked_variance(prior_variance - float(p @ p), prior_variance)
+        self._stack.advance(t, self._move)
+        a = self._stack.view(t).a
+        c = -(p @ self.rows())
+        for block, b in enumerate(self._stack.gain(t).tolist()):
+            c[self._columns.of(block)] += b * self._prior_row(block, i)
+        mean = float(self._m0[i] + a @ self._mean[:, i])
+        with_others = self._pending.covariances(lambda C: self._columns.seen(C, i, a))
+        self._pending.add(key, c, mean, variance, with_others)
         self._visited[i] = True
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Append the evaluation's row to V and update the mean along it."""
-        row, z, density = self._pending.condition(key, y, precision.noise(self._prior.noise))
-        self._mean += row * z
-        self._explained += row**2
+        noise = self._noise(precision)
+        row, z, density = self._pending.condition(key, y, noise)
+        blocks = self._columns.blocks(row)
+        self._mean += blocks * z
+        self._explained += blocks[self._left] * blocks[self._right]
         self.log_likelihood += density
-        self._V[self._n], self._w[self._n] = row, 1.0
+        self._least_noise = min(self._least_noise, noise)
+        self._V[self._n] = row
         self._n += 1
         if self._n == self._capacity:
             self._compress()
@@ -81,112 +95,136 @@ class FiniteEngine(MarkovEngine):
     def predict(
         self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
     ) -> tuple[Array, Array]:
+        view, m0 = self._stack.view(t, part), self._model.mean_at(places, part)
         if not are_indices(places):
-            return self._predict_off_domain(t, places, count_open)
-        decay, explained = self._decay(t), self._explained
+            rows, mean = self._off_domain(view, places, count_open)
+            variance = self._prior_variance(view, places)
+            variance -= np.einsum("nq,nq->q", rows, rows)
+            return m0 + mean, np.maximum(variance, 0.0)
+        variance = view.s @ self._k0
+        variance -= self._pairs(view.a) @ self._explained
         if count_open and len(self._pending):
-            told = self._pending.as_if_told(self._prior.noise)
-            explained = explained + np.einsum("om,om->m", told, told)
-        variance = explained * -(decay**2)
-        variance += self._scale(t) * self._k0
+            told = self._columns.combined(self._pending.as_if_told(self._model.prior.noise), view.a)
+            variance -= np.einsum("om,om->m", told, told)
         np.maximum(variance, 0.0, out=variance)
-        mean = self._mean * decay
-        mean += self._m0
-        return (mean, variance) if places is self._all else (mean[places], variance[places])
+        mean = view.a @ self._mean
+        if places is not self._all:
+            mean, variance = mean[places], variance[places]
+        mean += m0
+        return mean, variance
 
     def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        prior = self._scale(t) * self._space.block(places, places)
-        if not are_indices(places):
-            phi, A, _ = self._dictionary(t, places, count_open=False)
-            return prior - phi.T @ A @ phi
-        V = self._decay(t) * self._scaled_rows()[:, places]
-        return prior - V.T @ V
+        view = self._stack.view(t, part)
+        if are_indices(places):
+            rows = self._columns.combined(self.rows(), view.a)[:, places]
+        else:
+            rows, _ = self._off_domain(view, places, count_open=False)
+        return self._prior_covariance(view, places) - rows.T @ rows
 
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
         """Sample f_t jointly at all points from the posterior, without open evaluations.
 
-        With K = F^T F over pivots P, V_P = A^T L^T where L L^T = K_PP, so the covariance is
-        F^T (a_t I - A A^T) F. The remaining variance, at most a share of the largest, is sampled
-        independently.
+        The prior covariance is F^T F over pivots P. The rows W of f_t have W_P = A^T L^T where
+        L L^T = (F^T F)_PP, so the posterior covariance is F^T (I - A A^T) F. The remaining
+        variance, at most a share of the largest, is sampled independently.
         """
-        P, F, left = self._basis
-        V = self._decay(t) * self._scaled_rows()[:, P]
-        A, scale = solve_lower(F[:, P].T, V.T), self._scale(t)
-        root = jittered_cholesky(scale * np.eye(len(P)) - A @ A.T, _SAMPLED_JITTER)
-        mean, variance = self.predict(t, self._all, count_open=False)
-        apart = np.sqrt(np.minimum(scale * left, variance))
+        view = self._stack.view(t, CHOICE)
+        P, F, left = self._basis(view.s)
+        A = solve_lower(F[:, P].T, self._columns.combined(self.rows(), view.a)[:, P].T)
+        root = jittered_cholesky(np.eye(len(P)) - A @ A.T, _SAMPLED_JITTER)
+        mean, variance = self.predict(t, self._all, count_open=False, part=CHOICE)
+        apart = np.sqrt(np.minimum(left, variance))
         z, rest = rng.standard_normal(len(P)), rng.standard_normal(len(mean))
         path: Array = mean + (root @ z) @ F + apart * rest
         return path
 
-    @cached_property
-    def _basis(self) -> tuple[Indices, Array, Array]:
-        """Pivots P (r,), rows F (r, M) and the remaining prior variances (M,)."""
-        return pivoted_rows(
-            self._space.row, self._k0, _SAMPLED * float(self._k0.max()), _MOST_PIVOTS
-        )
+    def _basis(self, s: Array) -> tuple[Indices, Array, Array]:
+        """Pivots P (r,), rows F (r, M) and the remaining prior variances (M,) of sum_c s_c K_c."""
+        scale = float(s.sum())
+        if self._basis_of is None or not np.allclose(self._basis_of[0], s / scale, atol=1e-12):
+            shares = s / scale
+            diagonal = shares @ self._k0
+
+            def row(i: int) -> Array:
+                rows = [kernel.row(i) for kernel in self._model.kernels]
+                total: Array = shares @ np.array(rows)
+                return total
+
+            found = pivoted_rows(row, diagonal, _SAMPLED * float(diagonal.max()), _MOST_PIVOTS)
+            self._basis_of = shares, found
+        P, F, left = self._basis_of[1]
+        return P, np.sqrt(scale) * F, scale * left
 
     def rows(self) -> Array:
-        """Return the stored matrix V (n, M); one product with it dominates the cost of a step."""
+        """Return the stored matrix V (n, N); one product with it dominates the cost of a step."""
         return self._V[: self._n]
 
-    def _shrink(self, decay: float) -> None:
-        self._mean *= decay
-        self._explained *= decay**2
-        self._w[: self._n] *= decay
+    def _prior_row(self, block: int, i: int) -> Array:
+        c = self._stack.owner[block]
+        row: Array = self._model.kernels[c].row(i)
+        return row[:1] if self._stack.terms[c].shared else row
 
-    def _scaled_rows(self) -> Array:
-        return self.rows() * self._w[: self._n, None]
+    def _pairs(self, a: Array) -> Array:
+        """Weights of the explained pairs in the variance of f_t: a_p^2, and 2 a_p a_q for p < q."""
+        twice = np.where(self._left == self._right, 1.0, 2.0)
+        return np.asarray(twice * a[self._left] * a[self._right])
+
+    def _move(self, blocks: slice, A: Array) -> None:
+        self._columns.move(self.rows(), blocks, A)
+        self._pending.transform(lambda C: self._columns.move(C, blocks, A))
+        self._mean[blocks] = A @ self._mean[blocks]
+        T = np.eye(len(self._mean))
+        T[blocks, blocks] = A
+        whole = np.empty((len(T), len(T), self._mean.shape[1]))
+        whole[self._left, self._right] = whole[self._right, self._left] = self._explained
+        moved = np.einsum("pr,qs,rsm->pqm", T, T, whole, optimize=True)
+        self._explained = moved[self._left, self._right]
 
     def _compress(self) -> None:
         """Keep the leading directions, and recompute the variances to remove rounding errors.
 
         Dropped directions raise the variance by at most the tolerance and never lower it.
         """
-        self._V[: self._n] *= self._w[: self._n, None]
-        rows = leading_rows(self.rows(), self._tolerance)
+        self._stack.refresh(self._move)
+        tolerance = self._tolerance or min(1e-9 * self._largest, 1e-7 * self._least_noise)
+        seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # a trend's grows
+        rows = leading_rows(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
-        self._explained = np.einsum("nm,nm->m", rows, rows)
+        blocks = [rows[:, self._columns.of(p)] for p in range(len(self._mean))]
+        for pair, (p, q) in enumerate(zip(self._left, self._right, strict=True)):
+            self._explained[pair] = np.einsum("nm,nm->m", blocks[p], blocks[q])
 
     def _take_rows(self, rows: Array) -> None:
         """Store these rows, with room for as many more before the next compression."""
-        self._n, M = rows.shape
-        self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * M))
+        self._n, N = rows.shape
+        self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * N))
         if len(self._V) < self._capacity:
             room = self._capacity * 5 // 4  # ranks fluctuate: avoid an allocation for each
-            self._V, self._w = np.empty((room, M)), np.empty(room)
-        self._V[: self._n], self._w[: self._n] = rows, 1.0
+            self._V = np.empty((room, N))
+        self._V[: self._n] = rows
 
-    def _predict_off_domain(
-        self, t: float, points: Places, count_open: bool
-    ) -> tuple[Array, Array]:
-        phi, A, coefficients = self._dictionary(t, points, count_open)
-        explained = np.einsum("nq,nq->q", phi, A @ phi)
-        prior_variance = self._scale(t) * self._space.diagonal(points)
-        variance = np.maximum(prior_variance - explained, 0.0)
-        return self._prior.mean_at(points) + phi.T @ coefficients, variance
+    def _off_domain(self, view: View, points: Places, count_open: bool) -> tuple[Array, Array]:
+        """Rows (n, q) of f_t, and its mean less the prior mean (q,), at points of no domain.
 
-    def _dictionary(self, t: float, points: Places, count_open: bool) -> tuple[Array, Array, Array]:
-        """Whitened features (b, q) of points, and explained matrix and mean in their coordinates.
-
-        The kernel is separable, so f_t outside the domain depends on the past only through f_t at
-        the visited points. A subset that spans them all is used.
+        Each block outside the domain depends on the past only through the block at the visited
+        points. A subset of them that spans them all is used.
         """
-        visited = np.flatnonzero(self._visited)
-        if not len(visited):
-            return np.zeros((0, len(points))), np.zeros((0, 0)), np.zeros(0)
-        K = self._space.block(visited, visited)
-        chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
-        B, decay = visited[chosen], self._decay(t)
-        rows = self._scaled_rows()
+        R, visited = self.rows(), np.flatnonzero(self._visited)
         if count_open and len(self._pending):
-            rows = np.vstack([rows, self._pending.as_if_told(self._prior.noise)])
-        R = decay * solve_lower(L, rows[:, B].T)
-        return (
-            solve_lower(L, self._space.block(B, points)),
-            R @ R.T,
-            decay * solve_lower(L, self._mean[B]),
-        )
+            R = np.vstack([R, self._pending.as_if_told(self._model.prior.noise)])
+        rows, mean = np.zeros((len(R), len(points))), np.zeros(len(points))
+        if not len(visited):
+            return rows, mean
+        for c, kernel in enumerate(self._model.kernels):
+            K = kernel.block(visited, visited)
+            chosen, L = pivoted_cholesky(K, _OFF_DOMAIN * float(K.diagonal().max()))
+            B = visited[chosen]
+            weights = solve_lower(L, solve_lower(L, kernel.block(B, points)), transposed=True)
+            blocks = self._stack.slices[c]
+            for p in range(blocks.start, blocks.stop):
+                rows += view.a[p] * self._columns.at(R, p, B) @ weights
+                mean += view.a[p] * self._mean[p, B] @ weights
+        return rows, mean
 
     def state(self) -> State:
         return {
@@ -194,16 +232,19 @@ class FiniteEngine(MarkovEngine):
             "explained": self._explained,
             "visited": self._visited,
             "rows": self.rows(),
-            "weights": self._w[: self._n],
             "capacity": np.array(self._capacity),
+            "least_noise": np.array(self._least_noise),
         } | super().state()
 
     def restore(self, state: State) -> None:
-        if state["rows"].shape[1:] != self._mean.shape:
-            raise InputError(f"a state over {len(self._mean)} points", f"{state['rows'].shape}")
+        rows = state["rows"]
+        if rows.shape[1:] != (self._columns.count,):
+            raise InputError(f"a state of {self._columns.count} columns", f"{rows.shape}")
         super().restore(state)
-        names = ("mean", "explained", "visited")
-        self._mean, self._explained, self._visited = (state[name].copy() for name in names)
-        self._take_rows(state["rows"])
-        self._w[: self._n] = state["weights"]
+        self._mean = state["mean"].reshape(self._mean.shape).copy()
+        self._explained = state["explained"].reshape(self._explained.shape).copy()
+        self._visited = state["visited"].copy()
+        weights = state.get("weights", np.ones(len(rows)))  # older files scale each row
+        self._take_rows(rows * weights[:, None])
         self._capacity = int(state["capacity"])
+        self._least_noise = float(state.get("least_noise", self._model.prior.noise))

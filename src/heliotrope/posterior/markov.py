@@ -1,4 +1,4 @@
-"""The shared part of engines with a Markov time kernel: the clock and the open evaluations.
+"""The shared part of engines for Markov terms: the clock and the open evaluations.
 
 An evaluation of f_s(x), opened at time s, stays in the model as one more random variable g until
 its value arrives. Its covariance with the current state is updated, so conditioning on it later
@@ -19,9 +19,13 @@ from math import log, pi, sqrt
 
 import numpy as np
 
-from heliotrope.errors import InputError, TimeError
+from heliotrope.domains import Domain, Places
+from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
-from heliotrope.priors import Forgetting, Prior, Static, Wiener
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.stacked import StackedTerms, View
+from heliotrope.precision import Precision
+from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
@@ -30,59 +34,44 @@ _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no eval
 
 
 class MarkovEngine(ABC):
-    """The time and the open evaluations of an engine whose time kernel is Markov.
+    """The time and the open evaluations of an engine for sums of Markov terms."""
 
-    At time t, f has the prior covariance scale(t) k. The scale is 1, except for a Wiener process,
-    whose variance grows from the first time on.
-    """
-
-    def __init__(self, prior: Prior) -> None:
-        if not isinstance(prior.time, (Static, Forgetting, Wiener)):
-            raise InputError("a Static, Forgetting or Wiener time for this engine", str(prior.time))
-        self._rho = prior.time.rho
-        self._rate = prior.time.rate if isinstance(prior.time, Wiener) else 0.0
-        self._now = self._start = -np.inf
+    def __init__(self, prior: Prior, domain: Domain) -> None:
+        self._model, self._stack = SpaceTime(prior, domain), StackedTerms(prior)
         self._pending, self.log_likelihood = PendingEvaluations(), 0.0
 
     def cancel(self, key: int) -> None:
         self._pending.remove(key)
 
     def state(self) -> State:
-        return {
-            "clock": np.array([self._now, self.log_likelihood]),
-            "start": np.array(self._start),
-        } | self._pending.state()
+        clock = {"clock": np.array([self._stack.now, self.log_likelihood])}
+        return clock | self._stack.state() | self._pending.state()
 
     def restore(self, state: State) -> None:
-        self._now, self.log_likelihood = state["clock"].tolist()
-        self._start = float(state.get("start", -np.inf))
+        now, self.log_likelihood = state["clock"].tolist()
+        self._stack.restore(state, now)
         self._pending.restore(state)
 
     @abstractmethod
-    def _shrink(self, decay: float) -> None:
-        """Multiply the knowledge of f by the decay."""
+    def _move(self, blocks: slice, A: Array) -> None:
+        """Multiply what is stored of some blocks by A (p, p)."""
 
-    def _decay(self, t: float) -> float:
-        """Return rho^(t - now), or 1 before the first time."""
-        if t < self._now:
-            raise TimeError(
-                f"a time of at least {self._now:g}, the latest seen",
-                f"{t:g}",
-                "Queries about the past need engine='dense'.",
-            )
-        return 1.0 if np.isinf(self._now) else float(self._rho ** (t - self._now))
+    def _prior_variance(self, view: View, places: Places) -> Array:
+        diagonals = [
+            s * k.diagonal(places) for s, k in zip(view.s, self._model.kernels, strict=True)
+        ]
+        return np.asarray(np.sum(diagonals, axis=0))
 
-    def _scale(self, t: float) -> float:
-        """Return the prior variance of f_t as a multiple of the space kernel's."""
-        return 1.0 if np.isinf(self._start) else 1.0 + self._rate * (t - self._start)
+    def _prior_covariance(self, view: View, places: Places) -> Array:
+        blocks = [
+            s * kernel.block(places, places)
+            for s, kernel in zip(view.s, self._model.kernels, strict=True)
+            if s
+        ]
+        return np.asarray(np.sum(blocks, axis=0))
 
-    def _advance(self, t: float, decay: float) -> None:
-        self._now = t
-        if np.isinf(self._start):
-            self._start = t
-        if decay != 1.0:
-            self._shrink(decay)
-            self._pending.scale(decay)
+    def _noise(self, precision: Precision) -> float:
+        return precision.noise(self._model.prior.noise)
 
 
 class PendingEvaluations:
@@ -105,17 +94,9 @@ class PendingEvaluations:
         self._C = np.concatenate([self._C, c[None]]) if o else c[None]
         self._keys.append(key)
 
-    def covariances(self, weights: Array) -> Array:
-        """Covariance (o,) of each g with the combination weights . u_t of the state."""
-        return self._C @ weights if self._keys else self._m
-
-    def covariances_at(self, i: int) -> Array:
-        """Covariance (o,) of each g with coordinate i of the state."""
-        return self._C[:, i] if self._keys else self._m
-
-    def scale(self, decay: float) -> None:
-        """Advance time: the state's covariance with the past shrinks."""
-        self._C *= decay
+    def covariances(self, see: Callable[[Array], Array]) -> Array:
+        """Covariance (o,) of each g with what ``see`` makes of the state."""
+        return see(self._C) if self._keys else self._m
 
     def transform(self, change: Callable[[Array], Array]) -> None:
         """Apply a linear change of the state's coordinates, the columns of C."""

@@ -172,8 +172,9 @@ class Expansion:
     def gradient(self, X: Array) -> tuple[Array, Array]:
         dk = np.concatenate([kernel.gradient(X, self._B) for kernel in self._kernels], axis=1)
         weights = self._features(X) @ self._Q
-        slopes = [kernel.diagonal_gradient(X) for kernel in self._kernels]
-        slope = np.tensordot(self._s, np.array(slopes), axes=1)
+        slope = np.zeros_like(X)
+        for s, kernel in zip(self._s, self._kernels, strict=True):
+            slope += s * kernel.diagonal_gradient(X)
         return (
             np.einsum("qnd,n->qd", dk, self._alpha),
             slope - 2.0 * np.einsum("qnd,qn->qd", dk, weights),

@@ -1,0 +1,131 @@
+"""The stacked state of a sum of Markov terms, each held at its own reference time.
+
+Term c has p_c blocks u^c, functions of x, and f_t = sum_c h_c(t) . u^c_t. What the observations
+explain of u^c_t is A_c(t - ref_c) times what engines store, so nothing is touched as time passes.
+A term whose A has become small is moved to a new reference time.
+
+Symbols
+-------
+C, P  terms, blocks in all      a (P,)  A(t - ref)^T h, what f_t sees of the stored blocks
+b (P,)  A(t - ref)^{-1} S h, the prior gain of f_t in stored coordinates
+s (C,)  h . S h, the prior variance of each term as a multiple of its kernel's
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from heliotrope.errors import InputError, TimeError
+from heliotrope.priors import Prior
+from heliotrope.serialization.codec import State
+from heliotrope.terms import MarkovTerm
+from heliotrope.validation import Array, Indices
+
+_STALE = 3.0  # rate times age at which a term is moved to a new reference time
+
+
+class View(NamedTuple):
+    """What a part of f_t sees: a (P,) of the stored blocks, and s (C,) of the prior."""
+
+    a: Array
+    s: Array
+
+
+class StackedTerms:
+    """The terms of a prior, their reference times, and the time."""
+
+    def __init__(self, prior: Prior) -> None:
+        self._prior, self.terms = prior, markov_terms(prior)
+        self.owner: Indices = np.repeat(np.arange(len(self.terms)), [t.order for t in self.terms])
+        ends = np.cumsum([0, *(term.order for term in self.terms)]).tolist()
+        self.slices = [slice(*pair) for pair in pairwise(ends)]
+        self.now = self.start = -np.inf
+        self._refs: list[float] = [-np.inf] * len(self.terms)
+        self._views: dict[tuple[float, str | None], View] = {}
+
+    def view(self, t: float, part: str | None = None) -> View:
+        """Return what a part of f_t sees; the latest views are cached."""
+        self._check(t)
+        if (t, part) not in self._views:
+            if len(self._views) > 8:
+                self._views.clear()
+            self._views[t, part] = self._view(t, part)
+        return self._views[t, part]
+
+    def gain(self, t: float) -> Array:
+        """B (P,) at a time to which no term is stale."""
+        return np.concatenate(
+            [
+                np.linalg.solve(
+                    term.transition(self._age(c, t)), term.spread(t, self._begun(t)) @ term.seen(t)
+                )
+                for c, term in enumerate(self.terms)
+            ]
+        )
+
+    def advance(self, t: float, move: Callable[[slice, Array], None]) -> None:
+        """Go to time t; ``move`` multiplies the blocks of each stale term by its transition."""
+        first = np.isinf(self.now)
+        for c, term in enumerate(self.terms):
+            if first:
+                self._refs[c] = t
+            elif term.rate * self._age(c, t) > _STALE:
+                self._move(c, t, move)
+        self.now, self.start = t, t if first else self.start
+
+    def refresh(self, move: Callable[[slice, Array], None]) -> None:
+        """Move every term to the present."""
+        for c, term in enumerate(self.terms):
+            if term.rate > 0.0 and self._refs[c] < self.now:
+                self._move(c, self.now, move)
+
+    def state(self) -> State:
+        return {"start": np.array(self.start), "refs": np.array(self._refs)}
+
+    def restore(self, state: State, now: float) -> None:
+        """Take over a saved :meth:`state`; the reference times of older ones are the present."""
+        self.now, self.start = now, float(state.get("start", -np.inf))
+        self._refs = state.get("refs", np.full(len(self.terms), now)).tolist()
+        self._views.clear()
+
+    def _view(self, t: float, part: str | None) -> View:
+        a, s = np.zeros(len(self.owner)), np.zeros(len(self.terms))
+        for c, is_selected in enumerate(self._prior.selects(part)):
+            if is_selected:
+                term, h = self.terms[c], self.terms[c].seen(t)
+                a[self.slices[c]] = h @ term.transition(self._age(c, t))
+                s[c] = h @ term.spread(t, self._begun(t)) @ h
+        return View(a, s)
+
+    def _move(self, c: int, t: float, move: Callable[[slice, Array], None]) -> None:
+        move(self.slices[c], self.terms[c].transition(self._age(c, t)))
+        self._refs[c] = t
+        self._views.clear()
+
+    def _age(self, c: int, t: float) -> float:
+        return 0.0 if np.isinf(self.now) else t - self._refs[c]
+
+    def _begun(self, t: float) -> float:
+        return t if np.isinf(self.start) else self.start
+
+    def _check(self, t: float) -> None:
+        if t < self.now:
+            raise TimeError(
+                f"a time of at least {self.now:g}, the latest seen",
+                f"{t:g}",
+                "Queries about the past need engine='dense'.",
+            )
+
+
+def markov_terms(prior: Prior) -> list[MarkovTerm]:
+    """Return the terms of a prior, or raise an error if one is not Markov."""
+    terms = [term for term in prior.terms if isinstance(term, MarkovTerm)]
+    if len(terms) < len(prior.terms):
+        raise InputError(
+            "a Static, Forgetting or Wiener time, or a sum of Markov terms, for this engine",
+            "a scikit-learn kernel over time",
+            "Use engine='dense'.",
+        )
+    return terms
