@@ -189,7 +189,14 @@ def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float)
 
 def inverse(K: Array) -> Array:
     """Inverse of a kernel matrix with jitter on its diagonal."""
-    lower = np.tril(lapack.dpotri(jittered_cholesky(K), lower=1)[0])
+    return inverse_of_factored(jittered_cholesky(K))
+
+
+def inverse_of_factored(L: Array) -> Array:
+    """Inverse of L L^T, from the lower factor L."""
+    if not len(L):
+        return L
+    lower = np.tril(lapack.dpotri(L, lower=1)[0])
     return np.asarray(lower + np.tril(lower, -1).T)
 
 

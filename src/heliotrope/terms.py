@@ -272,6 +272,11 @@ class Smooth(MarkovTerm):
     def rate(self) -> float:
         return sqrt(2.0 * self.nu) / self.length
 
+    @cached_property
+    def generator(self) -> Array:
+        """F (p, p) of A(dt) = exp(F dt)."""
+        return np.asarray(self.rate * (_STEPS[self.nu] - np.eye(self.order)))
+
     def seen(self, t: float) -> Array:
         return np.asarray(np.eye(self.order)[0])
 

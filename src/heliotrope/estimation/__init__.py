@@ -17,7 +17,6 @@ from heliotrope.estimation.empirical import (
 )
 from heliotrope.estimation.fit import Fit as Fit, fit as fit
 from heliotrope.estimation.likelihood import (
-    Gradient as Gradient,
     gradient as gradient,
     log_likelihood as log_likelihood,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,20 @@ from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Prior
-from heliotrope.validation import LARGEST, Array, Indices, as_array, as_indices, as_points, as_table
+from heliotrope.terms import Term
+from heliotrope.validation import (
+    LARGEST,
+    Array,
+    Indices,
+    as_array,
+    as_indices,
+    as_points,
+    as_positive,
+    as_table,
+    as_vector,
+    as_whole,
+    short_repr,
+)
 
 _SAME = 1e-12  # spread of values, relative to their size, that is only rounding
 _SMALLEST = 1e-90  # deviation whose square does not underflow
@@ -27,14 +40,32 @@ _LATEST, _APART = 150, 100
 class Observations:
     """Values y (n,) measured at times t (n,) and points x (n, d), in any order.
 
-    Over a Tabulated kernel x (n,) are indices.
+    Over a Tabulated kernel x (n,) are indices. ``std`` are the known standard errors of the values,
+    NaN where the noise is the prior's; ``n`` says how many repeats each value is the mean of.
+    One number holds for all values.
+
+    Examples
+    --------
+    >>> data = Observations([1, 2], [[0.0], [0.5]], [0.3, 0.1], std=[0.5, np.nan], n=[1, 4])
+    >>> data.noise(usual=0.04)
+    array([0.25, 0.01])
     """
 
     t: Array
     x: Places
     y: Array
+    std: Array
+    n: Array
 
-    def __init__(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
+    def __init__(
+        self,
+        t: ArrayLike,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        std: ArrayLike | None = None,
+        n: ArrayLike = 1.0,
+    ) -> None:
         times, values, indices = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1), as_indices(x)
         places = as_points(x, "x") if indices is None else indices
         if indices is not None and indices.min(initial=0) < 0:
@@ -46,8 +77,16 @@ class Observations:
             )
         if not len(times):
             raise InputError("at least one observation", "none")
-        for name, column in (("t", times), ("x", places), ("y", values)):
+        errors, repeats = _as_errors(std, len(times)), as_vector(n, "n", len(times))
+        if not np.all((repeats >= 1.0) & (repeats == np.round(repeats))):
+            raise InputError("n to be whole numbers of at least 1", short_repr(n), "", "n")
+        columns = {"t": times, "x": places, "y": values, "std": errors, "n": repeats}
+        for name, column in columns.items():
             object.__setattr__(self, name, column)
+
+    def noise(self, usual: float) -> Array:
+        """The noise variance of each value, where that of a usual value is given."""
+        return np.where(np.isnan(self.std), usual / self.n, self.std**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +127,55 @@ class Panel:
         return not bool(np.isnan(self.values).any())
 
     def domain(self, prior: Prior) -> Finite:
-        """Return the points as a domain for the prior's kernel."""
+        """Return the points as a domain for the prior's kernels."""
         if self.points is not None:
             return Finite(self.points)
-        if not isinstance(prior.space, Tabulated):
+        if any(needs_points(term) for term in prior.terms):
             raise InputError(
                 "Panel(times, values, points) under a kernel over points", "a panel without points"
             )
         return Finite(np.arange(float(self.values.shape[1])))
+
+    def sample(self, count: int, seed: int = 0) -> Observations:
+        """Return ``count`` of the measured values, chosen at random, in the order of time.
+
+        Without points, the places are the columns' numbers.
+
+        Examples
+        --------
+        >>> Panel([1, 2, 3], [[0.1, 0.2], [0.3, np.nan], [0.5, 0.6]]).sample(4).t
+        array([1., 2., 3., 3.])
+        """
+        measured = np.flatnonzero(~np.isnan(self.values))
+        number = as_whole(count, "count", least=1)
+        if number > len(measured):
+            raise InputError(f"a count of at most {len(measured)} values", repr(count), "", "count")
+        rng = np.random.default_rng(as_whole(seed, "seed", least=0))
+        rows, columns = np.divmod(
+            np.sort(rng.choice(measured, number, replace=False)), self.values.shape[1]
+        )
+        x = columns if self.points is None else self.points[columns]
+        return Observations(self.times[rows], x, self.values[rows, columns])
+
+
+def needs_points(term: Term) -> bool:
+    """Whether the kernel of a term is a function of points."""
+    return not term.shared and not isinstance(term.space, Tabulated)
+
+
+def _as_errors(std: ArrayLike | None, count: int) -> Array:
+    """Standard errors (count,), NaN where they are unknown."""
+    if std is None:
+        return np.full(count, np.nan)
+    if not np.iterable(std):
+        return np.full(count, as_positive(std, "std"))
+    errors: Array = as_table(cast("ArrayLike", [std]), "std")[0]
+    if len(errors) != count:
+        raise InputError(f"{count} standard errors", f"{len(errors)}", "", "std")
+    if not np.all(np.isnan(errors) | ((errors > 0.0) & (errors < LARGEST))):
+        raise InputError("std above zero, or NaN where it is unknown", short_repr(std), "", "std")
+    errors.flags.writeable = False
+    return errors
 
 
 def spacing(data: Data) -> float:

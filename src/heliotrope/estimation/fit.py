@@ -19,13 +19,8 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.data import Data, Observations, Panel, episodes, spacing, spread
-from heliotrope.estimation.likelihood import (
-    check_learnable,
-    epsilon,
-    log_likelihood,
-    value_and_gradient,
-)
-from heliotrope.priors import Forgetting, Prior
+from heliotrope.estimation.likelihood import check_learnable, log_likelihood, value_and_gradient
+from heliotrope.priors import Forgetting, Prior, Static
 from heliotrope.validation import Array, as_whole
 
 LEARNABLE = ("epsilon", "noise", "space")
@@ -71,6 +66,8 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     bounds; the search runs from the best few.
     """
     check_learnable(prior)
+    if not isinstance(prior.time, (Static, Forgetting)):
+        raise InputError("a Static or Forgetting time", str(prior.time))
     names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
     parts = episodes(data)
     problem = _Problem(prior, parts, names)
@@ -81,6 +78,11 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: in
     best, value, converged = max(found, key=itemgetter(1))
     interval = problem.interval(best, value) if "epsilon" in names else None
     return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
+
+
+def epsilon(prior: Prior) -> float:
+    """The drift rate; 0 for a Static prior."""
+    return prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
 
 
 def _names(learn: Iterable[str]) -> tuple[str, ...]:
@@ -140,9 +142,10 @@ class _Problem:
             value, found = value_and_gradient(prior, self._data)
         except KernelError:
             return _FAILED, np.zeros(len(u))
-        rate = epsilon(prior)
-        by_logit = found.epsilon * (self._per_step(rate) * (1.0 - rate) / self._spacing)
-        return -value, -self._chosen([by_logit], [found.noise * prior.noise], found.space)
+        rate, p = epsilon(prior), len(self._theta)
+        by_rate = float(found[p]) if isinstance(prior.time, Forgetting) else 0.0
+        by_logit = by_rate * (self._per_step(rate) * (1.0 - rate) / self._spacing)
+        return -value, -self._chosen([by_logit], [found[-1] * prior.noise], found[:p])
 
     def rate(self, logit_per_step: float) -> float:
         """Epsilon per unit of time, from the logit of the share that is new after one step."""

@@ -1,62 +1,60 @@
-"""Log marginal likelihood of the time-varying model and its gradient (appendix sec:OPT_EPS).
+"""Log marginal likelihood of priors that are sums of terms, and its gradient.
+
+For one drifting term these are the paper's formulas (appendix sec:OPT_EPS).
 
 Symbols
 -------
 n      observations, r (n,) = y less the prior mean
-K, D   (n, n) space covariance k(x_i, x_j), and rho^|t_i - t_j| = (1 - epsilon)^(|t_i - t_j| / 2)
-C      K o D + sigma^2 I
+m, q   different places and different times among them
+K, D   of each term: (m, m) covariance of the places, (q, q) covariance c(s, t) of the times
+C      sum over terms of K o D, repeated for n observations, plus their noise
 alpha  C^{-1} r
-theta  the space kernel's free parameters: scikit-learn's logarithms
+W      alpha alpha^T - C^{-1}: twice the derivative of the log likelihood by the entries of C
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve
+from scipy.sparse import csr_array
+from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError, KernelError
-from heliotrope.estimation.data import Data, Observations, Panel, episodes
-from heliotrope.estimation.panels import CompleteLikelihood, GappyLikelihood
-from heliotrope.kernels import Tabulated, has_white_noise
-from heliotrope.linalg import jittered_cholesky
-from heliotrope.priors import Forgetting, Prior, Static, correlation
-from heliotrope.validation import Array
+from heliotrope.estimation.data import Data, Observations, Panel, episodes, needs_points
+from heliotrope.estimation.gradients import TermGradient, in_time_gradient
+from heliotrope.estimation.kalman import FilterLikelihood
+from heliotrope.estimation.panels import ChainLikelihood, is_chain
+from heliotrope.estimation.parameters import parameters, space_theta
+from heliotrope.kernels import DomainKernel, Tabulated, has_white_noise
+from heliotrope.linalg import inverse_of_factored, jittered_cholesky
+from heliotrope.priors import Prior
+from heliotrope.terms import Term
+from heliotrope.validation import Array, Indices
 
 _MOST = 10_000  # single observations: their matrix must fit into memory
 _ADVICE = "Use a part of them, or a Panel if every point was measured at every time."
 
 
-@dataclass(frozen=True, eq=False)
-class Gradient:
-    """Derivatives of the log likelihood by epsilon, by the noise variance, and by theta."""
+class _Part(NamedTuple):
+    """One term at the ``points`` that differ; ``places`` (n,) is the point of each observation."""
 
-    epsilon: float
-    noise: float
-    space: Array
-
-    def __add__(self, other: Gradient) -> Gradient:
-        return Gradient(
-            self.epsilon + other.epsilon, self.noise + other.noise, self.space + other.space
-        )
+    term: Term
+    points: Array
+    places: Indices
+    K: Array
+    D: Array
 
 
 def check_learnable(prior: object) -> None:
-    """Raise an error unless the prior is one of the paper's model."""
+    """Raise an error unless the prior has a likelihood here."""
     if not isinstance(prior, Prior):
         raise InputError("a Prior", repr(prior))
-    if not isinstance(prior.space, Tabulated) and has_white_noise(prior.space):
-        raise KernelError("a kernel without a WhiteKernel", str(prior.space), "Learn it as noise.")
-    if not isinstance(prior.time, (Static, Forgetting)):
-        raise InputError("a Static or Forgetting time", str(prior.time))
-
-
-def epsilon(prior: Prior) -> float:
-    """The drift rate; 0 for a Static prior."""
-    return prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
+    for term in prior.terms:
+        if not isinstance(term.space, Tabulated) and has_white_noise(term.space):
+            raise KernelError("a kernel without a WhiteKernel", str(term.space), "Learn the noise.")
 
 
 def log_likelihood(prior: Prior, data: Data) -> float:
@@ -73,82 +71,129 @@ def log_likelihood(prior: Prior, data: Data) -> float:
     return float(sum(_likelihood(prior, episode).value for episode in episodes(data)))
 
 
-def gradient(prior: Prior, data: Data) -> Gradient:
-    """Gradient of the log likelihood."""
+def gradient(prior: Prior, data: Data) -> dict[str, float]:
+    """Derivative of the log likelihood by each free parameter of the prior.
+
+    Parameters of kernels, ``time`` kernels and numbers as kernels count by their logarithms.
+
+    Examples
+    --------
+    >>> import heliotrope as ht
+    >>> data = Observations(t=[1, 2], x=[[0.0], [0.5]], y=[0.3, 0.1])
+    >>> list(gradient(ht.Prior(time=ht.Forgetting(0.1), noise=0.1), data))
+    ['drifts.length_scale', 'drifts.epsilon', 'noise']
+    """
     check_learnable(prior)
-    if epsilon(prior) == 1.0:
+    if any(getattr(term, "epsilon", 0.0) == 1.0 for term in prior.terms):
         raise InputError("epsilon below 1, where the likelihood has a slope", "epsilon 1")
-    return value_and_gradient(prior, data)[1]
+    names = [one.name for one in parameters(prior)]
+    return dict(zip(names, value_and_gradient(prior, data)[1].tolist(), strict=True))
 
 
-def value_and_gradient(prior: Prior, data: Data) -> tuple[float, Gradient]:
-    """Log likelihood and its gradient, at the cost of the gradient alone."""
+def value_and_gradient(prior: Prior, data: Data) -> tuple[float, Array]:
+    """Log likelihood and its gradient by the free parameters, at the cost of the gradient alone."""
     check_learnable(prior)
     parts = (_likelihood(prior, episode) for episode in episodes(data))  # one in memory at a time
-    values, gradients = zip(*((part.value, _gradient(prior, part)) for part in parts), strict=True)
-    return float(sum(values)), sum(gradients[1:], start=gradients[0])
+    pairs = [(_gradient(prior, part), part.value) for part in parts]
+    return float(sum(value for _, value in pairs)), np.sum([slope for slope, _ in pairs], axis=0)
 
 
 class _DenseLikelihood:
-    """The paper's formulas for single observations."""
+    """Single observations. K and D of each term are over the places and times that differ."""
 
     def __init__(self, prior: Prior, data: Observations) -> None:
-        n = len(data.t)
+        n, self._start = len(data.t), float(data.t.min())
         if n > _MOST:
             raise InputError(f"at most {_MOST:,} single observations", f"{n:,}", _ADVICE)
-        domain, self.places = _placed(prior, data)
-        self.dt = data.t[:, None] - data.t[None, :]
-        self._K = prior.over(domain).block(self.places, self.places)
-        self._D = correlation(prior.time, self.dt)
-        self._L = jittered_cholesky(self._K * self._D + prior.noise * np.eye(n), jitter=0.0)
-        residual = data.y - prior.mean_at(self.places)
+        domain, index = _placed(prior, data)
+        self._times, self._at = np.unique(data.t, return_inverse=True)
+        self._parts = [
+            self._part(term, kernel, index)
+            for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True)
+        ]
+        C = np.diag(data.noise(prior.noise))
+        for part in self._parts:
+            C += _repeated(part.K, part.places) * _repeated(part.D, self._at)
+        self._L = jittered_cholesky(C, jitter=0.0)
+        self._by_usual = np.where(np.isnan(data.std), 1.0 / data.n, 0.0)  # derivative of the noise
+        residual = data.y - prior.mean_at(_mean_places(prior, domain, index))
         self._alpha: Array = cho_solve((self._L, True), residual)
         log_root = np.log(np.diag(self._L)).sum()
         self.value = float(-0.5 * residual @ self._alpha - log_root - 0.5 * n * np.log(2.0 * np.pi))
 
-    def derivatives(self, slope: Array) -> tuple[float, float, Array]:
-        """Derivatives by epsilon, the noise and the entries of K; slope is dD / d epsilon.
+    def _part(self, term: Term, kernel: DomainKernel, index: Indices) -> _Part:
+        assert isinstance(kernel.domain, Finite)
+        places = kernel.domain.indices[:1] if term.shared else kernel.domain.indices
+        D = term.in_time(self._times[:, None], self._times[None, :], self._start)
+        where = np.zeros_like(index) if term.shared else index
+        return _Part(term, kernel.domain.at(places), where, kernel.block(places, places), D)
 
-        Those by the entries of C are W / 2.
-        """
-        W = np.outer(self._alpha, self._alpha) - cho_solve((self._L, True), np.eye(len(self._L)))
-        by_epsilon = 0.5 * float(np.sum(W * self._K * slope))
-        return by_epsilon, 0.5 * float(np.trace(W)), 0.5 * W * self._D
+    def derivatives(self) -> tuple[list[TermGradient], float]:
+        """Derivatives by each term, and by the noise."""
+        W = np.outer(self._alpha, self._alpha) - inverse_of_factored(self._L)
+        found = [self._derivatives(W, part) for part in self._parts]
+        return found, 0.5 * float(np.diag(W) @ self._by_usual)
+
+    def _derivatives(self, W: Array, part: _Part) -> TermGradient:
+        by_K = _summed(W * _repeated(part.D, self._at), part.places, len(part.K))
+        by_D = _summed(W * _repeated(part.K, part.places), self._at, len(part.D))
+        slopes = in_time_gradient(part.term, self._times, self._start)
+        return TermGradient(part.points, 0.5 * by_K, 0.5 * np.einsum("st,stp->p", by_D, slopes))
 
 
-_Likelihood: TypeAlias = _DenseLikelihood | CompleteLikelihood | GappyLikelihood
+_Likelihood: TypeAlias = _DenseLikelihood | ChainLikelihood | FilterLikelihood
 
 
 def _likelihood(prior: Prior, episode: Observations | Panel) -> _Likelihood:
     if isinstance(episode, Observations):
         return _DenseLikelihood(prior, episode)
-    return (CompleteLikelihood if episode.complete else GappyLikelihood)(prior, episode)
+    return (ChainLikelihood if is_chain(prior, episode) else FilterLikelihood)(prior, episode)
 
 
-def _gradient(prior: Prior, likelihood: _Likelihood) -> Gradient:
-    slope = _correlation_slope(epsilon(prior), likelihood.dt)
-    by_epsilon, by_noise, by_K = likelihood.derivatives(slope)
-    if isinstance(prior.space, Tabulated) or not len(prior.space.theta):
-        return Gradient(by_epsilon, by_noise, np.empty(0))
-    by_theta = prior.space(likelihood.places, eval_gradient=True)[1]
-    return Gradient(by_epsilon, by_noise, np.einsum("ij,ijp->p", by_K, by_theta))
+def _gradient(prior: Prior, likelihood: _Likelihood) -> Array:
+    """Derivatives by the free parameters, in their order."""
+    by_terms, by_noise = likelihood.derivatives()
+    found: list[Array] = []
+    for term, by in zip(prior.terms, by_terms, strict=True):
+        if len(space_theta(term)):
+            assert isinstance(term.space, Kernel)
+            by_theta = term.space(by.points, eval_gradient=True)[1]
+            found.append(np.einsum("ij,ijp->p", by.by_space, by_theta))
+        found.append(by.by_time)
+    return np.concatenate([*found, [by_noise]])
 
 
-def _correlation_slope(rate: float, dt: Array) -> Array:
-    """Derivative of (1 - epsilon)^(dt / 2) by epsilon, the paper's D'; NaN at epsilon 1."""
-    v = 0.5 * np.abs(dt)
-    if rate == 1.0:
-        return np.full(np.shape(dt), np.nan)
-    return np.asarray(-v * (1.0 - rate) ** (v - 1.0))
+def _repeated(matrix: Array, index: Indices) -> Array:
+    """The matrix between observations, from that between what differs among them."""
+    return matrix.take(index, axis=0).take(index, axis=1)
 
 
-def _placed(prior: Prior, data: Observations) -> tuple[Finite, Places]:
-    """The domain of the observations, and their places in it."""
-    if not isinstance(prior.space, Tabulated):
+def _summed(matrix: Array, index: Indices, size: int) -> Array:
+    """The transpose of :func:`_repeated`: sums over the observations of the same index."""
+    n = len(index)
+    indicator = csr_array((np.ones(n), (index, np.arange(n))), shape=(size, n))
+    return np.asarray(indicator @ (indicator @ matrix).T).T
+
+
+def _placed(prior: Prior, data: Observations) -> tuple[Finite, Indices]:
+    """The domain of the observations, and their indices in it."""
+    tables = [len(term.space.K) for term in prior.terms if isinstance(term.space, Tabulated)]
+    if not tables:
         points = data.x if data.x.ndim == 2 else data.x[:, None].astype(float)
-        return Finite(points), points
-    size = len(prior.space.K)
+        different, index = np.unique(points, axis=0, return_inverse=True)
+        return Finite(different), index.ravel()
+    if any(needs_points(term) for term in prior.terms):
+        raise InputError(
+            "either tables or kernels over points", "both", "Use a Panel with points for both."
+        )
     indices = data.x.ravel().astype(np.intp)
-    if data.x.size != len(data.t) or np.any(indices != data.x.ravel()) or indices.max() >= size:
-        raise InputError(f"indices (n,) of the table's {size} points", f"x like {data.x[-1]}")
-    return Finite(np.arange(float(size))), indices
+    whole = data.x.size == len(data.t) and np.all(indices == data.x.ravel())
+    if not whole or indices.max() >= tables[0]:
+        raise InputError(f"indices (n,) of the table's {tables[0]} points", f"x like {data.x[-1]}")
+    return Finite(np.arange(float(tables[0]))), indices
+
+
+def _mean_places(prior: Prior, domain: Finite, index: Indices) -> Places:
+    """Indices for a table; points otherwise, where a mean vector has no order."""
+    is_table = any(isinstance(term.space, Tabulated) for term in prior.terms)
+    return index if is_table else domain.at(index)
