@@ -1,23 +1,18 @@
-"""Suggestions, observations, and the ledger that records both."""
+"""Suggestions, observations, and the history of the observations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
 from heliotrope.errors import (
-    ClosedSuggestionError,
     FormatError,
-    InputError,
-    TimeError,
-    UnknownSuggestionError,
 )
-from heliotrope.serialization import codec
-from heliotrope.serialization.codec import part, under
-from heliotrope.validation import Array, Indices, as_number, as_whole
+from heliotrope.precision import USUAL, Precision
+from heliotrope.validation import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +39,8 @@ class Suggestion:
 class Observation:
     """One result: value ``y`` at point ``x`` (``index`` in a Finite domain) and time ``t``.
 
-    ``id`` is the suggestion's id, or None for a result without a suggestion.
+    ``id`` is the suggestion's id, or None for a result without a suggestion. ``precision`` is the
+    noise of this result.
     """
 
     t: float
@@ -52,29 +48,34 @@ class Observation:
     y: float
     index: int | None = None
     id: int | None = None
+    precision: Precision = USUAL
 
 
 class History:
     """The observations in the order in which they were told, as a sequence and as columns.
 
-    The columns ``t`` (n,), ``x`` (n, d), ``y`` (n,) and ``index`` (n,) are copies. The index refers
-    to a Finite domain, and is -1 in a Box.
+    The columns ``t`` (n,), ``x`` (n, d), ``y`` (n,), ``index`` (n,), ``std`` (n,) and ``n`` (n,)
+    are copies. The index refers to a Finite domain, and is -1 in a Box. ``std`` is the standard
+    error of y, or NaN where it is not known. ``n`` is the number of repeats that y averages.
     """
 
     def __init__(self, dimension: int) -> None:
         self._length = 0
         self._numbers = np.empty((16, dimension + 2))  # t, y, x
         self._labels = np.empty((16, 2), dtype=np.intp)  # index, id
+        self._noise = np.empty((16, 2))  # variance or NaN, repeats
 
     def _append(self, observation: Observation) -> None:
         """Append an observation; only the ledger does so."""
         if self._length == len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
             self._labels = np.concatenate([self._labels, np.empty_like(self._labels)])
+            self._noise = np.concatenate([self._noise, np.empty_like(self._noise)])
         self._numbers[self._length] = observation.t, observation.y, *observation.x
         self._labels[self._length] = [
             -1 if label is None else label for label in (observation.index, observation.id)
         ]
+        self._noise[self._length] = observation.precision.row
         self._length += 1
 
     @property
@@ -93,11 +94,30 @@ class History:
     def index(self) -> Indices:
         return self._labels[: self._length, 0].copy()
 
-    def latest(self, count: int) -> tuple[Array, Array, Array]:
-        """Times, points and values of the last ``count`` observations, sorted by time."""
-        numbers = self._numbers[max(self._length - count, 0) : self._length]
-        by_time = numbers[np.argsort(numbers[:, 0], kind="stable")]
-        return by_time[:, 0], by_time[:, 2:], by_time[:, 1]
+    @property
+    def std(self) -> Array:
+        return np.sqrt(self._noise[: self._length, 0])
+
+    @property
+    def n(self) -> Indices:
+        return self._noise[: self._length, 1].astype(np.intp)
+
+    @property
+    def has_own_noise(self) -> bool:
+        """Whether a result has a noise other than the usual one."""
+        variances, repeats = self._noise[: self._length].T
+        return not bool(np.isnan(variances).all() and (repeats == 1.0).all())
+
+    def latest(self, count: int) -> tuple[Array, Array, Array, Array]:
+        """The last ``count`` observations, sorted by time.
+
+        Times, points, values, and noise (count, 2): variances or NaN, and repeats.
+        """
+        last = slice(max(self._length - count, 0), self._length)
+        numbers = self._numbers[last]
+        order = np.argsort(numbers[:, 0], kind="stable")
+        by_time = numbers[order]
+        return by_time[:, 0], by_time[:, 2:], by_time[:, 1], self._noise[last][order]
 
     def of(self, id: int) -> Observation | None:
         """Return the observation of a suggestion, or None."""
@@ -127,152 +147,27 @@ class History:
     def _at(self, i: int) -> Observation:
         t, y, *x = self._numbers[i].tolist()
         index, id = (None if label < 0 else label for label in self._labels[i].tolist())
-        return Observation(t, np.array(x), y, index, id)
+        own = Precision.from_row(self._noise[i].tolist())
+        return Observation(t, np.array(x), y, index, id, own)
 
     def state(self) -> dict[str, Array | Indices]:
         """Return the columns as arrays."""
         return {
             "numbers": self._numbers[: self._length].copy(),
             "labels": self._labels[: self._length].copy(),
+            "noise": self._noise[: self._length].copy(),
         }
 
     @classmethod
     def restored(cls, state: dict[str, Array | Indices]) -> History:
-        """Rebuild a history from :meth:`state`."""
-        if len(state["numbers"]) != len(state["labels"]):
+        """Rebuild a history from :meth:`state`; older ones lack the noise, which was the usual."""
+        count = len(state["numbers"])
+        noise = state.get("noise", np.tile([np.nan, 1.0], (count, 1)))
+        if not count == len(state["labels"]) == len(noise):
             raise FormatError("one label per observation", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
-        history._length = len(state["numbers"])
+        history._length = count
         history._numbers = np.concatenate([state["numbers"], history._numbers])
         history._labels = np.concatenate([state["labels"], history._labels])
+        history._noise = np.concatenate([noise, history._noise])
         return history
-
-
-@dataclass(frozen=True)
-class Visible:
-    """Which observations a policy sees: some of the first ``end``, and all later ones.
-
-    Of the first ``end`` observations it sees those from number ``first`` on whose time is
-    ``since`` or later.
-    """
-
-    first: int = 0
-    end: int = 0
-    since: float = -np.inf
-
-    @classmethod
-    def last(cls, history: History, count: int | None, since: float) -> Visible:
-        """The last ``count`` observations of a history, or all, from a time on."""
-        end = len(history)
-        shown = end if count is None else min(as_whole(count, "last", least=0), end)
-        return cls(end - shown, end, float(since))
-
-    def of(self, history: History) -> list[Observation]:
-        """Return the visible observations of a history, in its order."""
-        early = history[self.first : self.end]
-        return [one for one in early if one.t >= self.since] + history[self.end :]
-
-
-class Ledger:
-    """All suggestions and observations of an optimizer; times never decrease."""
-
-    def __init__(self, dimension: int) -> None:
-        self.history = History(dimension)
-        self.open: dict[int, Suggestion] = {}
-        self.visible = Visible()
-        self.asked = 0
-        self._latest = -np.inf  # of all suggestions and observations
-
-    @property
-    def latest(self) -> float:
-        """The latest time of a suggestion or observation; 0 if there is none."""
-        return 0.0 if np.isinf(self._latest) else self._latest
-
-    def is_past(self, t: float) -> bool:
-        """Whether a time precedes the latest one."""
-        return t < self._latest
-
-    def time(self, t: float | None) -> float:
-        """Check the time of a suggestion; by default it is one unit after the latest time."""
-        if t is None:
-            return max(self._latest + 1.0, 1.0)
-        t = as_number(t, "t")
-        if self.is_past(t):
-            raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
-        return t
-
-    def query_time(self, t: float | None) -> float:
-        """Check the time of a query; by default it is the latest time."""
-        return self.latest if t is None else as_number(t, "t")
-
-    def begin(self, suggestion: Suggestion) -> None:
-        self.open[suggestion.id] = suggestion
-        self.asked += 1
-        self._latest = suggestion.t
-
-    def tell(self, done: Suggestion, y: float) -> None:
-        self.cancel(done)
-        self.history._append(Observation(done.t, done.x, y, done.index, done.id))
-
-    def cancel(self, suggestion: Suggestion) -> None:
-        del self.open[suggestion.id]
-
-    def add(self, observations: Iterable[Observation]) -> None:
-        """Record observations without a suggestion."""
-        for observation in observations:
-            self.history._append(observation)
-            self._latest = max(self._latest, observation.t)
-
-    def lookup(self, suggestion: Suggestion | int) -> Suggestion:
-        """Return an open suggestion, given itself or its id."""
-        key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise InputError("a Suggestion or its id", repr(suggestion))
-        known = self.open.get(int(key))
-        if known is None and 0 <= key < self.asked:
-            raise ClosedSuggestionError(
-                "an open suggestion", f"suggestion {key}, which was already told or cancelled"
-            )
-        if known is None or not _same(known, suggestion):
-            raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
-        return known
-
-    def parts(self) -> tuple[codec.JsonTree, codec.Arrays]:
-        """Return the contents as a JSON tree and arrays, which must not be modified."""
-        waiting = self.open.values()
-        arrays: codec.Arrays = {
-            "open_places": np.array([s.x if s.index is None else s.index for s in waiting])
-        }
-        header = {
-            "asked": self.asked,
-            "latest": codec.encode(float(self._latest), arrays),
-            "open": [[s.id, s.t] for s in waiting],
-        }
-        if self.visible != Visible():
-            header["counting"] = codec.encode(astuple(self.visible), arrays)
-        return header, arrays | under("history/", self.history.state())
-
-    def restore(
-        self,
-        header: codec.JsonTree,
-        arrays: codec.Arrays,
-        suggestion_at: Callable[[int, float, Array | Indices], Suggestion],
-    ) -> None:
-        """Take over saved :meth:`parts`; ``suggestion_at`` rebuilds a suggestion."""
-        self.asked = as_whole(header["asked"], "asked", least=0)
-        self._latest = float(codec.decode(header["latest"], arrays))
-        for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
-            key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self.open[key] = suggestion_at(key, t, place)
-        self.history = History.restored(part(arrays, "history/"))
-        if "counting" in header:  # older files have none: everything is visible
-            first, end, since = codec.decode(header["counting"], arrays)
-            first, end = (as_whole(count, "a count", least=0) for count in (first, end))
-            self.visible = Visible(first, end, float(since))
-
-
-def _same(known: Suggestion, given: Suggestion | int) -> bool:
-    """Whether a given suggestion equals the known one of its id."""
-    if given is known or not isinstance(given, Suggestion):
-        return True
-    return given.t == known.t and np.array_equal(given.x, known.x)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import SupportsFloat
+from typing import SupportsFloat, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.domains import Contextual, Domain, DomainAdapter
 from heliotrope.estimation import Model
-from heliotrope.history import History, Ledger, Suggestion, Visible
+from heliotrope.history import History, Suggestion
+from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Belief, Best, Policy
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
+from heliotrope.precision import Noise, NoiseColumns, value_and_precision
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
@@ -35,7 +37,7 @@ class Optimizer(Archived):
     True
     """
 
-    FORMAT, VERSION = "heliotrope.optimizer", 1
+    FORMAT, VERSION = "heliotrope.optimizer", 2  # 2 only with results that have their own noise
 
     def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
         self._adapter = DomainAdapter(domain)
@@ -60,7 +62,7 @@ class Optimizer(Archived):
 
     @property
     def history(self) -> History:
-        """All observations in the order told: a sequence, and columns t, x, y and index."""
+        """All observations in the order told: a sequence, and columns t, x, y and others."""
         return self._ledger.history
 
     @property
@@ -112,12 +114,22 @@ class Optimizer(Archived):
         self._ledger.begin(suggestion)
         return suggestion
 
-    def tell(self, suggestion: Suggestion | int, y: SupportsFloat) -> None:
-        """Take the measured value of a suggestion (or its id), late or in any order."""
+    def tell(
+        self, suggestion: Suggestion | int, y: SupportsFloat | None = None, **noise: Unpack[Noise]
+    ) -> None:
+        """Take the measured value of a suggestion (or its id), late or in any order.
+
+        ``std`` is the standard error of y, and ``n`` the number of repeats that y averages. Instead
+        of y, a proportion is told as ``successes`` and ``trials``, and a rate as ``count`` and
+        ``exposure``. :mod:`heliotrope.precision` has the formulas.
+        """
         suggestion = self._ledger.lookup(suggestion)
-        value = as_number(y, "y", "Cancel the suggestion if its measurement failed.")
-        self._run.agent.tell(suggestion.id, value)
-        self._ledger.tell(suggestion, value)
+        advice = "Cancel the suggestion if its measurement failed."
+        value, precision = value_and_precision(
+            None if y is None else as_number(y, "y", advice), **noise
+        )
+        self._run.agent.tell(suggestion.id, value, precision)
+        self._ledger.tell(suggestion, value, precision)
 
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""
@@ -125,13 +137,17 @@ class Optimizer(Archived):
         self._run.agent.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
 
-    def tell_many(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> None:
+    def tell_many(
+        self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None = None, **noise: Unpack[NoiseColumns]
+    ) -> None:
         """Take values measured elsewhere: times (n,), points (n, d), values (n,).
 
         In a Finite domain of several coordinates, points may be given as indices (n,). Use it to
-        start from past data. Times before the latest one are inserted in order, by a replay.
+        start from past data. Times before the latest one are inserted in order, by a replay. The
+        noise is given as in :meth:`tell`: each argument is an array (n,), with NaN where it is not
+        known, or one number for all.
         """
-        added = self._adapter.observations(t, x, y)
+        added = self._adapter.observations(t, x, y, **noise)
         if added and self._ledger.is_past(added[0].t):
             run = PolicyRun(self.policy, self._adapter)
             self._run = run.show([*self._ledger.visible.of(self.history), *added, *self.open])
@@ -201,7 +217,8 @@ class Optimizer(Archived):
 
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
-        header: JsonTree = {"format": self.FORMAT, "version": self.VERSION}
+        version = self.VERSION if self.history.has_own_noise else 1
+        header: JsonTree = {"format": self.FORMAT, "version": version}
         header["domain"] = encode(self._adapter.given, arrays)
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed

@@ -1,12 +1,40 @@
-"""How precise a single result is, where that is known."""
+"""How precise a single result is, and the forms in which a user says so.
 
+A result is one of
+
+* a value, whose noise is the usual one;
+* a value with ``std``, its known standard error;
+* a value with ``n``, the mean of n repeats: the usual noise variance divided by n;
+* ``successes`` of ``trials``: the proportion y = s / n. Its variance is p (1 - p) / (n - 1), or
+  p (1 - p) for one trial, where p = (s + 4) / (n + 8) counts four successes and four failures more;
+* ``count`` in ``exposure``: the rate y = c / E. Its variance is (c + 4) / E^2.
+
+The last two are Gaussian approximations. Their values are the observed ones and are not shrunk,
+since the prior already shrinks them, and a second shrinkage would add up over many results. The
+added counts enter the variance only, so that no result counts as certain. The interval
+y +- 1.96 std covers the true proportion with a probability of at least 0.907 from 5 trials on, and
+the true rate with at least 0.946.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from heliotrope.serialization.codec import register
-from heliotrope.validation import Checked, as_positive, as_whole, checked
+from heliotrope.errors import InputError, located
+from heliotrope.validation import LARGEST, Checked, as_positive, as_whole, checked
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_ADDED = 4.0  # to successes, failures and counts: 1.96^2, rounded
+_SMALLEST = 1e-90  # standard error and exposure; squares must not vanish
+_EXPECTED = "a value (alone, with std or with n), successes and trials, or count and exposure"
 
 
-@register
 @dataclass(frozen=True)
 class Precision(Checked):
     """The noise of one result: its own ``variance``, or the number of ``repeats`` that it averages.
@@ -28,6 +56,134 @@ class Precision(Checked):
         """The noise variance of the result, where that of a usual result is given."""
         return usual / self.repeats if self.variance is None else self.variance
 
+    @property
+    def row(self) -> tuple[float, float]:
+        """The variance, or NaN, and the repeats: one row of an array."""
+        return nan if self.variance is None else self.variance, float(self.repeats)
+
+    @classmethod
+    def from_row(cls, row: Sequence[float]) -> Precision:
+        """Read a row of :attr:`row`."""
+        variance, repeats = row
+        return cls(None if isnan(variance) else variance, int(repeats))
+
 
 USUAL = Precision()
 """The precision of a usual result."""
+
+
+class Noise(TypedDict, total=False):
+    """The keyword arguments of ``tell`` beside the value."""
+
+    std: float | None
+    n: int | None
+    successes: int | None
+    trials: int | None
+    count: int | None
+    exposure: float | None
+
+
+class NoiseColumns(TypedDict, total=False):
+    """The same for several results: an array, with NaN where it is not given, or one number."""
+
+    std: ArrayLike | None
+    n: ArrayLike | None
+    successes: ArrayLike | None
+    trials: ArrayLike | None
+    count: ArrayLike | None
+    exposure: ArrayLike | None
+
+
+def _above_smallest(value: object, name: str) -> float:
+    number = as_positive(value, name)
+    if number < _SMALLEST:
+        raise InputError(f"{name} of at least {_SMALLEST:g}", repr(value))
+    return number
+
+
+CHECKS: Mapping[str, Callable[[object], Any]] = {
+    "std": partial(_above_smallest, name="std"),
+    "n": partial(as_whole, name="n", least=1),
+    "successes": partial(as_whole, name="successes", least=0),
+    "trials": partial(as_whole, name="trials", least=1),
+    "count": partial(as_whole, name="count", least=0),
+    "exposure": partial(_above_smallest, name="exposure"),
+}
+"""The check of each keyword argument, which returns the number to keep."""
+
+
+def value_and_precision(
+    value: float | None = None, **noise: Unpack[Noise]
+) -> tuple[float, Precision]:
+    """The value of a result and its precision, from one of the forms above.
+
+    Examples
+    --------
+    >>> value_and_precision(3.5, n=4)
+    (3.5, Precision(variance=None, repeats=4))
+    >>> value_and_precision(successes=5, trials=11)
+    (0.45454545454545453, Precision(variance=0.024930747922437674, repeats=1))
+    """
+    given = {"value": value, **_checked(noise)}
+    match {name: number for name, number in given.items() if number is not None}:
+        case {"value": y, **rest} if not rest:
+            return y, USUAL
+        case {"value": y, "std": std, **rest} if not rest:
+            return y, Precision(std * std)
+        case {"value": y, "n": n, **rest} if not rest:
+            return y, Precision(repeats=n)
+        case {"successes": s, "trials": n, **rest} if not rest:
+            return _proportion(s, n)
+        case {"count": c, "exposure": E, **rest} if not rest:
+            return _rate(c, E)
+        case other:
+            raise InputError(_EXPECTED, ", ".join(other) or "nothing", "Give one of these forms.")
+
+
+def values_and_precisions(
+    length: int, values: Sequence[float] | None, **columns: Unpack[NoiseColumns]
+) -> list[tuple[float, Precision]]:
+    """The same for several results. An n of 1 counts as not given."""
+    from heliotrope.validation import as_column  # numpy is slow to load, and clients have no arrays
+
+    _check_names(columns)
+    given = {
+        name: as_column(column, name, length).tolist()  # type: ignore[arg-type]
+        for name, column in columns.items()
+        if column is not None
+    }
+    found = []
+    for i in range(length):
+        row = {name: _given(name, column[i]) for name, column in given.items()}
+        with located(f"row {i}"):
+            found.append(value_and_precision(None if values is None else values[i], **row))  # type: ignore[arg-type]
+    return found
+
+
+def _checked(noise: Noise) -> dict[str, Any]:
+    _check_names(noise)
+    given = {name: value for name, value in noise.items() if value is not None}
+    return {name: CHECKS[name](value) for name, value in given.items()}
+
+
+def _check_names(noise: Noise | NoiseColumns) -> None:
+    for name in noise:
+        if name not in CHECKS:
+            raise TypeError(f"tell() got an unexpected keyword argument {name!r}")
+
+
+def _given(name: str, number: float) -> float | None:
+    return None if isnan(number) or (name == "n" and number == 1.0) else number
+
+
+def _proportion(s: int, n: int) -> tuple[float, Precision]:
+    if s > n:
+        raise InputError(f"at most as many successes as trials ({n})", f"{s}", field="successes")
+    p = (s + _ADDED) / (n + 2.0 * _ADDED)
+    return s / n, Precision(p * (1.0 - p) / max(n - 1, 1))
+
+
+def _rate(count: int, exposure: float) -> tuple[float, Precision]:
+    if count / exposure > LARGEST:
+        raise InputError(f"a rate below {LARGEST:g}", f"{count} / {exposure:g}", field="exposure")
+    return count / exposure, Precision((count + _ADDED) / exposure**2)

@@ -16,6 +16,7 @@ from heliotrope.errors import InputError
 from heliotrope.policies import NoPosterior, Policy
 from heliotrope.policies.registry import REGISTRY
 from heliotrope.posterior import BoxOptions, DenseOptions
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.testing import LAWS, BrokenLaw, check_policy
@@ -149,8 +150,10 @@ class FaultyAgent(NoPosterior):
             self._seen.add((t, int(place[0])))
         self._open[key] = t, int(place[0])
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         _, place = self._open.pop(key)
+        if self._fault == "knows only the usual noise" and precision != USUAL:
+            raise ValueError("this noise is not the usual one")
         if self._fault == "remembers what it chose":
             place = self._hint if self._hint is not None else 0
         if self._fault == "is random":
@@ -265,6 +268,7 @@ BROKEN = {
     "scales by the range": "constant values",
     "wants new points": "repeated points",
     "overflows": "extreme values",
+    "knows only the usual noise": "noise of results",
     "keeps everything": "bounded memory",
 }
 HIDDEN = {  # faults of which nothing is seen at once

@@ -7,6 +7,7 @@ adapter shows an optimizer domains with and without contexts in the same way.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from heliotrope.domains.box import Box, Choices, Domain, Lattice, Places, one_pl
 from heliotrope.domains.finite import Finite
 from heliotrope.errors import InputError, located
 from heliotrope.history import Observation, Suggestion
+from heliotrope.precision import NoiseColumns, values_and_precisions
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array, as_points, as_vector
 
@@ -115,20 +117,27 @@ class DomainAdapter:
             return self.domain.indices
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
 
-    def observations(self, t: ArrayLike, x: ArrayLike, y: ArrayLike) -> list[Observation]:
+    def observations(
+        self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None, **noise: Unpack[NoiseColumns]
+    ) -> list[Observation]:
         """Return observations at times t (n,), points x (n, d) or indices, sorted by time."""
-        times, values = as_array(t, "t", ndim=1), as_array(y, "y", ndim=1)
-        places = self.domain.places(x)
-        if not len(times) == len(values) == len(places):
+        times, places = as_array(t, "t", ndim=1), self.domain.places(x)
+        values = None if y is None else as_array(y, "y", ndim=1)
+        count = len(times) if values is None else len(values)
+        if not len(times) == count == len(places):
             raise InputError(
                 "as many times as points and values",
-                f"{len(times)} times, {len(places)} points, {len(values)} values",
+                f"{len(times)} times, {len(places)} points, {count} values",
             )
+        told = values_and_precisions(count, None if values is None else values.tolist(), **noise)
         points = self.domain.at(places)
-        return [
-            Observation(float(times[i]), points[i], float(values[i]), self.index(places[i : i + 1]))
-            for i in np.argsort(times, kind="stable")
-        ]
+
+        def observation(i: int) -> Observation:
+            value, precision = told[i]
+            index = self.index(places[i : i + 1])
+            return Observation(float(times[i]), points[i], value, index, precision=precision)
+
+        return [observation(i) for i in np.argsort(times, kind="stable").tolist()]
 
     def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
         """Return a suggestion at a place, (1,) or (1, d)."""

@@ -9,7 +9,6 @@ from heliotrope.estimation.data import (
     Data as Data,
     Observations as Observations,
     Panel as Panel,
-    Results as Results,
 )
 from heliotrope.estimation.empirical import (
     Empirical as Empirical,
@@ -36,4 +35,9 @@ from heliotrope.estimation.outliers import (
     OutlierBounds as OutlierBounds,
     level_shift_length as level_shift_length,
     outlier_bounds as outlier_bounds,
+)
+from heliotrope.estimation.results import (
+    Results as Results,
+    cautious as cautious,
+    usual_noise as usual_noise,
 )

@@ -2,10 +2,11 @@
 
 Values are standardized first, so that their unit does not matter. A candidate is a kernel, its
 length scale, the noise's share s of the variance v, and the drift between two results. Under it
-the values have the covariance v C with C = K o D + s I. The mean is integrated out around its
-generalized least squares estimate m, and v = q / (n - 1). Weak priors stand in for data while
-there are few: a length of about a fifth of the cube's diagonal, a small share of noise, a drift of
-a hundredth, two more values of the usual size.
+the values have the covariance v C with C = K o D + S. S is diagonal: s, s / n for a mean of n
+repeats, sigma_i^2 / v for a variance that is known. The mean is integrated out around its
+generalized least squares estimate m, and v = q / (n - 1); if S depends on v, a few times in turn.
+Weak priors stand in for data while there are few: a length of about a fifth of the cube's diagonal,
+a small share of noise, a drift of a hundredth, two more values of the usual size.
 
 Symbols
 -------
@@ -26,9 +27,9 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
-from heliotrope.estimation.data import Results
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.results import Results
 from heliotrope.validation import Array
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
@@ -46,6 +47,8 @@ _FEW = 5  # results; fewer give only mean and variance
 _EXTRA = 2.0  # values of the usual size, as a prior
 _EXCEEDED = 0.2  # probability that the true variance is higher
 _NOISY = 0.3  # share of noise from which noise dominates
+_TURNS = 4  # of S and v
+_SHARES_OF_ONE = (1e-6, 1e12)  # limits of the share of noise of one result
 
 
 def estimate_model(results: Results, given: Given, rates: Sequence[float] = RATES) -> Model:
@@ -85,7 +88,9 @@ class _Likelihood:
     def __init__(self, results: Results, given: Given, pace: float) -> None:
         self.results, self.diagonal = results, float(np.sqrt(results.x.shape[1]))
         self._given, self.pace = given, pace
-        self._center, self._spread = float(np.mean(results.y)), results.spread
+        self._center, self._spread = float(np.mean(results.precise)), results.spread
+        self._own = results.noise[:, 0] / self._spread**2
+        self._has_own = not np.isnan(self._own).all()
         r = (results.y - self._center) / self._spread
         self._columns = np.column_stack([r, np.ones_like(r)])
         lags = np.abs(results.t[:, None] - results.t[None, :]) / pace
@@ -125,9 +130,26 @@ class _Likelihood:
         usual = np.log([length / self.diagonal, share, max(rate, _LEAST_RATE)]) - _USUAL
         return mean, variance, score - 0.5 * float(np.sum((usual / _SPREAD) ** 2))
 
+    def noise_shares(self, share: float, variance: float) -> Array:
+        """The diagonal of S, (n,), for a standardized variance."""
+        own = np.where(np.isnan(self._own), share / self.results.noise[:, 1], self._own / variance)
+        return own.clip(*_SHARES_OF_ONE)
+
+    def standardized(self, variance: float) -> float:
+        """A variance of the values in units of their spread."""
+        return variance / self._spread**2
+
     def _moments(self, C: Array, share: float) -> tuple[float, float, float]:
         """Mean and variance of the standardized values, and their log likelihood."""
-        C.flat[:: len(C) + 1] += share
+        mean, variance, score = 0.0, self._variance(share) or 1.0, -np.inf
+        for _ in range(_TURNS if self._has_own else 1):
+            noisy = C.copy() if self._has_own else C
+            noisy.flat[:: len(C) + 1] += self.noise_shares(share, variance)
+            mean, variance, score = self._solved(noisy, share)
+        return mean, variance, score
+
+    def _solved(self, C: Array, share: float) -> tuple[float, float, float]:
+        """The same, for the matrix C, which is overwritten."""
         L, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)  # called often: no checks
         if failed:
             return 0.0, 1.0, -np.inf
@@ -216,7 +238,9 @@ def _with_upper_variance(likelihood: _Likelihood, model: Model) -> Model:
     """
     share = model.noise / model.variance
     C = likelihood.correlations(model.kernel, model.length_scale, model.rate)
-    spectrum = np.linalg.eigvalsh(C)
+    S = likelihood.noise_shares(share, likelihood.standardized(model.variance))
+    relative = np.sqrt(S / share)
+    spectrum = np.linalg.eigvalsh(C / np.outer(relative, relative))
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
     wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
     return replace(model, variance=wider * model.variance)
@@ -228,7 +252,8 @@ def _with_short_length(likelihood: _Likelihood, model: Model) -> Model:
     Pure noise makes long length scales likely. Under those nothing can lie between the corners of
     the cube, and a policy would measure only there.
     """
-    if model.noise < _NOISY * model.variance:
+    share, variance = model.noise / model.variance, likelihood.standardized(model.variance)
+    if np.median(likelihood.noise_shares(share, variance)) < _NOISY:
         return model
     usual = float(np.exp(_USUAL[0])) * likelihood.diagonal
     return replace(model, length_scale=min(model.length_scale, usual))

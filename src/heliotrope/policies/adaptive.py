@@ -20,12 +20,15 @@ from heliotrope.estimation import (
     Given,
     Model,
     Results,
+    cautious,
     estimate_robustly,
     is_estimate_due,
     level_shift_length,
     outlier_bounds,
+    usual_noise,
 )
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Recipe, Sampling, Selective
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, short_repr
@@ -66,11 +69,12 @@ class Adaptive:
 
 @dataclass(frozen=True, eq=False)
 class CubeEvaluation:
-    """A place in the cube at a time, and its value (NaN while it is open)."""
+    """A place in the cube at a time, its value (NaN while it is open) and the noise of that."""
 
     t: float
     place: Places
     y: float = np.nan
+    precision: Precision = USUAL
 
 
 @dataclass(frozen=True)
@@ -127,15 +131,16 @@ class AdaptiveAgent:
             self._inner.open(key, self._timeline.at(t), evaluation.place)
         self._open[key] = evaluation
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value; re-estimate the model at certain counts, outliers and level shifts."""
         asked, value = self._open[key], _as_value(y)
         if asked.t < self._since:
             self.cancel(key)
             return
-        known = sorted([*self._latest, replace(asked, y=value)], key=attrgetter("t"))
+        told_now = replace(asked, y=value, precision=precision)
+        known = sorted([*self._latest, told_now], key=attrgetter("t"))
         still_open = {other: one for other, one in self._open.items() if other != key}
-        values = np.array([one.y for one in known])
+        values = cautious(np.array([one.y for one in known]), _noise(known))
         shifted = level_shift_length(
             values, lambda: self._results(known).x, self.model.length_scale
         )
@@ -143,7 +148,7 @@ class AdaptiveAgent:
         if shifted or is_estimate_due(told) or not self.model.outlier_bounds().suit(values):
             self._learn(self._fewer(latest), still_open, told)
         else:
-            self._inner.tell(key, self.model.outlier_bounds().clip_one(value))
+            self._inner.tell(key, self.model.outlier_bounds().clip_one(value), precision)
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
         if shifted:
@@ -195,14 +200,14 @@ class AdaptiveAgent:
     ) -> None:
         """Estimate the model from some results, and make an inner agent that has seen them."""
         results = self._results(latest)
-        model = estimate_robustly(results, outlier_bounds(results.y), Given())
+        model = estimate_robustly(results, outlier_bounds(results.cautious), Given())
         timeline = Timeline(latest[-1].t, told, model.pace)
         agent = self._start(model)
         events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
-                agent.tell(key, model.outlier_bounds().clip_one(one.y))
+                agent.tell(key, model.outlier_bounds().clip_one(one.y), one.precision)
         self._inner, self.model, self._timeline, self._latest = agent, model, timeline, latest
 
     def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
@@ -211,7 +216,7 @@ class AdaptiveAgent:
     def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
-        return Results(t, points, y)
+        return Results(t, points, y, _noise(kept))
 
     def _start(self, model: Model) -> Agent:
         per_result = replace(model, pace=1.0)
@@ -264,17 +269,25 @@ def _as_value(y: float) -> float:
 
 
 def _columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
-    """Times, values and places of evaluations as arrays."""
+    """Times, values, places and noise of evaluations as arrays."""
     listed = list(evaluations)
     return {
         f"{name}/t": np.array([one.t for one in listed]),
         f"{name}/y": np.array([one.y for one in listed]),
         f"{name}/place": np.array([one.place[0] for one in listed]),
+        f"{name}/noise": _noise(listed),
     }
 
 
 def _evaluations(name: str, state: State) -> list[CubeEvaluation]:
-    """Read the evaluations that :func:`_columns` wrote."""
+    """Read the evaluations that :func:`_columns` wrote; older files lack the noise."""
     t, y, places = (state[f"{name}/{column}"] for column in ("t", "y", "place"))
-    rows = zip(t.tolist(), places[:, None], y.tolist(), strict=True)
+    noise = state.get(f"{name}/noise", usual_noise(len(t)))
+    own = [Precision.from_row(row) for row in noise.tolist()]
+    rows = zip(t.tolist(), places[:, None], y.tolist(), own, strict=True)
     return [CubeEvaluation(*row) for row in rows]
+
+
+def _noise(evaluations: Iterable[CubeEvaluation]) -> Array:
+    """The noise of each evaluation, (n, 2)."""
+    return np.array([one.precision.row for one in evaluations]).reshape(-1, 2)

@@ -18,6 +18,7 @@ from heliotrope.acquisition import argmax
 from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, Indices, as_positive, as_share, as_whole, checked
@@ -139,7 +140,7 @@ class UCBAgent(BanditAgent):
     def open(self, key: int, t: float, place: Places) -> None:
         self._open[key] = int(place[0]), t
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value, however late: its weight follows from the age of the choice."""
         place, t = self._open.pop(key)
         self._rewards.add(t, place, self._reward(y))

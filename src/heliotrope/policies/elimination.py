@@ -24,6 +24,7 @@ from heliotrope.domains import Choices, Domain, Places, all_choices
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine, Learn, build
 from heliotrope.posterior.mixture import Ensemble, Mixture
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
@@ -96,7 +97,8 @@ def pe_gp_ucb(
 class EliminationAgent:
     """An engine for each prior that is left, and a record of each prior's choices.
 
-    A record is |S_u|, the sum of eta, and the sum of sqrt(beta) sigma.
+    A record is |S_u|, the sum of eta, and the sum of sqrt(beta) sigma. A result with its own noise
+    counts sigma_i^2 / sigma^2 times in |S_u|.
     """
 
     def __init__(self, policy: PriorElimination, domain: Domain) -> None:
@@ -135,12 +137,13 @@ class EliminationAgent:
         self._ensemble.take(lambda engine: engine.open(key, t, place))
         self._open[key] = self._left[first], float(mean[0]), width
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value, and test the sum of errors of the prior that chose."""
-        self._ensemble.take(lambda engine: engine.tell(key, y))
+        self._ensemble.take(lambda engine: engine.tell(key, y, precision))
         u, mean, width = self._open.pop(key)
         self._told += 1
-        self._records[u] += 1.0, y - mean, width
+        sigma2 = self._policy.priors[u].noise
+        self._records[u] += precision.noise(sigma2) / sigma2, y - mean, width
         chosen, errors, widths = self._records[u].tolist()
         allowed = self._policy.allowed(self._policy.priors[u], self._told, chosen)
         if abs(errors) > allowed + widths:

@@ -17,6 +17,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import LARGEST, Array, as_positive, as_share, as_whole, checked
@@ -146,7 +147,7 @@ class Exp3Agent(BanditAgent):
         index = int(place[0])
         self._open[key] = index, float(self._probabilities(self._log_w)[index])
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value; ignore it if its batch is over."""
         if key in self._open:
             index, probability = self._open.pop(key)

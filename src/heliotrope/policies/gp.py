@@ -36,6 +36,7 @@ from heliotrope.posterior import (
     engine_options,
     sample,
 )
+from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
@@ -142,10 +143,10 @@ class GPAgent:
         if self._spreads and len(self._begun) < initial_count(self._domain):
             self._begun.append(place)
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value, clipped; ignore it if its epoch is over."""
         if key in self._keys:
-            self._engine.tell(key, min(max(y, self._policy.low), self._policy.high))
+            self._engine.tell(key, min(max(y, self._policy.low), self._policy.high), precision)
             self._keys.remove(key)
         self._told = True
 

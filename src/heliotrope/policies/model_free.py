@@ -9,6 +9,7 @@ import numpy as np
 
 from heliotrope.domains import Box, Choices, Domain, Finite, Places, all_choices
 from heliotrope.errors import InputError, NoBeliefError
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Checked, as_number, checked, short_repr
@@ -68,7 +69,7 @@ class UniformAgent(NoPosterior):
     def open(self, key: int, t: float, place: Places) -> None:
         pass
 
-    def tell(self, key: int, y: float) -> None:
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         pass
 
     def cancel(self, key: int) -> None:

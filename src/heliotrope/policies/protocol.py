@@ -7,6 +7,7 @@ import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model
+from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
@@ -49,8 +50,8 @@ class Agent(Protocol):
     def open(self, key: int, t: float, place: Places) -> None:
         """Begin an evaluation."""
 
-    def tell(self, key: int, y: float) -> None:
-        """Take the value of an open evaluation."""
+    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
+        """Take the value of an open evaluation; an agent without a noise ignores the precision."""
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""

@@ -38,7 +38,7 @@ class PolicyRun:
                 self.open(event)
             else:
                 self.agent.open(TOLD_AT_ONCE, event.t, _place(event))
-                self.agent.tell(TOLD_AT_ONCE, event.y)
+                self.agent.tell(TOLD_AT_ONCE, event.y, event.precision)
         return self
 
     def followed_by(self, observations: Iterable[Observation]) -> PolicyRun:

@@ -195,12 +195,12 @@ def _learned_event(state: StudyState) -> EventBody | None:
         return None
     results, since = _current_level(state)
     told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
-    is_known = since == state.since and state.model.outlier_bounds().suit(results.y)
+    is_known = since == state.since and state.model.outlier_bounds().suit(results.cautious)
     if not told or (is_known and not is_estimate_due(told)):
         return None
     rates = state.config.policy.rates(results.pace)
     recent = _latest(state, _RECENT, since)
-    model = estimate_robustly(recent, outlier_bounds(results.y), given, rates)
+    model = estimate_robustly(recent, outlier_bounds(results.cautious), given, rates)
     if is_known and told > _FIRST and model.is_close_to(given.override(state.model)):
         return None
     body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
@@ -214,7 +214,7 @@ def _current_level(state: StudyState) -> tuple[Results, float]:
     """
     results = _latest(state, REPLAYED, state.since)
     length_scale = state.config.given.override(state.model).length_scale
-    last = level_shift_length(results.y, lambda: results.x, length_scale)
+    last = level_shift_length(results.cautious, lambda: results.x, length_scale)
     later = results.at(results.t > results.t[-last - 1]) if last else results
     if not last or len(later.t) < SHORTEST_LEVEL_SHIFT:
         return results, state.since
@@ -223,6 +223,6 @@ def _current_level(state: StudyState) -> tuple[Results, float]:
 
 def _latest(state: StudyState, count: int, since: float) -> Results:
     """At most ``count`` latest results from ``since`` on, by time."""
-    t, x, y = state.optimizer.history.latest(count)
+    t, x, y, noise = state.optimizer.history.latest(count)
     first = int(np.searchsorted(t, since))
-    return Results(t[first:], x[first:], state.config.sign * y[first:])
+    return Results(t[first:], x[first:], state.config.sign * y[first:], noise[first:])

@@ -11,6 +11,7 @@ from heliotrope.domains import Finite, is_choice
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefError
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
+from heliotrope.precision import USUAL, Noise
 from heliotrope.rng import RNGStream
 from heliotrope.serialization import codec
 from heliotrope.serialization.codec import copied
@@ -39,6 +40,7 @@ _RESULTS = (300, 600, 1200, 2400, 4800)  # the state must not grow between some 
 _FEW = 5  # results between measurements of the state's size
 _DOUBT, _CHANCE = 1 / 16, 1 / 4  # shares of the sizes' range by which their mean may rise by chance
 _EXTREMES = (1e40, -1e60, LARGEST, -LARGEST, 1e-300, -5e-324, 1.0)
+_NOISES: tuple[Noise, ...] = ({"std": 1e-3}, {"std": 1e3}, {"n": 5}, {"successes": 1, "trials": 4})
 _FAR = 3_000_001  # odd, so that an even key maps to an odd one
 
 
@@ -229,6 +231,22 @@ def extreme(subject: Subject) -> None:
         assert not spoilt, f"the value {y:g} left NaN or infinity in the state: {spoilt}"
 
 
+def noisy(subject: Subject) -> None:
+    """Results may have their own noise; the usual noise is the default."""
+    optimizer, rng = subject.optimizer(), np.random.default_rng(5)
+    for noise in _NOISES * 4:
+        suggestion = subject.ask(optimizer)
+        y = None if "trials" in noise else measured(suggestion.x, suggestion.t, rng)
+        optimizer.tell(suggestion, y, **noise)
+        _assert_finite(optimizer)
+    one, other, place = subject.agent(), subject.agent(), subject.place(rng)
+    for agent in (one, other):
+        agent.open(0, 1.0, place)
+    one.tell(0, 1.0)
+    other.tell(0, 1.0, USUAL)
+    assert_same_state(one.state(), other.state(), "the usual precision had an effect")
+
+
 def bounded(subject: Subject) -> None:
     """The state stops growing, unless the policy declares that it grows."""
     if getattr(subject.policy, "grows", False):
@@ -264,6 +282,7 @@ LAWS: dict[str, Callable[[Subject], None]] = {
     "constant values": constant,
     "repeated points": repeated,
     "extreme values": extreme,
+    "noise of results": noisy,
     "bounded memory": bounded,
 }
 """Every law by its name."""

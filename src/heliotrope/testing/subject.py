@@ -14,6 +14,7 @@ from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.model_free import random_choice
+from heliotrope.precision import Noise
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.codec import State, copied
 from heliotrope.validation import Array
@@ -23,6 +24,7 @@ _GROWTH = 1.05  # of the noise per step
 _DRAWS = 4
 _CANCELLED = 3  # in a row
 _ROUNDING = 1e-6
+_NOISES: tuple[Noise, ...] = ({}, {"std": 0.3}, {}, {"n": 4})  # of the results of a game, in turn
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ class Subject:
         return suggestion
 
     def game(self, optimizer: Optimizer, steps: int, seed: int = 0) -> Optimizer:
-        """Ask ``steps`` times; results arrive late, in any order, and some never."""
+        """Ask ``steps`` times; results arrive late, in any order, and some never.
+
+        Some results have their own noise.
+        """
         rng = np.random.default_rng(seed)
         for _ in range(steps):
             self.ask(optimizer)
@@ -79,7 +84,8 @@ class Subject:
                 if rng.random() < 0.15:
                     call = methodcaller("cancel", done.id)
                 else:
-                    call = methodcaller("tell", done.id, measured(done.x, done.t, rng))
+                    y, noise = measured(done.x, done.t, rng), _NOISES[done.id % len(_NOISES)]
+                    call = methodcaller("tell", done.id, y, **noise)
                 call(optimizer)
                 self.log.append(call)
         return optimizer

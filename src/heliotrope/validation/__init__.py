@@ -20,14 +20,15 @@ if TYPE_CHECKING:
         Array as Array,
         Indices as Indices,
         as_array as as_array,
+        as_column as as_column,
         as_indices as as_indices,
         as_points as as_points,
         as_table as as_table,
         as_vector as as_vector,
     )
 else:  # otherwise a misspelled name would pass a type check
-    _ARRAYS = ("Array", "Indices", "as_array", "as_indices", "as_points", "as_table", "as_vector")
-    __getattr__ = lazy_names(__name__, {"arrays": _ARRAYS})
+    _CHECKS = ("as_array", "as_column", "as_indices", "as_points", "as_table", "as_vector")
+    __getattr__ = lazy_names(__name__, {"arrays": ("Array", "Indices", *_CHECKS)})
 
 Json: TypeAlias = dict[str, Any]
 

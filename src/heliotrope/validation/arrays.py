@@ -71,6 +71,16 @@ def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:
     return as_array(array if length is None else np.broadcast_to(array, (length,)), name, ndim=1)
 
 
+def as_column(values: ArrayLike, name: str, length: int) -> Array:
+    """Return a (length,) array with NaN for missing numbers; one number is repeated."""
+    shape = np.asarray(values, dtype=object).shape
+    if shape not in ((), (length,)):
+        raise InputError(f"{name} to be a number or {length} numbers", f"shape {shape}")
+    rows: Any = [values] if shape else [[values]]
+    row = as_table(rows, name)[0]
+    return np.broadcast_to(row, (length,))
+
+
 def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Array:
     """Return an (n, d) array of points; a flat list of numbers is n points of one coordinate."""
     array = _floats(values, name)

@@ -1,0 +1,117 @@
+"""The results of an optimizer, to estimate its model from while tracking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from heliotrope.validation import Array, Indices
+
+_SAME = 1e-12  # spread of values, relative to their size, that is only rounding
+_SMALLEST = 1e-90  # deviation whose square does not underflow
+_PACES = (1e-100, 1e100)
+_PAUSES, _GAPS = 3, 10  # at most three pauses are left out, and at most one gap in ten
+_LATEST, _APART = 150, 100
+_ERRORS = 3.0  # standard errors within which a value proves nothing
+
+
+def usual_noise(count: int) -> Array:
+    """The noise (count, 2) of usual results: no variance of their own, one repeat."""
+    return np.tile([np.nan, 1.0], (count, 1))
+
+
+def cautious(y: Array, noise: Array) -> Array:
+    """Values (n,) that a check for outliers may trust, given their noise (n, 2).
+
+    One with a variance of its own is moved towards the median by up to three standard errors.
+
+    Examples
+    --------
+    >>> cautious(np.array([1.0, 2.0, 3.0, 50.0]), np.array([[np.nan, 1.0]] * 3 + [[100.0, 1.0]]))
+    array([ 1.,  2.,  3., 20.])
+    """
+    reach = _ERRORS * np.sqrt(np.nan_to_num(noise[:, 0]))
+    return np.asarray(y - np.clip(y - np.median(y), -reach, reach))
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Times (n,), points (n, d) in the unit cube and values (n,) of some results, by time.
+
+    ``noise`` (n, 2) holds their own variances, NaN where the noise is the usual one, and repeats.
+    """
+
+    t: Array
+    x: Array
+    y: Array
+    noise: Array = field(default_factory=partial(usual_noise, 0))
+
+    def __post_init__(self) -> None:
+        if not len(self.noise):
+            object.__setattr__(self, "noise", usual_noise(len(self.y)))
+
+    @property
+    def cautious(self) -> Array:
+        """The values as :func:`cautious` ones."""
+        return cautious(self.y, self.noise)
+
+    @property
+    def precise(self) -> Array:
+        """The values of the results with the least noise of their own, at least half of all."""
+        own = np.nan_to_num(self.noise[:, 0])
+        return self.y[own <= np.median(own)]
+
+    @property
+    def pace(self) -> float:
+        """The mean time between two of the latest results, without a few long pauses.
+
+        Only the latest count, since some older ones may have been dropped. The median would be
+        almost zero where results come in bursts.
+        """
+        gaps = np.sort(np.diff(np.unique(np.sort(self.t)[-_LATEST:])))
+        usual = gaps[: len(gaps) - min(_PAUSES, len(gaps) // _GAPS)]
+        return float(np.clip(np.mean(usual), *_PACES)) if len(usual) else 1.0
+
+    @property
+    def spread(self) -> float:
+        """The deviation of the precise values.
+
+        For one value it is its size, for equal ones 1/1000 of that.
+        """
+        values = self.precise
+        size, found = float(np.abs(values).max()), float(np.std(values))
+        if len(values) == 1:  # how much others differ is unknown
+            return max(size, _SMALLEST) if size else 1.0
+        return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
+
+    def at(self, places: Indices | slice) -> Results:
+        """Some of the results."""
+        return Results(self.t[places], self.x[places], self.y[places], self.noise[places])
+
+    def informative(self) -> Results:
+        """The latest results, which show noise and drift, and older ones that lie apart.
+
+        The latest alone may all lie near the maximum, and say little of the mean and the variance.
+        """
+        return self.at(self.select(_LATEST, _APART))
+
+    def select(self, latest: int, apart: int) -> Indices:
+        """Indices of the latest results, and of older ones far apart in space and time, in order.
+
+        Time counts as one more coordinate of the cube. Each older one is the farthest from all
+        selected before it.
+        """
+        older = len(self.t) - latest
+        if older <= apart:
+            return np.arange(len(self.t))
+        age = (self.t - self.t[0]) / max(float(self.t[-1] - self.t[0]), _SMALLEST)
+        z = np.column_stack([self.x, age])
+        chosen, gaps = list[int](), cdist(z[:older], z[older:]).min(axis=1)
+        for _ in range(apart):
+            chosen.append(int(gaps.argmax()))
+            gaps = np.minimum(gaps, cdist(z[:older], z[chosen[-1:]])[:, 0])
+            gaps[chosen[-1]] = -1.0
+        return np.append(np.sort(chosen), np.arange(older, len(self.t)))
