@@ -18,7 +18,7 @@ from heliotrope.precision import Noise, NoiseColumns, value_and_precision
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
-from heliotrope.validation import Array, as_number, as_whole
+from heliotrope.validation import Array, as_whole
 
 
 class Optimizer(Archived):
@@ -119,15 +119,11 @@ class Optimizer(Archived):
     ) -> None:
         """Take the measured value of a suggestion (or its id), late or in any order.
 
-        ``std`` is the standard error of y, and ``n`` the number of repeats that y averages. Instead
-        of y, a proportion is told as ``successes`` and ``trials``, and a rate as ``count`` and
-        ``exposure``. :mod:`heliotrope.precision` has the formulas.
+        ``std`` is the standard error of y, ``n`` the number of repeats that y averages. Instead of
+        y, tell a proportion as ``successes`` and ``trials``, a rate as ``count`` and ``exposure``.
         """
         suggestion = self._ledger.lookup(suggestion)
-        advice = "Cancel the suggestion if its measurement failed."
-        value, precision = value_and_precision(
-            None if y is None else as_number(y, "y", advice), **noise
-        )
+        value, precision = value_and_precision(y, **noise)
         self._run.agent.tell(suggestion.id, value, precision)
         self._ledger.tell(suggestion, value, precision)
 
@@ -142,10 +138,9 @@ class Optimizer(Archived):
     ) -> None:
         """Take values measured elsewhere: times (n,), points (n, d), values (n,).
 
-        In a Finite domain of several coordinates, points may be given as indices (n,). Use it to
-        start from past data. Times before the latest one are inserted in order, by a replay. The
-        noise is given as in :meth:`tell`: each argument is an array (n,), with NaN where it is not
-        known, or one number for all.
+        In a Finite domain of several coordinates, points may be given as indices (n,). Times before
+        the latest one are inserted in order, by a replay. The noise is given as in :meth:`tell`, by
+        arrays (n,) with NaN where it is unknown, or by one number for all.
         """
         added = self._adapter.observations(t, x, y, **noise)
         if added and self._ledger.is_past(added[0].t):
@@ -158,7 +153,7 @@ class Optimizer(Archived):
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Continue with another policy, which sees all observations and open suggestions.
 
-        With ``last`` it sees only the last observations, and of these only those ``since`` a time.
+        With ``last`` it sees only the last observations, and only those ``since`` a time.
         """
         visible = Visible.last(self.history, last, since)
         run = PolicyRun(policy, self._adapter).show([*visible.of(self.history), *self.open])
@@ -217,8 +212,7 @@ class Optimizer(Archived):
 
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
-        version = self.VERSION if self.history.has_own_noise else 1
-        header: JsonTree = {"format": self.FORMAT, "version": version}
+        header: JsonTree = {"format": self.FORMAT, "version": 1 + self.history.has_own_noise}
         header["domain"] = encode(self._adapter.given, arrays)
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed

@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypedDict, Unpack
 
 from heliotrope.errors import InputError, located
-from heliotrope.validation import LARGEST, Checked, as_positive, as_whole, checked
+from heliotrope.validation import LARGEST, Checked, as_number, as_positive, as_whole, checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -113,7 +113,7 @@ CHECKS: Mapping[str, Callable[[object], Any]] = {
 
 
 def value_and_precision(
-    value: float | None = None, **noise: Unpack[Noise]
+    value: SupportsFloat | None = None, **noise: Unpack[Noise]
 ) -> tuple[float, Precision]:
     """The value of a result and its precision, from one of the forms above.
 
@@ -121,10 +121,12 @@ def value_and_precision(
     --------
     >>> value_and_precision(3.5, n=4)
     (3.5, Precision(variance=None, repeats=4))
-    >>> value_and_precision(successes=5, trials=11)
-    (0.45454545454545453, Precision(variance=0.024930747922437674, repeats=1))
+    >>> value_and_precision(successes=3, trials=6)
+    (0.5, Precision(variance=0.05, repeats=1))
     """
-    given = {"value": value, **_checked(noise)}
+    advice = "Cancel the suggestion if its measurement failed."
+    y = None if value is None else as_number(value, "y", advice)
+    given = {"value": y, **_checked(noise)}
     match {name: number for name, number in given.items() if number is not None}:
         case {"value": y, **rest} if not rest:
             return y, USUAL
