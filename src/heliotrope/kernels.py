@@ -103,6 +103,13 @@ class DomainKernel:
             return np.diag(self.kernel.K)[self._indices(a)]
         return np.asarray(self.kernel.diag(self._points(a)))
 
+    @property
+    def mean_variance(self) -> float:
+        """The mean of the prior variances over a Finite domain, or over some points of a Box."""
+        domain = self.domain
+        places = domain.indices if isinstance(domain, Finite) else _probes(domain)
+        return float(self.diagonal(places).mean())
+
     def gradient(self, X: Array, B: Array) -> Array:
         """Derivative of k(x, b) by x at every pair, (q, n, d); for a Box only."""
         assert isinstance(self.kernel, Kernel)

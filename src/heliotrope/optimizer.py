@@ -166,14 +166,26 @@ class Optimizer(Archived):
         *,
         context: ArrayLike | None = None,
         count_open: bool = True,
+        part: str | None = None,
     ) -> Belief:
         """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
 
-        By default t is the latest time. With a ``context``, X are choices. The deviation treats
-        open suggestions as measured, unless ``count_open`` is False.
+        By default t is the latest time; a later time gives a forecast. With a ``context``, X are
+        choices. The deviation treats open suggestions as measured, unless ``count_open`` is False.
+        A ``part`` is the name of a term of the prior, such as "season", or "choice" for the terms
+        that differ between places. Its mean is without the prior mean, except for "choice".
         """
         t = self._ledger.query_time(t)
-        return self._run.belief(t, self._adapter.places(X, context), count_open)
+        return self._run.belief(t, self._adapter.places(X, context), count_open, part)
+
+    def shares(self, t: float | None = None) -> dict[str, float]:
+        """Return the share of the variance of a result that each part of the prior explains.
+
+        The shares are averages over the domain at time t, by default the latest time. They sum to
+        1 with that of the "noise".
+        """
+        now = self._ledger.query_time(t)
+        return self._run.shares(now, float(self.history.t.min(initial=now)))
 
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
         """Return the point of highest posterior mean at time t, by default the latest time."""

@@ -19,7 +19,7 @@ from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
 from heliotrope.serialization.codec import register
-from heliotrope.terms import CHOICE, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
+from heliotrope.terms import CHOICE, NOISE, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
 from heliotrope.validation import (
     Array,
     Checked,
@@ -198,6 +198,25 @@ class Prior:
     def parts(self) -> list[str]:
         """Return the names of the parts: of the terms, without repetition."""
         return list(dict.fromkeys(term.name for term in self.terms))
+
+    def shares(self, domain: Domain, t: float = 0.0, start: float = 0.0) -> dict[str, float]:
+        """Return the share of the variance of a result at time t by part, and that of the noise.
+
+        The variance is its mean over the domain. Random walks begin at the time ``start``.
+
+        Examples
+        --------
+        >>> import heliotrope as ht
+        >>> prior = Prior(noise=0.1, terms=[Stays(0.6 * RBF(0.3)), ht.terms.Level(0.3)])
+        >>> {name: round(share, 3) for name, share in prior.shares(ht.grid(5)).items()}
+        {'stays': 0.6, 'level': 0.3, 'noise': 0.1}
+        """
+        variances, now = dict.fromkeys(self.parts(), 0.0), np.array(t)
+        for term, kernel in zip(self.terms, self.kernels_over(domain), strict=True):
+            variances[term.name] += kernel.mean_variance * float(term.in_time(now, now, start))
+        variances[NOISE] = self.noise
+        total = sum(variances.values())
+        return {name: variance / total for name, variance in variances.items()}
 
     def selects(self, part: str | None) -> list[bool]:
         """Return for each term whether it belongs to a part of the belief; None is the whole.

@@ -34,6 +34,9 @@ from heliotrope.validation import (
 CHOICE = "choice"
 """The part of a belief that a choice depends on: the terms that differ between places."""
 
+NOISE = "noise"
+"""The name of the noise among the shares of the variance."""
+
 _ONE: Array = np.ones((1, 1))
 _FIRST: Array = np.ones(1)
 _STEPS = {  # N, by nu
@@ -70,8 +73,10 @@ class Term(Checked):
         super().__post_init__()
         as_space(self.kernel)
         name = self.name or type(self).__name__.lower()
-        if not isinstance(name, str) or name == CHOICE:
-            raise InputError(f"a name that is a text other than {CHOICE!r}", short_repr(self.name))
+        if not isinstance(name, str) or name in (CHOICE, NOISE):
+            raise InputError(
+                f"a name that is a text other than {CHOICE!r} and {NOISE!r}", short_repr(self.name)
+            )
         object.__setattr__(self, "name", name)
 
     @cached_property
@@ -113,6 +118,21 @@ class MarkovTerm(Term):
         """S(t), (p, p)."""
         return _ONE
 
+    def seen_after(self, t: float, dt: float) -> Array:
+        """A(dt)^T h(t), (p,): what g_t sees of the state at t - dt."""
+        return np.asarray(self.seen(t) @ self.transition(dt))
+
+    def gain_before(self, t: float, dt: float, start: float) -> Array:
+        """A(dt)^{-1} S(t) h(t), (p,): the prior gain of g_t, in coordinates of t - dt."""
+        return np.asarray(
+            np.linalg.solve(self.transition(dt), self.spread(t, start) @ self.seen(t)), dtype=float
+        )
+
+    def scale(self, t: float, start: float) -> float:
+        """c(t, t) = h . S h."""
+        h = self.seen(t)
+        return float(h @ self.spread(t, start) @ h)
+
 
 class _Forgets(MarkovTerm):
     """A Markov term whose blocks all have the correlation rho^dt."""
@@ -129,6 +149,15 @@ class _Forgets(MarkovTerm):
 
     def transition(self, dt: float) -> Array:
         return np.asarray(self.rho**dt * np.eye(self.order))
+
+    def seen_after(self, t: float, dt: float) -> Array:
+        return np.asarray(self.rho**dt * self.seen(t))
+
+    def gain_before(self, t: float, dt: float, start: float) -> Array:
+        return np.asarray(self.rho**-dt * self.seen(t))
+
+    def scale(self, t: float, start: float) -> float:
+        return 1.0
 
     def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
         return np.asarray(self.rho ** np.abs(s - t))

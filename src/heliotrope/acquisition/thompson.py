@@ -18,6 +18,7 @@ from heliotrope.posterior import Engine, HasSurface, Posterior, Sampleable
 from heliotrope.posterior.mixture import MixtureEngine
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
+from heliotrope.terms import CHOICE
 from heliotrope.validation import Array
 
 _LEFT = 1e-4  # share of the largest variance that may be sampled independently at each place
@@ -56,8 +57,8 @@ class _Path:
 
     def __init__(self, engine: Posterior, t: float, X: Places, rng: np.random.Generator) -> None:
         self._engine, self._t = engine, t
-        mean, variance = engine.predict(t, X, count_open=False)
-        covariance = engine.covariance(t, X)
+        mean, variance = engine.predict(t, X, count_open=False, part=CHOICE)
+        covariance = engine.covariance(t, X, part=CHOICE)
         tolerance = _LEFT * float(variance.max())
         pivots, R, left = pivoted_rows(lambda i: covariance[i], variance, tolerance, _MOST)
         z, rest = rng.standard_normal(len(R)), rng.standard_normal(len(mean))
@@ -67,8 +68,8 @@ class _Path:
 
     def __call__(self, X: Array) -> Array:
         """The sample at X (q, d): its mean given the values at the pivots."""
-        mean, _ = self._engine.predict(self._t, X, count_open=False)
-        joint = self._engine.covariance(self._t, np.concatenate([X, self._P]))
+        mean, _ = self._engine.predict(self._t, X, count_open=False, part=CHOICE)
+        joint = self._engine.covariance(self._t, np.concatenate([X, self._P]), part=CHOICE)
         value: Array = mean + joint[: len(X), len(X) :] @ self._weights
         return value
 

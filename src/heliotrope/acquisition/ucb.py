@@ -15,6 +15,7 @@ from heliotrope.posterior import Engine, HasSurface, Posterior
 from heliotrope.posterior.mixture import for_acquisition
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
+from heliotrope.terms import CHOICE
 from heliotrope.validation import Array, as_number, as_positive
 
 
@@ -40,12 +41,15 @@ class Scored(ABC):
     def choose(
         self, posterior: Posterior, choices: Choices, t: float, make_rng: RNGFactory
     ) -> Places:
-        """Return the place with the highest score; open evaluations shrink the deviation."""
+        """Return the place with the highest score; open evaluations shrink the deviation.
+
+        Terms of the prior that all places share are left out: they do not depend on the choice.
+        """
         believed = for_acquisition(posterior, t)
         if isinstance(choices, Box):
             assert isinstance(believed, HasSurface)
             return maximize(believed.surface(t), self, t, choices, make_rng)[None, :]
-        mean, variance = believed.predict(t, choices)
+        mean, variance = believed.predict(t, choices, part=CHOICE)
         return choices[[argmax(self.value(t, mean, np.sqrt(variance)), make_rng)]]
 
 

@@ -155,8 +155,14 @@ class GPAgent:
             self._engine.cancel(key)
             self._keys.remove(key)
 
-    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        return self._engine_at(t).predict(t, places, count_open=count_open)
+    def predict(
+        self, t: float, places: Places, *, count_open: bool, part: str | None = None
+    ) -> tuple[Array, Array]:
+        return self._engine_at(t).predict(t, places, count_open=count_open, part=part)
+
+    def shares(self, t: float, start: float) -> dict[str, float]:
+        """The share of the variance of a result at time t that each part explains."""
+        return self._policy.prior.shares(self._domain, t, start)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         return sample(self._engine_at(t), t, places, rng, size)

@@ -15,6 +15,7 @@ from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Belief, Best, Policy, Sampling, Selective
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGFactory
+from heliotrope.validation import short_repr
 
 
 class PolicyRun:
@@ -63,11 +64,17 @@ class PolicyRun:
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
         return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
 
-    def belief(self, t: float, places: Places, count_open: bool) -> Belief:
-        """Posterior mean and standard deviation of f_t at places."""
-        mean, variance = self.agent.predict(t, places, count_open=count_open)
+    def belief(self, t: float, places: Places, count_open: bool, part: str | None) -> Belief:
+        """Posterior mean and standard deviation of f_t, or of a part of it, at places."""
+        if part is None:
+            mean, variance = self.agent.predict(t, places, count_open=count_open)
+        else:
+            mean, variance = self._gp_agent().predict(t, places, count_open=count_open, part=part)
         points = self._adapter.domain.at(places) if places.ndim == 1 else places
         return Belief(t, points, mean, np.sqrt(variance))
+
+    def shares(self, t: float, start: float) -> dict[str, float]:
+        return self._gp_agent().shares(t, start)
 
     @property
     def joint(self) -> Sampling:
@@ -87,6 +94,11 @@ class PolicyRun:
             got = repr(self.policy)[:60]
             raise NoBeliefError("a policy that learns its model, such as auto", got)
         return self.agent.model
+
+    def _gp_agent(self) -> GPAgent:
+        if not isinstance(self.agent, GPAgent):
+            raise NoBeliefError("a GP policy, whose belief has parts", short_repr(self.policy))
+        return self.agent
 
     def _selective(self) -> Selective:
         assert isinstance(self.agent, Selective)

@@ -6,6 +6,8 @@ P  blocks, with their columns one after another      N  columns in all
 a (P,)  what f_t sees of each block                  R (n, N)  rows over all columns
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from heliotrope.validation import Array, Indices
@@ -15,18 +17,16 @@ class Columns:
     """Where the columns of each block are; ``shared`` says which blocks have only one."""
 
     def __init__(self, shared: list[bool], points: int) -> None:
-        self._widths = np.where(shared, 1, points)
-        self._points, self._first = points, np.cumsum([0, *self._widths[:-1]])
+        ends = np.cumsum([0, *np.where(shared, 1, points)])
+        self._points, self._first, self.count = points, ends[:-1], int(ends[-1])
         self._step = np.where(shared, 0, 1)
-        self._uniform = not any(shared)
-        self.count = int(self._widths.sum())
-
-    def of(self, block: int) -> slice:
-        first = int(self._first[block])
-        return slice(first, first + int(self._widths[block]))
+        self._has_shared = any(shared)
+        self.of = [slice(*pair) for pair in pairwise(ends.tolist())]
 
     def seen(self, R: Array, i: int, a: Array) -> Array:
         """Rows of f_t at point i, (n,)."""
+        if len(a) == 1:
+            return np.asarray(a[0] * R[:, i * self._step[0]])  # much faster than a product
         seen: Array = R[:, self._first + i * self._step] @ a
         return seen
 
@@ -39,20 +39,18 @@ class Columns:
         total = np.zeros((len(R), self._points))
         for p, seen in enumerate(a.tolist()):
             if seen:
-                total += seen * R[:, self.of(p)]
+                total += seen * R[:, self.of[p]]
         return total
 
     def blocks(self, row: Array) -> Array:
         """One row as (P, M)."""
-        if self._uniform:
-            return row.reshape(len(self._widths), self._points)
-        return np.array(
-            [np.broadcast_to(row[self.of(p)], self._points) for p in range(len(self._widths))]
-        )
+        if not self._has_shared:
+            return row.reshape(len(self.of), self._points)
+        return np.array([np.broadcast_to(row[columns], self._points) for columns in self.of])
 
     def move(self, R: Array, blocks: slice, A: Array) -> Array:
         """Multiply some blocks, all of the same width, by A (p, p), in place; return R."""
-        first, last = self.of(blocks.start), self.of(blocks.stop - 1)
+        first, last = self.of[blocks.start], self.of[blocks.stop - 1]
         part = R[:, first.start : last.stop]
         if A.shape == (1, 1):
             part *= A[0, 0]

@@ -56,6 +56,7 @@ class FiniteEngine(MarkovEngine):
         self._largest = float(self._k0.sum(axis=0).max()) or prior.noise
         self._tolerance, self._least_noise = tolerance, prior.noise
         self._left, self._right = np.triu_indices(len(owner))
+        self._twice = np.where(self._left == self._right, 1.0, 2.0)
         self._columns = Columns([prior.terms[c].shared for c in owner], M)
         self._mean, self._explained = np.zeros((len(owner), M)), np.zeros((len(self._left), M))
         self._visited = np.zeros(M, dtype=bool)
@@ -70,9 +71,9 @@ class FiniteEngine(MarkovEngine):
         variance = checked_variance(prior_variance - float(p @ p), prior_variance)
         self._stack.advance(t, self._move)
         a = self._stack.view(t).a
-        c = -(p @ self.rows())
+        c = -p @ self.rows()
         for block, b in enumerate(self._stack.gain(t).tolist()):
-            c[self._columns.of(block)] += b * self._prior_row(block, i)
+            c[self._columns.of[block]] += b * self._prior_row(block, i)
         mean = float(self._m0[i] + a @ self._mean[:, i])
         with_others = self._pending.covariances(lambda C: self._columns.seen(C, i, a))
         self._pending.add(key, c, mean, variance, with_others)
@@ -84,7 +85,7 @@ class FiniteEngine(MarkovEngine):
         row, z, density = self._pending.condition(key, y, noise)
         blocks = self._columns.blocks(row)
         self._mean += blocks * z
-        self._explained += blocks[self._left] * blocks[self._right]
+        self._explained += self._products(blocks)
         self.log_likelihood += density
         self._least_noise = min(self._least_noise, noise)
         self._V[self._n] = row
@@ -95,23 +96,22 @@ class FiniteEngine(MarkovEngine):
     def predict(
         self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
     ) -> tuple[Array, Array]:
-        view, m0 = self._stack.view(t, part), self._model.mean_at(places, part)
+        view = self._stack.view(t, part)
         if not are_indices(places):
             rows, mean = self._off_domain(view, places, count_open)
             variance = self._prior_variance(view, places)
             variance -= np.einsum("nq,nq->q", rows, rows)
-            return m0 + mean, np.maximum(variance, 0.0)
-        variance = view.s @ self._k0
-        variance -= self._pairs(view.a) @ self._explained
+            return self._model.mean_at(places, part) + mean, np.maximum(variance, 0.0)
+        variance = _weighted(view.s, self._k0)
+        variance -= _weighted(self._pairs(view.a), self._explained)
         if count_open and len(self._pending):
             told = self._columns.combined(self._pending.as_if_told(self._model.prior.noise), view.a)
             variance -= np.einsum("om,om->m", told, told)
         np.maximum(variance, 0.0, out=variance)
-        mean = view.a @ self._mean
-        if places is not self._all:
-            mean, variance = mean[places], variance[places]
-        mean += m0
-        return mean, variance
+        mean = _weighted(view.a, self._mean)
+        if part in (None, CHOICE):
+            mean += self._m0
+        return (mean, variance) if places is self._all else (mean[places], variance[places])
 
     def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
         view = self._stack.view(t, part)
@@ -164,10 +164,15 @@ class FiniteEngine(MarkovEngine):
         row: Array = self._model.kernels[c].row(i)
         return row[:1] if self._stack.terms[c].shared else row
 
+    def _products(self, blocks: Array) -> Array:
+        """The products of all pairs of blocks p <= q, (P (P + 1) / 2, M)."""
+        if len(blocks) == 1:
+            return np.square(blocks)
+        return np.asarray(blocks[self._left] * blocks[self._right])
+
     def _pairs(self, a: Array) -> Array:
         """Weights of the explained pairs in the variance of f_t: a_p^2, and 2 a_p a_q for p < q."""
-        twice = np.where(self._left == self._right, 1.0, 2.0)
-        return np.asarray(twice * a[self._left] * a[self._right])
+        return np.asarray(self._twice * a[self._left] * a[self._right])
 
     def _move(self, blocks: slice, A: Array) -> None:
         self._columns.move(self.rows(), blocks, A)
@@ -190,7 +195,7 @@ class FiniteEngine(MarkovEngine):
         seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # a trend's grows
         rows = leading_rows(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
-        blocks = [rows[:, self._columns.of(p)] for p in range(len(self._mean))]
+        blocks = [rows[:, columns] for columns in self._columns.of]
         for pair, (p, q) in enumerate(zip(self._left, self._right, strict=True)):
             self._explained[pair] = np.einsum("nm,nm->m", blocks[p], blocks[q])
 
@@ -248,3 +253,8 @@ class FiniteEngine(MarkovEngine):
         self._take_rows(rows * weights[:, None])
         self._capacity = int(state["capacity"])
         self._least_noise = float(state.get("least_noise", self._model.prior.noise))
+
+
+def _weighted(weights: Array, rows: Array) -> Array:
+    """The weighted sum of rows; for one row a product is much faster than BLAS."""
+    return np.asarray(weights[0] * rows[0] if len(rows) == 1 else weights @ rows)

@@ -13,6 +13,7 @@ s (C,)  h . S h, the prior variance of each term as a multiple of its kernel's
 
 from collections.abc import Callable
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from heliotrope.terms import MarkovTerm
 from heliotrope.validation import Array, Indices
 
 _STALE = 3.0  # rate times age at which a term is moved to a new reference time
+_CACHED = 8  # views
 
 
 class View(NamedTuple):
@@ -41,33 +43,31 @@ class StackedTerms:
         self.owner: Indices = np.repeat(np.arange(len(self.terms)), [t.order for t in self.terms])
         ends = np.cumsum([0, *(term.order for term in self.terms)]).tolist()
         self.slices = [slice(*pair) for pair in pairwise(ends)]
-        self.now = self.start = -np.inf
-        self._refs: list[float] = [-np.inf] * len(self.terms)
-        self._views: dict[tuple[float, str | None], View] = {}
+        self.now = self.start = -inf
+        self._refs: list[float] = [-inf] * len(self.terms)
+        self._parts: dict[str | None, tuple[bool, ...]] = {}
+        self._views: dict[tuple[float, tuple[bool, ...]], View] = {}
 
     def view(self, t: float, part: str | None = None) -> View:
         """Return what a part of f_t sees; the latest views are cached."""
         self._check(t)
-        if (t, part) not in self._views:
-            if len(self._views) > 8:
+        chosen = self._selected(part)
+        view = self._views.get((t, chosen))
+        if view is None:
+            if len(self._views) == _CACHED:
                 self._views.clear()
-            self._views[t, part] = self._view(t, part)
-        return self._views[t, part]
+            view = self._views[t, chosen] = self._view(t, chosen)
+        return view
 
     def gain(self, t: float) -> Array:
         """B (P,) at a time to which no term is stale."""
-        return np.concatenate(
-            [
-                np.linalg.solve(
-                    term.transition(self._age(c, t)), term.spread(t, self._begun(t)) @ term.seen(t)
-                )
-                for c, term in enumerate(self.terms)
-            ]
-        )
+        start = self._begun(t)
+        gains = [term.gain_before(t, self._age(c, t), start) for c, term in enumerate(self.terms)]
+        return gains[0] if len(gains) == 1 else np.concatenate(gains)
 
     def advance(self, t: float, move: Callable[[slice, Array], None]) -> None:
         """Go to time t; ``move`` multiplies the blocks of each stale term by its transition."""
-        first = np.isinf(self.now)
+        first = self.now == -inf
         for c, term in enumerate(self.terms):
             if first:
                 self._refs[c] = t
@@ -86,18 +86,26 @@ class StackedTerms:
 
     def restore(self, state: State, now: float) -> None:
         """Take over a saved :meth:`state`; the reference times of older ones are the present."""
-        self.now, self.start = now, float(state.get("start", -np.inf))
+        self.now, self.start = now, float(state.get("start", -inf))
         self._refs = state.get("refs", np.full(len(self.terms), now)).tolist()
         self._views.clear()
 
-    def _view(self, t: float, part: str | None) -> View:
+    def _view(self, t: float, chosen: tuple[bool, ...]) -> View:
+        if len(chosen) == 1:
+            (term,) = self.terms
+            s = np.array([term.scale(t, self._begun(t))])
+            return View(term.seen_after(t, self._age(0, t)), s)
         a, s = np.zeros(len(self.owner)), np.zeros(len(self.terms))
-        for c, is_selected in enumerate(self._prior.selects(part)):
-            if is_selected:
-                term, h = self.terms[c], self.terms[c].seen(t)
-                a[self.slices[c]] = h @ term.transition(self._age(c, t))
-                s[c] = h @ term.spread(t, self._begun(t)) @ h
+        for c, term in enumerate(self.terms):
+            if chosen[c]:
+                a[self.slices[c]] = term.seen_after(t, self._age(c, t))
+                s[c] = term.scale(t, self._begun(t))
         return View(a, s)
+
+    def _selected(self, part: str | None) -> tuple[bool, ...]:
+        if part not in self._parts:
+            self._parts[part] = tuple(self._prior.selects(part))
+        return self._parts[part]
 
     def _move(self, c: int, t: float, move: Callable[[slice, Array], None]) -> None:
         move(self.slices[c], self.terms[c].transition(self._age(c, t)))
@@ -105,10 +113,10 @@ class StackedTerms:
         self._views.clear()
 
     def _age(self, c: int, t: float) -> float:
-        return 0.0 if np.isinf(self.now) else t - self._refs[c]
+        return 0.0 if self.now == -inf else t - self._refs[c]
 
     def _begun(self, t: float) -> float:
-        return t if np.isinf(self.start) else self.start
+        return t if self.start == -inf else self.start
 
     def _check(self, t: float) -> None:
         if t < self.now:
