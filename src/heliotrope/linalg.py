@@ -78,21 +78,29 @@ def pivoted_rows(
     return np.array(chosen, dtype=np.intp), R[: len(chosen)], left
 
 
-def leading_rows(R: Array, tolerance: float) -> Array:
+def leading_rows(
+    R: Array, tolerance: float, values: Callable[[Array], Array] | None = None
+) -> Array:
     """Few rows S with R^T R - S^T S positive and its diagonal at most the tolerance.
 
     R^T R = sum_k l_k v_k v_k^T with orthonormal v_k, and the rows of S are sqrt(l_k) v_k. They
     come from the eigenvectors of the small (n, n) matrix R R^T. Dropping the directions with
     l_k <= l lowers the diagonal by sum_k l_k v_k^2 <= l: this gives the first cut. The second cut
     sums the exact losses, up to l_k / N, beyond which a single row loses more than the tolerance.
+
+    If columns are weights of features, ``values`` maps rows to the values that must not lose more
+    than the tolerance. Each value is a product with features of length at most 1.
     """
     if len(R) > R.shape[1]:
         R = np.asarray(np.linalg.qr(R, mode="r"))  # the same R^T R with fewer rows
-    values, vectors = np.linalg.eigh(R @ R.T)  # in increasing order
-    first = int(np.searchsorted(values, 0.5 * tolerance))
+    spectrum, vectors = np.linalg.eigh(R @ R.T)  # in increasing order
+    first = int(np.searchsorted(spectrum, 0.5 * tolerance))
     S: Array = vectors[:, first:].T @ R
-    doubtful = S[: int(np.searchsorted(values, tolerance * R.shape[1])) - first]
-    lost = np.einsum("nm,nm->m", R, R) - np.einsum("nm,nm->m", S, S)
+    doubtful = S[: int(np.searchsorted(spectrum, tolerance * R.shape[1])) - first]
+    if values is None:
+        lost = np.einsum("nm,nm->m", R, R) - np.einsum("nm,nm->m", S, S)
+    else:
+        lost, doubtful = np.asarray(0.5 * tolerance), values(doubtful)
     lost_up_to = np.square(doubtful)
     np.cumsum(lost_up_to, axis=0, out=lost_up_to)
     lost_up_to += lost

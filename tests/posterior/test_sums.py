@@ -13,6 +13,7 @@ from heliotrope.posterior import (
     Engine,
     FiniteEngine,
     ReferenceEngine,
+    columns,
     finite,
 )
 from heliotrope.terms import Drifts, Level, Season, Smooth, Stays, Term, Trend, Walks
@@ -78,3 +79,23 @@ def test_exact_at_every_step(
             engine.covariance(t + 9.0, places), reference.covariance(t + 9.0, places), atol=1e-6
         )
         assert engine.log_likelihood == pytest.approx(reference.log_likelihood, rel=1e-6)
+
+
+@pytest.mark.parametrize("terms", SUMS.values(), ids=SUMS)
+def test_features_are_exact(terms: list[Term], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over many close points a smooth kernel has few features; a saved state keeps its own."""
+    monkeypatch.setattr(finite, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(columns, "_FEW", 1)
+    prior, line = summed(*terms, Level(0.1)), ht.grid(25, 4)
+    reference, fast = ReferenceEngine(prior, line), FiniteEngine(prior, line)
+    assert "pivots0" in fast.state() or isinstance(terms[0], Drifts)
+    for t in play([reference, fast], line, prior, steps=60, irregular=True, mixed=True):
+        expected = reference.predict(t + 0.25, line.indices)
+        np.testing.assert_allclose(
+            fast.predict(t + 0.25, line.indices), expected, rtol=0, atol=1e-6
+        )
+    again = FiniteEngine(prior, line)
+    again.restore(fast.state())
+    np.testing.assert_allclose(
+        again.predict(t, line.points), reference.predict(t, line.indices), rtol=0, atol=1e-6
+    )

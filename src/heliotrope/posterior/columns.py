@@ -1,55 +1,117 @@
-"""The columns of the stacked state over M points: M for each block, 1 for a shared block.
+"""The columns of the stacked state over M points: its values there, or weights of few features.
+
+A kernel matrix that has few pivots is F^T F with few rows: then every block of its term is a
+combination of these features. A term that all places share has one feature.
 
 Symbols
 -------
-P  blocks, with their columns one after another      N  columns in all
-a (P,)  what f_t sees of each block                  R (n, N)  rows over all columns
+M  points      P  blocks, with their columns one after another      N  columns in all
+r  features F (r, M) of a term       a (P,)  what f_t sees of each block
+R (n, N)  rows over all columns
 """
+
+from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
 
+from heliotrope.kernels import DomainKernel
+from heliotrope.linalg import jittered_cholesky, leading_rows, pivoted_rows, solve_lower
+from heliotrope.posterior.stacked import StackedTerms
+from heliotrope.serialization.codec import State
 from heliotrope.validation import Array, Indices
+
+_LEFT = 1e-11  # share of the variance that features may leave out
+_FEW = 8  # features are used if they are fewer than the points by this factor
+
+
+class Values:
+    """A term whose columns are its values at all points."""
+
+    length = 1.0
+
+    def __init__(self, kernel: DomainKernel, points: int) -> None:
+        self.width, self.row = points, kernel.row
+
+    def at(self, R: Array, places: Indices | slice) -> Array:
+        """Values (n, q) at places of rows over the columns of one block."""
+        return R[:, places]
+
+
+class Features:
+    """A term whose columns are weights of features, which come from the points ``pivots``.
+
+    ``length`` is the greatest length of the features at a point.
+    """
+
+    def __init__(self, pivots: Indices, F: Array) -> None:
+        self.pivots, self.width, self._F = pivots, len(F), F
+        self.length = float(np.sqrt(np.einsum("rm,rm->m", F, F).max()))
+
+    @classmethod
+    def of_pivots(cls, kernel: DomainKernel, pivots: Indices) -> Features:
+        root = jittered_cholesky(kernel.block(pivots, pivots), jitter=0.0)
+        every = np.array([kernel.row(i) for i in pivots.tolist()])
+        return cls(pivots, solve_lower(root, every))
+
+    def row(self, i: int) -> Array:
+        return self._F[:, i]
+
+    def at(self, R: Array, places: Indices | slice) -> Array:
+        return np.asarray(R @ self._F[:, places])
 
 
 class Columns:
-    """Where the columns of each block are; ``shared`` says which blocks have only one."""
+    """The columns of all blocks; a sum of terms uses features where these are few."""
 
-    def __init__(self, shared: list[bool], points: int) -> None:
-        ends = np.cumsum([0, *np.where(shared, 1, points)])
-        self._points, self._first, self.count = points, ends[:-1], int(ends[-1])
-        self._step = np.where(shared, 0, 1)
-        self._has_shared = any(shared)
-        self.of = [slice(*pair) for pair in pairwise(ends.tolist())]
+    def __init__(self, stack: StackedTerms, kernels: list[DomainKernel], points: int) -> None:
+        self._stack, self._kernels, self._points = stack, kernels, points
+        if len(stack.owner) == 1:
+            self._take([Values(kernels[0], points)])
+        else:
+            self._take([_few_features(kernel, points) for kernel in kernels])
 
     def seen(self, R: Array, i: int, a: Array) -> Array:
         """Rows of f_t at point i, (n,)."""
         if len(a) == 1:
-            return np.asarray(a[0] * R[:, i * self._step[0]])  # much faster than a product
-        seen: Array = R[:, self._first + i * self._step] @ a
+            return np.asarray(a[0] * R[:, i])  # much faster than a product
+        seen = np.zeros(len(R))
+        for p, term in enumerate(self._bases):
+            seen += a[p] * term.at(R[:, self.of[p]], slice(i, i + 1))[:, 0]
         return seen
 
-    def at(self, R: Array, block: int, places: Indices) -> Array:
+    def rows_of(self, block: int, i: int) -> Array:
+        """Prior covariance of a block at point i with its columns."""
+        row: Array = self._bases[block].row(i)
+        return row
+
+    def at(self, R: Array, block: int, places: Indices | slice = slice(None)) -> Array:
         """Rows of one block at some points, (n, q)."""
-        return np.asarray(R[:, self._first[block] + places * self._step[block]])
+        rows: Array = self._bases[block].at(R[:, self.of[block]], places)
+        return rows
 
     def combined(self, R: Array, a: Array) -> Array:
         """Rows of f_t at all points, (n, M)."""
         total = np.zeros((len(R), self._points))
         for p, seen in enumerate(a.tolist()):
             if seen:
-                total += seen * R[:, self.of[p]]
+                total += seen * self.at(R, p)
         return total
 
     def blocks(self, row: Array) -> Array:
         """One row as (P, M)."""
-        if not self._has_shared:
-            return row.reshape(len(self.of), self._points)
-        return np.array([np.broadcast_to(row[columns], self._points) for columns in self.of])
+        if len(self.of) == 1:
+            return row[None]
+        stacked = []
+        for blocks in self._stack.slices:
+            first, last = self.of[blocks.start], self.of[blocks.stop - 1]
+            own = row[first.start : last.stop].reshape(blocks.stop - blocks.start, -1)
+            stacked.append(self._bases[blocks.start].at(own, slice(None)))
+        return np.concatenate(stacked)
 
     def move(self, R: Array, blocks: slice, A: Array) -> Array:
-        """Multiply some blocks, all of the same width, by A (p, p), in place; return R."""
+        """Multiply the blocks of one term by A (p, p), in place; return R."""
         first, last = self.of[blocks.start], self.of[blocks.stop - 1]
         part = R[:, first.start : last.stop]
         if A.shape == (1, 1):
@@ -58,3 +120,45 @@ class Columns:
             cut = part.reshape(len(R), len(A), -1)
             part[:] = np.einsum("pq,nqw->npw", A, cut).reshape(part.shape)
         return R
+
+    def leading(self, R: Array, tolerance: float) -> Array:
+        """Few rows that explain as much of the variance at all points, up to the tolerance."""
+        if not any(isinstance(basis, Features) for basis in self._bases):
+            return leading_rows(R, tolerance)
+        scale = np.concatenate([np.full(basis.width, basis.length) for basis in self._bases])
+
+        def values(S: Array) -> Array:
+            return np.hstack([self.at(S / scale, p) for p in range(len(self.of))])
+
+        return np.asarray(leading_rows(R * scale, tolerance, values) / scale)
+
+    def state(self) -> State:
+        bases = [self._bases[blocks.start] for blocks in self._stack.slices]
+        return {
+            f"pivots{c}": basis.pivots
+            for c, basis in enumerate(bases)
+            if isinstance(basis, Features)
+        }
+
+    def restore(self, state: State) -> None:
+        """Take the pivots of a saved state, since other machines may find others."""
+        self._take(
+            [
+                Features.of_pivots(kernel, state[f"pivots{c}"])
+                if f"pivots{c}" in state
+                else Values(kernel, self._points)
+                for c, kernel in enumerate(self._kernels)
+            ]
+        )
+
+    def _take(self, terms: list[Values | Features]) -> None:
+        self._bases = [terms[c] for c in self._stack.owner]
+        ends = np.cumsum([0, *(basis.width for basis in self._bases)]).tolist()
+        self.of, self.count = [slice(*pair) for pair in pairwise(ends)], ends[-1]
+
+
+def _few_features(kernel: DomainKernel, points: int) -> Values | Features:
+    variances = kernel.diagonal(np.arange(points))
+    most = points // _FEW + 1
+    pivots, F, _ = pivoted_rows(kernel.row, variances, _LEFT * float(variances.max()), most)
+    return Features(pivots, F) if len(F) < most else Values(kernel, points)

@@ -19,7 +19,6 @@ from heliotrope.domains import Finite, Places, are_indices
 from heliotrope.errors import InputError
 from heliotrope.linalg import (
     jittered_cholesky,
-    leading_rows,
     pivoted_cholesky,
     pivoted_rows,
     solve_lower,
@@ -57,7 +56,7 @@ class FiniteEngine(MarkovEngine):
         self._tolerance, self._least_noise = tolerance, prior.noise
         self._left, self._right = np.triu_indices(len(owner))
         self._twice = np.where(self._left == self._right, 1.0, 2.0)
-        self._columns = Columns([prior.terms[c].shared for c in owner], M)
+        self._columns = Columns(self._stack, self._model.kernels, M)
         self._mean, self._explained = np.zeros((len(owner), M)), np.zeros((len(self._left), M))
         self._visited = np.zeros(M, dtype=bool)
         self._V = np.empty((0, self._columns.count))
@@ -73,7 +72,7 @@ class FiniteEngine(MarkovEngine):
         a = self._stack.view(t).a
         c = -p @ self.rows()
         for block, b in enumerate(self._stack.gain(t).tolist()):
-            c[self._columns.of[block]] += b * self._prior_row(block, i)
+            c[self._columns.of[block]] += b * self._columns.rows_of(block, i)
         mean = float(self._m0[i] + a @ self._mean[:, i])
         with_others = self._pending.covariances(lambda C: self._columns.seen(C, i, a))
         self._pending.add(key, c, mean, variance, with_others)
@@ -159,11 +158,6 @@ class FiniteEngine(MarkovEngine):
         """Return the stored matrix V (n, N); one product with it dominates the cost of a step."""
         return self._V[: self._n]
 
-    def _prior_row(self, block: int, i: int) -> Array:
-        c = self._stack.owner[block]
-        row: Array = self._model.kernels[c].row(i)
-        return row[:1] if self._stack.terms[c].shared else row
-
     def _products(self, blocks: Array) -> Array:
         """The products of all pairs of blocks p <= q, (P (P + 1) / 2, M)."""
         if len(blocks) == 1:
@@ -193,9 +187,9 @@ class FiniteEngine(MarkovEngine):
         self._stack.refresh(self._move)
         tolerance = self._tolerance or min(1e-9 * self._largest, 1e-7 * self._least_noise)
         seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # a trend's grows
-        rows = leading_rows(self.rows(), tolerance / float(seen.max()) ** 2)
+        rows = self._columns.leading(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
-        blocks = [rows[:, columns] for columns in self._columns.of]
+        blocks = [self._columns.at(rows, p) for p in range(len(self._mean))]
         for pair, (p, q) in enumerate(zip(self._left, self._right, strict=True)):
             self._explained[pair] = np.einsum("nm,nm->m", blocks[p], blocks[q])
 
@@ -203,7 +197,7 @@ class FiniteEngine(MarkovEngine):
         """Store these rows, with room for as many more before the next compression."""
         self._n, N = rows.shape
         self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * N))
-        if len(self._V) < self._capacity:
+        if len(self._V) < self._capacity or self._V.shape[1] != N:
             room = self._capacity * 5 // 4  # ranks fluctuate: avoid an allocation for each
             self._V = np.empty((room, N))
         self._V[: self._n] = rows
@@ -239,10 +233,12 @@ class FiniteEngine(MarkovEngine):
             "rows": self.rows(),
             "capacity": np.array(self._capacity),
             "least_noise": np.array(self._least_noise),
+            **self._columns.state(),
         } | super().state()
 
     def restore(self, state: State) -> None:
         rows = state["rows"]
+        self._columns.restore(state)
         if rows.shape[1:] != (self._columns.count,):
             raise InputError(f"a state of {self._columns.count} columns", f"{rows.shape}")
         super().restore(state)
