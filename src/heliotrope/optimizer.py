@@ -14,7 +14,7 @@ from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Belief, Best, Policy
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
-from heliotrope.precision import Noise, NoiseColumns, value_and_precision
+from heliotrope.precision import Noise, NoiseColumns, Precision, value_and_precision
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
@@ -122,10 +122,13 @@ class Optimizer(Archived):
         ``std`` is the standard error of y, ``n`` the number of repeats that y averages. Instead of
         y, tell a proportion as ``successes`` and ``trials``, a rate as ``count`` and ``exposure``.
         """
+        self.observe(suggestion, *value_and_precision(y, **noise))
+
+    def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
+        """Take a value with its precision; this is what :meth:`tell` makes of its arguments."""
         suggestion = self._ledger.lookup(suggestion)
-        value, precision = value_and_precision(y, **noise)
-        self._run.agent.tell(suggestion.id, value, precision)
-        self._ledger.tell(suggestion, value, precision)
+        self._run.agent.tell(suggestion.id, y, precision)
+        self._ledger.tell(suggestion, y, precision)
 
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""

@@ -23,6 +23,7 @@ from served import Served
 SPACE = (
     '{"fan": {"type": "integer", "low": 1, "high": 8}, "x": {"type": "real", "low": 0, "high": 1}}'
 )
+NOISE = ("value", "std", "n", "successes", "trials", "count", "exposure")
 
 
 @pytest.fixture(autouse=True)
@@ -340,6 +341,42 @@ def test_bad_names_are_refused(name: str) -> None:
     assert_refused(invoke("create", name, "--options", "a,b"), "name of a study")
 
 
+def test_results_may_have_their_own_noise() -> None:
+    run("create", "sensors", "--options", "hall,roof")
+    forms = [
+        ("-1.5", "--std", "0.25"),
+        ("--n", "4", "-1.5"),
+        ("--successes", "3", "--trials", "10"),
+        ("--count", "0", "--exposure", "2.5"),
+    ]
+    for form in forms:
+        asked = run("ask", "sensors")["id"]
+        assert run("tell", "sensors", asked, *form) == {"told": asked}
+        assert run("tell", "sensors", asked, *form) == {"told": asked}
+        run("add", "sensors", *form, "--option", "roof")
+    rows = list(csv.DictReader(io.StringIO(invoke("export", "sensors").stdout)))
+    for row, other in zip(rows[::2], rows[1::2], strict=True):
+        assert [row[name] for name in NOISE] == [other[name] for name in NOISE]
+    assert [[row[name] for name in NOISE if row[name]] for row in rows[::2]] == [
+        ["-1.5", "0.25"],
+        ["-1.5", "4"],
+        ["0.3", "3", "10"],
+        ["0.0", "0", "2.5"],
+    ]
+
+
+def test_a_wrong_noise_is_refused() -> None:
+    run("create", "sensors", "--options", "hall,roof")
+    asked = run("ask", "sensors")["id"]
+    assert_refused(invoke("tell", "sensors", asked), "a value")
+    assert_refused(invoke("tell", "sensors", asked, "1", "--std", "0"), "std to be above zero")
+    assert_refused(invoke("tell", "sensors", asked, "1", "--n", "0"), "n to be a whole number")
+    assert_refused(invoke("tell", "sensors", asked, "1", "--successes", "1"), "successes")
+    assert_refused(invoke("add", "sensors", "--count", "1", "--option", "roof"), "exposure")
+    run("tell", "sensors", asked, "1", "--std", "2")
+    assert_refused(invoke("tell", "sensors", asked, "1"), "the noise that was told before")
+
+
 def test_what_a_study_refuses_is_refused() -> None:
     run("create", "sensors", "--options", "hall,roof")
     assert_refused(
@@ -359,7 +396,7 @@ def test_what_a_study_refuses_is_refused() -> None:
     ("arguments", "said", "command"),
     [
         (["study", "tell", "sensors", "id", "much"], "number; got 'much'.", "study tell"),
-        (["study", "tell", "sensors", "id"], "Missing argument 'value'.", "study tell"),
+        (["study", "tell", "sensors", "id", "1", "--n", "2.5"], "got '2.5'.", "study tell"),
         (["study", "tell", "sensors", "id", "1", "--colour"], "(--colour)", "study tell"),
         (["study", "ask", "sensors", "--t", "now"], "'--t': ", "study ask"),
         (["study", "add", "a", "much", "--option", "b"], "got 'much'.", "study add"),

@@ -512,12 +512,17 @@ def test_names_stay_names(name: Any) -> None:
     [
         lambda there: there.tell("a-0", float("nan")),
         lambda there: there.tell("a-0", "high"),
+        lambda there: there.tell("a-0", 1.0, std=-1.0),
+        lambda there: there.tell("a-0", 1.0, n=0),
+        lambda there: there.tell("a-0", successes=3, trials=2),
+        lambda there: there.tell("a-0"),
         lambda there: there.tell(object(), 1.0),
         lambda there: there.tell_and_ask("a-0", 1.0, float("inf")),
         lambda there: there.ask("now"),
         lambda there: there.ask(key=b"bytes"),
         lambda there: there.add({"x": 1.5}, 1.0),
         lambda there: there.add({"x": 0.5}, float("nan")),
+        lambda there: there.add({"x": 0.5}, count=1),
         lambda there: there.add("x", 1.0),
         lambda there: there.add({"x": 0.5}, 1.0, context={"outside": 20}),
         lambda there: there.belief("now"),
@@ -584,6 +589,12 @@ def use(there: ht.Study | RemoteStudy) -> Iterator[object]:
     added = there.add(place, 2.0, 9.5, key="6")
     yield added.to_json()
     yield there.add(place, 2.0, key="6") == added
+    noisy = there.ask(key="7")
+    there.tell(noisy, np.float64(1.25), std=np.float64(0.5))
+    there.tell(noisy, 1.25, std=0.5)
+    there.tell(there.ask(key="8"), successes=3, trials=10)
+    yield there.add(place, count=4, exposure=2.0, key="9").to_json()
+    yield there.tell_and_ask(there.ask(key="10"), 1.0, n=3, key="11").to_json()
     yield [ask.to_json() for ask in there.open_asks()]
     yield from (there.belief(), there.belief(3.0), there.track())
     summary = there.summary()
@@ -607,6 +618,10 @@ def mistakes(
         lambda: there.tell(waiting.id + "0", 2.0),
         lambda: there.tell(waiting.id, float("nan")),
         lambda: there.tell(waiting.id, 1e200),
+        lambda: there.tell(waiting.id, 1.0, std=0.0),
+        lambda: there.tell(waiting.id, 1.0, successes=1, trials=2),
+        lambda: there.tell(waiting.id),
+        lambda: there.add(PLACES[there.name], 2.0, n=2, key="6"),
         lambda: there.ask(-1.0),
         lambda: there.tell_and_ask(waiting.id, 1.0, -1.0),
         lambda: there.ask(key="1"),

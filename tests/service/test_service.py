@@ -90,6 +90,48 @@ def test_asks_and_tells_are_in_the_log(client: httpx.Client, study: str) -> None
     assert [event["seq"] for event in log["events"]] == list(range(1, log["last"] + 1))
 
 
+def test_results_may_have_their_own_noise(client: httpx.Client, study: str) -> None:
+    forms: list[dict[str, Any]] = [
+        {"value": 1.5, "std": 0.5},
+        {"value": 1.5, "n": 4, "std": None},
+        {"successes": 3, "trials": 10},
+        {"count": 0, "exposure": 2.5, "value": None},
+    ]
+    for form in forms:
+        post(client, f"{study}/tell", id=post(client, f"{study}/ask")["id"], **form)
+        post(client, f"{study}/add", option=OPTIONS["options"][0], **form)
+    log = client.get(f"/api/studies{study}/events").json()["events"]
+    told = [event for event in log if event["kind"] == "told"]
+    assert {event["v"] for event in told} == {2}
+    for form, event, other in zip(forms, told[::2], told[1::2], strict=True):
+        said = {name: value for name, value in form.items() if value is not None}
+        assert {**event, **said} == event
+        assert {**other, **said} == other
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({}, "value"),
+        ({"value": 1.0, "std": 0}, "std"),
+        ({"value": 1.0, "std": "1"}, "std"),
+        ({"value": 1.0, "n": 1.5}, "n"),
+        ({"value": 1.0, "n": True}, "n"),
+        ({"value": 1.0, "count": 1, "exposure": 1}, "value"),
+        ({"successes": 3, "trials": 2}, "successes"),
+        ({"count": 10**60, "exposure": 1}, "value"),
+    ],
+)
+def test_a_wrong_noise_is_refused(
+    client: httpx.Client, study: str, form: dict[str, Any], field: str
+) -> None:
+    ask = post(client, f"{study}/ask")
+    before = client.get(f"/api/studies{study}/events").json()
+    told = client.post(f"/api/studies{study}/tell", json={"id": ask["id"], **form})
+    assert error_of(told) == (422, "input", field)
+    assert client.get(f"/api/studies{study}/events").json() == before
+
+
 def test_an_ask_names_an_option_or_has_parameters(client: httpx.Client, study: str) -> None:
     ask = post(client, f"{study}/ask")
     assert set(ask) == {"id", "t", "option"}

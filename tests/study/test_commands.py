@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 
 from heliotrope.errors import InputError
-from heliotrope.study.commands import Add, Ask, Cancel, Command, Evaluation, Tell, json_schema
+from heliotrope.study.command_fields import Command, json_schema
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell
 
 FORMS: list[tuple[type[Command[Any]], dict[str, Any]]] = [
     (Ask, {}),
     (Ask, {"t": 2.0, "context": {"outside": 20}, "key": "mine", "uid": "a1"}),
     (Tell, {"id": "a-1", "value": 1.5}),
     (Tell, {"id": "a-1", "value": 1.5, "ask": {"t": 2.0, "key": "mine"}}),
+    (Tell, {"id": "a-1", "value": 1.5, "std": 0.5}),
+    (Tell, {"id": "a-1", "value": 1.5, "n": 4, "ask": {}}),
+    (Tell, {"id": "a-1", "successes": 3, "trials": 10}),
+    (Add, {"count": 0, "exposure": 2.5, "option": "hall"}),
     (Add, {"value": 1.5, "option": "hall"}),
     (
         Add,
@@ -54,6 +59,14 @@ def optional(kind: type[Command[Any]]) -> set[str]:
         (Tell, {"id": None, "value": 1.0}, "id"),
         (Tell, {"id": "a", "value": None}, "value"),
         (Tell, {"id": "a", "value": 1e50}, "value"),
+        (Tell, {"id": "a", "value": 1.0, "std": 0.0}, "std"),
+        (Tell, {"id": "a", "value": 1.0, "std": float("nan")}, "std"),
+        (Tell, {"id": "a", "value": 1.0, "n": 0}, "n"),
+        (Tell, {"id": "a", "value": 1.0, "n": True}, "n"),
+        (Tell, {"id": "a", "value": 1.0, "successes": 1, "trials": 2}, "value"),
+        (Tell, {"id": "a", "successes": 3, "trials": 2}, "successes"),
+        (Tell, {"id": "a", "successes": 1}, "value"),
+        (Tell, {"id": "a", "count": 1, "exposure": 1e-50}, "value"),
         (Tell, {"id": "a" * 101, "value": 1.0}, "id"),
         (Tell, {"id": "a", "value": 1.0, "ask": 7}, "ask"),
         (Tell, {"id": "a", "value": 1.0, "ask": {"t": []}}, "ask.t"),
@@ -79,7 +92,8 @@ def test_numbers_of_numpy_are_written_as_json() -> None:
 
 def test_a_command_is_described() -> None:
     schema = json_schema(Tell)
-    assert schema["required"] == ["id", "value"]
+    assert schema["required"] == ["id"]
+    assert list(schema["properties"])[:3] == ["id", "value", "ask"]
     assert not schema["additionalProperties"]
     assert schema["properties"]["id"] == {
         "type": "string",

@@ -320,7 +320,7 @@ def test_other_bad_input_is_refused() -> None:
     wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: study.add(MIXED, float("inf")), "value"),
         (lambda: study.add(MIXED, 1e46), "value"),
-        (lambda: study.add(MIXED, None), "value"),  # type: ignore[arg-type]
+        (lambda: study.add(MIXED, None), "value"),
         (lambda: study.add(MIXED, 1.0, "soon"), "t"),  # type: ignore[arg-type]
         (lambda: study.add(MIXED, 1.0, float("nan")), "t"),
         (lambda: study.add(MIXED, 1.0, key=""), "key"),

@@ -27,6 +27,13 @@ def _json_option(meaning: str) -> Any:
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
+Value = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
+Std = Annotated[float | None, typer.Option(help="Standard error of the value.")]
+Repeats = Annotated[int | None, typer.Option("--n", help="Repeats that the value averages.")]
+Successes = Annotated[int | None, typer.Option(help="Successes of --trials, without a value.")]
+Trials = Annotated[int | None, typer.Option(help="Number of trials.")]
+Count = Annotated[int | None, typer.Option(help="Count during --exposure, without a value.")]
+Exposure = Annotated[float | None, typer.Option(help="Time or amount that was observed.")]
 At = Annotated[
     str,
     typer.Option(
@@ -132,18 +139,26 @@ def ask_command(
 def tell_command(
     name: Name,
     id: Id,
-    value: Annotated[float, typer.Argument(help="Measured value.")],
+    value: Value = None,
+    std: Std = None,
+    n: Repeats = None,
+    successes: Successes = None,
+    trials: Trials = None,
+    count: Count = None,
+    exposure: Exposure = None,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
-    """Record a result. Repeating it is accepted; another value is an error."""
-    _do("Tell", name, at, token_file, id=id, value=value)
+    """Record a result. Repeating it is accepted; another result is an error."""
+    noise = {"std": std, "n": n, "successes": successes, "trials": trials}
+    counted = {"count": count, "exposure": exposure}
+    _do("Tell", name, at, token_file, id=id, value=value, **noise, **counted)
 
 
 @_command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
-    value: Annotated[float, typer.Argument(help="Measured value.")],
+    value: Value = None,
     params: Annotated[str | None, _json_option("Parameters by name")] = None,
     option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
@@ -151,12 +166,20 @@ def add_command(
     key: Annotated[
         str | None, typer.Option(help="The same result with the same key is recorded once.")
     ] = None,
+    std: Std = None,
+    n: Repeats = None,
+    successes: Successes = None,
+    trials: Trials = None,
+    count: Count = None,
+    exposure: Exposure = None,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
     fields = {"params": params, "option": option, "t": t, "context": context, "key": key}
-    _do("Add", name, at, token_file, value=value, **fields)
+    noise = {"std": std, "n": n, "successes": successes, "trials": trials}
+    counted = {"count": count, "exposure": exposure}
+    _do("Add", name, at, token_file, value=value, **fields, **noise, **counted)
 
 
 @_command("import")

@@ -16,7 +16,8 @@ from heliotrope.client.errors import valid_answer
 from heliotrope.client.transport import Transport
 from heliotrope.errors import ServiceError
 from heliotrope.storage.protocol import Event
-from heliotrope.study.commands import Add, Ask, Command, Evaluation, Tell
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Evaluation, Tell
 from heliotrope.study.verbs import StudyVerbs
 from heliotrope.validation import as_number, as_whole
 

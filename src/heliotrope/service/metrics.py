@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heliotrope.study.commands import Add, Ask, Command, Tell
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Tell
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # variable with the folder that the workers share
 _LABELS = ("method", "route", "status")

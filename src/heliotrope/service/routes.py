@@ -16,7 +16,8 @@ from heliotrope.service.routing import Operation, parameter
 from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import EventStreams, event_to_json
 from heliotrope.service.studies import Studies
-from heliotrope.study.commands import Add, Ask, Cancel, Command, Tell, json_schema
+from heliotrope.study.command_fields import Command, json_schema
+from heliotrope.study.commands import Add, Ask, Cancel, Tell
 from heliotrope.validation import Json
 
 _CSV, _STREAM = "text/csv", "text/event-stream"

@@ -21,7 +21,7 @@ from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.parsing import loads
 from heliotrope.service.schemas import SCHEMAS, reference
-from heliotrope.study.commands import mismatch
+from heliotrope.study.command_fields import mismatch
 from heliotrope.validation import Json, short_repr
 
 _JSON = "application/json"

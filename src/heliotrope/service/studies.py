@@ -15,7 +15,7 @@ from heliotrope.spaces import Options
 from heliotrope.storage import Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
 from heliotrope.study import Study, StudyConfig
-from heliotrope.study.commands import Command
+from heliotrope.study.command_fields import Command
 from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")

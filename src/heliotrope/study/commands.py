@@ -5,25 +5,19 @@ the client sends them. Constructing a command checks its numbers and its key; re
 also refuses unknown keys and values of the wrong type.
 """
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeVar
 
-from heliotrope.errors import HeliotropeError, InputError, located
-from heliotrope.validation import Json, as_number, as_python, short_repr
+from heliotrope.errors import InputError
+from heliotrope.precision import CHECKS, Precision, value_and_precision
+from heliotrope.study.command_fields import Command, metadata_of
+from heliotrope.validation import Json, as_number
 
 T = TypeVar("T")
 
 _LARGEST = 1e45  # squares of values must be finite
 _LONGEST_KEY = 200
-_KINDS: Mapping[str, tuple[Any, str]] = {
-    "object": (Mapping, "an object"),
-    "string": (str, "a text"),
-    "integer": (int, "an integer"),
-    "number": ((int, float), "a number"),
-}
 
 
 @dataclass(frozen=True)
@@ -80,69 +74,62 @@ def as_choice(params: Mapping[str, Any] | str) -> Json:
     return {"option" if isinstance(params, str) else "params": params}
 
 
-def _words(
-    description: str, schema: Mapping[str, Any], check: Callable[[object], Any] | None = None
-) -> Json:
-    """A field's metadata; ``check`` returns the value to keep, or raises an InputError."""
-    return {"description": description, "schema": schema, "check": check}
-
-
-_TIME = _words("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
-_VALUE = _words("The measured value.", {"type": "number"}, as_value)
-_CONTEXT = _words("Context values by name, if the study has contexts.", {"type": "object"})
-_KEY = _words(
+_TIME = metadata_of("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
+_VALUE = metadata_of("The measured value.", {"type": "number"}, as_value)
+_CONTEXT = metadata_of("Context values by name, if the study has contexts.", {"type": "object"})
+_KEY = metadata_of(
     "A key that the client chooses. A request repeated with its key is carried out once.",
     {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
     as_key,
 )
 _SHORT = {"type": "string", "minLength": 1, "maxLength": 100}
-_ID = _words("The id of the evaluation.", _SHORT)
-_UID = _words("The study's uid. The command is refused if the study has another one.", _SHORT)
-_PARAMS = _words("A value for every parameter.", {"type": "object"})
-_OPTION = _words("The name of an option.", {"type": "string"})
+_ID = metadata_of("The id of the evaluation.", _SHORT)
+_UID = metadata_of("The study's uid. The command is refused if the study has another one.", _SHORT)
+_PARAMS = metadata_of("A value for every parameter.", {"type": "object"})
+_OPTION = metadata_of("The name of an option.", {"type": "string"})
 
 
-@dataclass(frozen=True)
-class Command(Generic[T]):
-    """A request to change a study; T is its result, and ``verb`` its name in URLs."""
+_NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}
+_POSITIVE = {"type": "integer", "minimum": 1}
 
-    verb: ClassVar[str]
+
+def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
+    """An optional field that says how precise a result is."""
+    metadata = metadata_of(description, schema, CHECKS[name])
+    return field(default=None, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measured(Command[T]):
+    """A command with a result in one of the forms of :mod:`heliotrope.precision`.
+
+    Its own field ``value`` is None if the result is a proportion or a rate.
+    """
+
+    std: float | None = _noise("std", "The standard error of the value.", _NUMBER)
+    n: int | None = _noise("n", "The number of repeats that the value averages.", _POSITIVE)
+    successes: int | None = _noise("successes", "Successes, instead of a value.", _COUNT)
+    trials: int | None = _noise("trials", "The number of trials with the successes.", _POSITIVE)
+    count: int | None = _noise("count", "A count of events, instead of a value.", _COUNT)
+    exposure: float | None = _noise("exposure", "The time or amount of the count.", _NUMBER)
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            check, value = one.metadata["check"], getattr(self, one.name)
-            if check is not None and (value is not None or one.default is MISSING):
-                with located(one.name):
-                    object.__setattr__(self, one.name, check(value))
+        super().__post_init__()
+        try:
+            as_value(self.measured[0])
+        except InputError as error:
+            error.field = error.field or "value"
+            raise
 
-    def to_json(self) -> Json:
-        """The command as JSON, without empty fields."""
-        named = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return {name: _plain(value) for name, value in named if value is not None}
+    @property
+    def noise(self) -> Json:
+        """The given fields that say how precise the result is."""
+        return {name: vars(self)[name] for name in CHECKS if vars(self)[name] is not None}
 
-    @classmethod
-    def from_json(cls, data: object) -> Self:
-        """Read a command; InputError names the field at fault, ``body`` if it is the whole."""
-        if not isinstance(data, Mapping):
-            raise InputError("an object", short_repr(data), field="body")
-        known, given = {one.name: one for one in fields(cls)}, dict[str, Any]()
-        for key in data:
-            if key not in known:
-                raise InputError("no such key", short_repr(key), field=str(key)[:60])
-        for name, one in known.items():
-            if one.default is MISSING and name not in data:
-                raise InputError("a value", "none", field=name)
-            if one.default is MISSING or data.get(name) is not None:
-                given[name] = _read(one, data[name])
-        return cls(**given)
-
-    @abstractmethod
-    def answer(self, result: T) -> Json:
-        """The result as the service answers it."""
-
-    @abstractmethod
-    def result(self, answer: Mapping[str, Any]) -> T:
-        """The result that an answer of the service holds."""
+    @property
+    def measured(self) -> tuple[float, Precision]:
+        """The value of the result, and its precision."""
+        return value_and_precision(vars(self)["value"], **self.noise)
 
 
 class _Suggesting(Command[Evaluation]):
@@ -166,17 +153,24 @@ class Ask(_Suggesting):
     uid: str | None = field(default=None, metadata=_UID)
 
 
-_NEXT = _words("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
+_NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
 
 
 @dataclass(frozen=True)
-class Tell(Command[Evaluation | None]):
+class Tell(_Measured[Evaluation | None]):
     """Tell the result of an evaluation; with ``ask``, also ask for the next one."""
 
     verb: ClassVar[str] = "tell"
     id: str = field(metadata=_ID)
-    value: float = field(metadata=_VALUE)
+    value: float | None = field(default=None, metadata=_VALUE)
     ask: Ask | None = field(default=None, metadata=_NEXT)
+
+    @classmethod
+    def of_event(cls, body: Mapping[str, Any]) -> Self:
+        """The command that led to an event, without an ask; the event of a rate has its value."""
+        noise = {name: body[name] for name in CHECKS if name in body}
+        value = as_value(body["value"])
+        return cls(body["id"], value if {"std", "n"} >= noise.keys() else None, **noise)
 
     def answer(self, result: Evaluation | None) -> Json:
         return {"told": self.id, **({} if result is None else {"ask": result.to_json()})}
@@ -186,11 +180,11 @@ class Tell(Command[Evaluation | None]):
 
 
 @dataclass(frozen=True)
-class Add(_Suggesting):
+class Add(_Suggesting, _Measured[Evaluation]):
     """Add a result that was measured elsewhere: of parameters, or of an option."""
 
     verb: ClassVar[str] = "add"
-    value: float = field(metadata=_VALUE)
+    value: float | None = field(default=None, metadata=_VALUE)
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     t: float | None = field(default=None, metadata=_TIME)
@@ -225,69 +219,3 @@ class Cancel(Command[None]):
 
     def result(self, answer: Mapping[str, Any]) -> None:
         return None
-
-
-def json_schema(command: type[Command[Any]]) -> Json:
-    """The JSON schema of a command, for the OpenAPI document."""
-    return {
-        "title": command.__name__,
-        "description": (command.__doc__ or "").partition("\n")[0],
-        "type": "object",
-        "properties": {one.name: _property(one) for one in fields(command)},
-        "required": [one.name for one in fields(command) if one.default is MISSING],
-        "additionalProperties": False,
-    }
-
-
-@contextmanager
-def nested(outer: str) -> Iterator[None]:
-    """Prefix the field of an error that has one."""
-    try:
-        yield
-    except HeliotropeError as error:
-        error.field = f"{outer}.{error.field}" if error.field else ""
-        raise
-
-
-def _property(one: Field[Any]) -> Json:
-    schema = dict(one.metadata["schema"])
-    inner = json_schema(schema["class"]) if "class" in schema else schema
-    if one.default is not MISSING:
-        inner = {"anyOf": [inner, {"type": "null"}]}
-    return {**inner, "description": one.metadata["description"]}
-
-
-def _read(one: Field[Any], value: object) -> Any:
-    """A value that is of the type of its field; numbers and keys are checked by the command."""
-    schema = one.metadata["schema"]
-    expected = None if one.metadata["check"] else mismatch(value, schema)
-    if expected is not None:
-        got = "null" if value is None else short_repr(value)
-        raise InputError(expected, got, field=one.name)
-    if "class" not in schema:
-        return value
-    with nested(one.name):
-        return schema["class"].from_json(value)
-
-
-def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """What a schema expects, in words; None if the value fits."""
-    kind, words = _KINDS[schema["type"]]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        return words
-    if "enum" in schema and value not in schema["enum"]:
-        return " or ".join(schema["enum"])
-    if "maxLength" in schema and not schema["minLength"] <= len(value) <= schema["maxLength"]:
-        return f"a text of {schema['minLength']} to {schema['maxLength']} characters"
-    if "maximum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
-        return f"a number from {schema['minimum']} to {schema['maximum']}"
-    return None
-
-
-def _plain(value: Any) -> Any:
-    """A field's value as JSON."""
-    if isinstance(value, Command):
-        return value.to_json()
-    if isinstance(value, Mapping):
-        return {name: as_python(item) for name, item in value.items()}
-    return value

@@ -20,9 +20,10 @@ from heliotrope.estimation import (
 from heliotrope.storage import EventBody
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now
-from heliotrope.study.commands import Add, Ask, Cancel, Command, Evaluation, Tell, nested
+from heliotrope.study.command_fields import Command, nested
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell
 from heliotrope.study.space_adapter import LoggedPlace
-from heliotrope.study.state import REPLAYED, VERSION, StudyState
+from heliotrope.study.state import REPLAYED, VERSION, VERSION_WITH_NOISE, StudyState
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
@@ -86,17 +87,17 @@ def _begin(
 
 def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | None:
     if command.ask is None:
-        _tell_value(state, emit, command.id, command.value)
+        _tell_result(state, emit, command.id, command)
         return None
     with nested("ask"):  # an ask that is refused must leave the result untold
         ask = _checked_ask(state, command.ask, now)
-    _tell_value(state, emit, command.id, command.value)
+    _tell_result(state, emit, command.id, command)
     with nested("ask"):
         return ask(emit)
 
 
-def _tell_value(state: StudyState, emit: Emit, id: str, value: float) -> None:
-    told = _told_event(state, id, value)
+def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) -> None:
+    told = _told_event(state, id, command)
     if told is not None:
         emit(told)
         learned = _learned_event(state)
@@ -104,18 +105,22 @@ def _tell_value(state: StudyState, emit: Emit, id: str, value: float) -> None:
             emit(learned)
 
 
-def _told_event(state: StudyState, id: str, value: float) -> EventBody | None:
+def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
-    number = state.number_of(id)
+    number, (value, precision) = state.number_of(id), command.measured
     if state.optimizer.is_open(number):
-        return {"v": VERSION, "kind": "told", "id": id, "value": value}
-    before = state.value_of(number)
+        version = VERSION_WITH_NOISE if command.noise else VERSION
+        return {"v": version, "kind": "told", "id": id, "value": value, **command.noise}
+    before = state.result_of(number)
     if before is None:
         raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
-    if before != value:
+    if before[0] != value:
         raise ClosedSuggestionError(
-            f"the value {before!r} that was told before", repr(value), "", "value"
+            f"the value {before[0]!r} that was told before", repr(value), "", "value"
         )
+    if before[1] != precision:
+        got = ", ".join(f"{name} {number:g}" for name, number in command.noise.items()) or "none"
+        raise ClosedSuggestionError("the noise that was told before", got, "", "value")
     return None
 
 
@@ -129,7 +134,7 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
     opened = _begin(state, emit, t, place, words, command.key)
-    _tell_value(state, emit, opened.id, command.value)
+    _tell_result(state, emit, opened.id, command)
     return opened
 
 
@@ -150,7 +155,7 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
             "Take a new key for each result.",
             "key",
         )
-    _told_event(state, id, command.value)  # raises an error if the value differs
+    _told_event(state, id, command)  # raises an error if the result differs
     return known
 
 
@@ -158,7 +163,7 @@ def _cancel(state: StudyState, emit: Emit, id: str) -> None:
     number = state.number_of(id)
     if state.optimizer.is_open(number):
         emit({"v": VERSION, "kind": "cancelled", "id": id})
-    elif state.value_of(number) is not None:
+    elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
 
 

@@ -20,13 +20,15 @@ from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Uniform
+from heliotrope.precision import Precision
 from heliotrope.serialization import archive
 from heliotrope.storage import EventBody
-from heliotrope.study.commands import Evaluation, as_key, as_value
+from heliotrope.study.commands import Evaluation, Tell, as_key
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import as_number, as_whole
 
 VERSION = 1  # of events and snapshots
+VERSION_WITH_NOISE = 2  # of the event of a result with its own noise, which versions before refuse
 REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
@@ -127,9 +129,10 @@ class StudyState:
     def apply(self, body: Mapping[str, Any], *, renewing: bool = True) -> None:
         """Apply the next event; unless ``renewing``, a new model leaves the policy as it is."""
         kind = body.get("kind")
-        if body.get("v") != VERSION:
+        newest = VERSION_WITH_NOISE if kind == "told" else VERSION
+        if body.get("v") not in (VERSION, newest):
             raise FormatError(
-                f"events of version {VERSION}", f"version {body.get('v')!r}", "Update heliotrope."
+                f"events of version {newest}", f"version {body.get('v')!r}", "Update heliotrope."
             )
         if kind == "asked":
             self._apply_asked(body)
@@ -151,8 +154,9 @@ class StudyState:
         self.optimizer.reconsider(self.config.build(self.model), last=REPLAYED, since=self.since)
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
-        number, value = self.number_of(body["id"]), as_value(body["value"])
-        self.optimizer.tell(number, self.config.sign * value)
+        number = self.number_of(body["id"])
+        value, precision = Tell.of_event(body).measured
+        self.optimizer.observe(number, self.config.sign * value, precision)
         if self.optimizer.history[-1].t < self.since:
             self._renew()  # without this late result
         self.keys.close(body["id"])
@@ -184,7 +188,7 @@ class StudyState:
         for one in self.optimizer.open:
             if one.id == number:
                 return self._evaluation(one)
-        end = "cancelled" if self.value_of(number) is None else "told"
+        end = "cancelled" if self.result_of(number) is None else "told"
         raise ClosedSuggestionError(
             "the key of a new or an open ask",
             f"that of a closed one ({id}, {end})",
@@ -200,10 +204,10 @@ class StudyState:
         place = told.x if told.index is None else told.index
         return Evaluation(id, told.t, **self.config.adapter.describe(place))
 
-    def value_of(self, number: int) -> float | None:
-        """The value that was told for an evaluation, or None."""
+    def result_of(self, number: int) -> tuple[float, Precision] | None:
+        """The value that was told for an evaluation, and its precision; or None."""
         told = self.optimizer.history.of(number)
-        return None if told is None else self.config.sign * told.y
+        return None if told is None else (self.config.sign * told.y, told.precision)
 
     @property
     def next_id(self) -> str:

@@ -14,7 +14,8 @@ from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
 from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall
-from heliotrope.study.commands import Command, Evaluation, as_time
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import Direction, StudyConfig
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import StudyState, created_event

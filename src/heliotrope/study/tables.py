@@ -1,8 +1,9 @@
 """Import results from a table, with a row for each result.
 
 Columns have the names of an export: ``params.NAME`` (or NAME) or ``option``, ``context.NAME`` (or
-NAME), ``value`` and the optional ``t``. Other columns are ignored, and so are rows without a value.
-:mod:`heliotrope.tables` reads the file.
+NAME), ``value`` and the optional ``t``. Results with their own noise have ``std`` or ``n``, or
+instead of a value ``successes`` and ``trials``, or ``count`` and ``exposure``. Other columns are
+ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the file.
 """
 
 import json
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from heliotrope.errors import FormatError, InputError
+from heliotrope.precision import CHECKS
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
 from heliotrope.storage.protocol import Event
 from heliotrope.study.clocks import Wall, clock_from_json
@@ -27,6 +29,8 @@ from heliotrope.tables import Sheet, read_sheet
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
+_BESIDE = ("std", "n")  # a value
+_INSTEAD = (("successes", "trials"), ("count", "exposure"))  # of a value
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -40,14 +44,14 @@ def setup_of(log: Sequence[Event]) -> Json:
 def read_results(path: str | os.PathLike[str], setup: Json) -> list[Add]:
     """Read results that fit a study from a file; FormatError names a row that does not."""
     sheet, adapter = read_sheet(path), SpaceAdapter.from_json(setup)
-    values = sheet.numbers(_named(sheet, _VALUE))
-    sheet = sheet.take(np.flatnonzero(~np.isnan(values)).tolist())
+    told = _told(sheet, adapter)
+    sheet = sheet.take([row for row, form in enumerate(told) if form])
     chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
     times = _times(sheet)
     found = []
-    for row, value in enumerate(values[~np.isnan(values)].tolist()):
+    for row, form in enumerate(filter(None, told)):
         with _on_row(sheet, row):
-            result = Add(value, t=times[row], context=given[row], **as_choice(chosen[row]))
+            result = Add(**form, t=times[row], context=given[row], **as_choice(chosen[row]))
             adapter.place_of(result.chosen, result.context)
         found.append(result)
     return found
@@ -61,7 +65,7 @@ def result_keys(results: Sequence[Add]) -> Iterator[str]:
     seen = Counter[str]()
     for result in results:
         said = {"params": result.chosen, "value": result.value, "t": result.t}
-        text = json.dumps({**said, "context": result.context}, sort_keys=True)
+        text = json.dumps({**said, "context": result.context, **result.noise}, sort_keys=True)
         yield sha256(f"{seen[text]} {text}".encode()).hexdigest()
         seen[text] += 1
 
@@ -84,6 +88,40 @@ def add_results(results: Mapping[str, Add], study: StudyVerbs, setup: Json) -> I
         made = study.do(replace(one, t=t, key=key))
         now = made.t if by_wall else None
         yield made
+
+
+def _told(sheet: Sheet, adapter: SpaceAdapter) -> list[Json]:
+    """The fields of each row's result, in the first form that it has; none without a result.
+
+    An export shows the value also beside a proportion or a rate.
+    """
+    noise = {name for name in CHECKS if _is_noise(name, sheet, adapter)}
+    forms = [_forms(sheet, pair) for pair in _INSTEAD if noise.issuperset(pair)]
+    if _VALUE in sheet.columns or not forms:
+        beside = [name for name in _BESIDE if name in noise]
+        values = _forms(sheet, [_named(sheet, _VALUE), *beside])
+        forms.append([form if _VALUE in form else {} for form in values])
+    return [next(filter(None, row), {}) for row in zip(*forms, strict=True)]
+
+
+def _forms(sheet: Sheet, names: Sequence[str]) -> list[Json]:
+    """The numbers of some columns in each row, without missing ones."""
+    rows = zip(*(sheet.numbers(name).tolist() for name in names), strict=True)
+    return [
+        {name: cell for name, cell in zip(names, row, strict=True) if not np.isnan(cell)}
+        for row in rows
+    ]
+
+
+def _is_noise(name: str, sheet: Sheet, adapter: SpaceAdapter) -> bool:
+    """Whether a column holds the noise of results, and not the parameter of the same name."""
+    spaces = {"params": adapter.space, "context": adapter.context}
+    return name in sheet.columns and not any(
+        isinstance(space, SearchSpace)
+        and name in space.parameters
+        and f"{outer}.{name}" not in sheet.columns
+        for outer, space in spaces.items()
+    )
 
 
 @contextmanager

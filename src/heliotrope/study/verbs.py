@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from heliotrope.errors import HeliotropeError
-from heliotrope.study.commands import Add, Ask, Cancel, Command, Evaluation, Tell, as_choice, id_of
+from heliotrope.precision import Noise
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell, as_choice, id_of
 
 T = TypeVar("T")
 
@@ -31,25 +33,30 @@ class StudyVerbs(ABC):
         """
         return self.do(Ask(t, context, key))
 
-    def tell(self, ask: Evaluation | str, value: float) -> None:
+    def tell(
+        self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
+    ) -> None:
         """Tell the result of an evaluation, given itself or by its id.
 
-        Telling the same value again is accepted, another value is refused.
+        ``std`` is the standard error of the value, ``n`` the number of repeats that it averages.
+        Instead of a value, tell a proportion as ``successes`` and ``trials``, a rate as ``count``
+        and ``exposure``. Telling the same result again is accepted, another one is refused.
         """
-        self.do(Tell(id_of(ask), value))
+        self.do(Tell(id_of(ask), value, **noise))
 
     def tell_and_ask(
         self,
         ask: Evaluation | str,
-        value: float,
+        value: float | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        **noise: Unpack[Noise],
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
         try:
-            suggested = self.do(Tell(id_of(ask), value, Ask(t, context, key)))
+            suggested = self.do(Tell(id_of(ask), value, Ask(t, context, key), **noise))
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise
@@ -59,19 +66,20 @@ class StudyVerbs(ABC):
     def add(
         self,
         params: Mapping[str, Any] | str,
-        value: float,
+        value: float | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        **noise: Unpack[Noise],
     ) -> Evaluation:
         """Add a result that was measured elsewhere, as if it had been asked for and told.
 
-        ``params`` has a value for every parameter, or is the name of an option. A ``key`` makes
-        the call safe to repeat: the same result is added once, and another result under the same
-        key is refused with a ClosedSuggestionError.
+        ``params`` has a value for every parameter, or is the name of an option. The result has the
+        forms of :meth:`tell`. A ``key`` makes the call safe to repeat: the same result is added
+        once, and another result under the same key is refused with a ClosedSuggestionError.
         """
-        return self.do(Add(value, t=t, context=context, key=key, **as_choice(params)))
+        return self.do(Add(value, t=t, context=context, key=key, **as_choice(params), **noise))
 
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.posterior import Learned
+from heliotrope.precision import CHECKS, Precision
 from heliotrope.spaces import Options
 from heliotrope.storage import Event
 from heliotrope.study.belief_view import BeliefView
@@ -112,7 +114,8 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     if kind != "csv":
         raise InputError("csv or json", repr(kind)[:60], "", "kind")
     text = io.StringIO()
-    names = ["id", "t", *_columns(config), "value", "state", "asked_at", "told_at"]
+    noise = [name for name in CHECKS if any(name in row for row in rows)]
+    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_flat(row) for row in rows)
@@ -136,7 +139,7 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
     for one in sorted(results, key=lambda one: one.t):
         opened = optimizer.begin(one.x if one.index is None else one.index, one.t)
-        optimizer.tell(opened, one.y)
+        optimizer.observe(opened, one.y, one.precision)
     return optimizer
 
 
@@ -151,7 +154,13 @@ def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]
 
 def _result(config: StudyConfig, one: Observation) -> Json:
     label = config.adapter.describe(one.x if one.index is None else one.index)
-    return {"t": one.t, "value": config.sign * one.y, **label}
+    return {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+
+
+def _noise(precision: Precision) -> Json:
+    """The standard error of a result and the number of its repeats, as far as they were told."""
+    known = {} if precision.variance is None else {"std": sqrt(precision.variance)}
+    return known if precision.repeats == 1 else {"n": precision.repeats}
 
 
 def _context(state: StudyState, context: object) -> tuple[Json, Array | None]:
@@ -203,6 +212,7 @@ def _rows(events: Sequence[Event]) -> list[Json]:
             rows[body["id"]] |= {"asked_at": event.at, "told_at": None}
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
+            rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
         elif body["kind"] == "cancelled":
             rows[body["id"]] |= {"state": "cancelled"}
     return list(rows.values())

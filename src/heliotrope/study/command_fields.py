@@ -1,0 +1,139 @@
+"""Commands as data: the check, the JSON and the JSON schema of their fields.
+
+A command is a dataclass whose fields carry their description, schema and check as metadata.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from heliotrope.errors import HeliotropeError, InputError, located
+from heliotrope.validation import Json, as_python, short_repr
+
+T = TypeVar("T")
+
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "object": (Mapping, "an object"),
+    "string": (str, "a text"),
+    "integer": (int, "an integer"),
+    "number": ((int, float), "a number"),
+}
+
+
+def metadata_of(
+    description: str, schema: Mapping[str, Any], check: Callable[[object], Any] | None = None
+) -> Json:
+    """A field's metadata; ``check`` returns the value to keep, or raises an InputError."""
+    return {"description": description, "schema": schema, "check": check}
+
+
+@dataclass(frozen=True)
+class Command(Generic[T]):
+    """A request to change a study; T is its result, and ``verb`` its name in URLs."""
+
+    verb: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            check, value = one.metadata["check"], getattr(self, one.name)
+            if check is not None and (value is not None or one.default is MISSING):
+                with located(one.name):
+                    object.__setattr__(self, one.name, check(value))
+
+    def to_json(self) -> Json:
+        """The command as JSON, without empty fields."""
+        named = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: _plain(value) for name, value in named if value is not None}
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """Read a command; InputError names the field at fault, ``body`` if it is the whole."""
+        if not isinstance(data, Mapping):
+            raise InputError("an object", short_repr(data), field="body")
+        known, given = {one.name: one for one in fields(cls)}, dict[str, Any]()
+        for key in data:
+            if key not in known:
+                raise InputError("no such key", short_repr(key), field=str(key)[:60])
+        for name, one in known.items():
+            if one.default is MISSING and name not in data:
+                raise InputError("a value", "none", field=name)
+            if one.default is MISSING or data.get(name) is not None:
+                given[name] = _read(one, data[name])
+        return cls(**given)
+
+    @abstractmethod
+    def answer(self, result: T) -> Json:
+        """The result as the service answers it."""
+
+    @abstractmethod
+    def result(self, answer: Mapping[str, Any]) -> T:
+        """The result that an answer of the service holds."""
+
+
+def json_schema(command: type[Command[Any]]) -> Json:
+    """The JSON schema of a command, for the OpenAPI document."""
+    ordered = sorted(fields(command), key=lambda one: bool(one.kw_only))
+    return {
+        "title": command.__name__,
+        "description": (command.__doc__ or "").partition("\n")[0],
+        "type": "object",
+        "properties": {one.name: _property(one) for one in ordered},
+        "required": [one.name for one in fields(command) if one.default is MISSING],
+        "additionalProperties": False,
+    }
+
+
+@contextmanager
+def nested(outer: str) -> Iterator[None]:
+    """Prefix the field of an error that has one."""
+    try:
+        yield
+    except HeliotropeError as error:
+        error.field = f"{outer}.{error.field}" if error.field else ""
+        raise
+
+
+def _property(one: Field[Any]) -> Json:
+    schema = dict(one.metadata["schema"])
+    inner = json_schema(schema["class"]) if "class" in schema else schema
+    if one.default is not MISSING:
+        inner = {"anyOf": [inner, {"type": "null"}]}
+    return {**inner, "description": one.metadata["description"]}
+
+
+def _read(one: Field[Any], value: object) -> Any:
+    """A value that is of the type of its field; numbers and keys are checked by the command."""
+    schema = one.metadata["schema"]
+    expected = None if one.metadata["check"] else mismatch(value, schema)
+    if expected is not None:
+        got = "null" if value is None else short_repr(value)
+        raise InputError(expected, got, field=one.name)
+    if "class" not in schema:
+        return value
+    with nested(one.name):
+        return schema["class"].from_json(value)
+
+
+def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
+    """What a schema expects, in words; None if the value fits."""
+    kind, words = _KINDS[schema["type"]]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        return words
+    if "enum" in schema and value not in schema["enum"]:
+        return " or ".join(schema["enum"])
+    if "maxLength" in schema and not schema["minLength"] <= len(value) <= schema["maxLength"]:
+        return f"a text of {schema['minLength']} to {schema['maxLength']} characters"
+    if "maximum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        return f"a number from {schema['minimum']} to {schema['maximum']}"
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as JSON."""
+    if isinstance(value, Command):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {name: as_python(item) for name, item in value.items()}
+    return value
