@@ -268,6 +268,22 @@ def test_a_table_with_a_negative_eigenvalue(
         ht.Tabulated((K + K.T) / 2)
 
 
+SUM = [ht.terms.Stays(RBF(0.3)), ht.terms.Level(1.0)]
+
+
+def over_four(table: ht.Tabulated) -> ht.Optimizer:
+    prior = ht.Prior(terms=[ht.terms.Stays(table), ht.terms.Level(1.0)])
+    return ht.Optimizer(ht.grid(4), ht.tv_gp_ucb(prior))
+
+
+def learning(prior: ht.Prior) -> object:
+    return ht.tv_gp_ucb(prior, learn=ht.Learn())
+
+
+def wdbo_of(prior: ht.Prior) -> object:
+    return ht.Optimizer(ht.grid(5), ht.policies.wdbo(prior))
+
+
 REFUSED_PARTS: list[tuple[str, type[HeliotropeError], Callable[[], object]]] = [
     ("table, not symmetric", KernelError, lambda: ht.Tabulated([[1.0, 0.5], [0.4, 1.0]])),
     ("table, not square", KernelError, lambda: ht.Tabulated([[1.0, 0.5]])),
@@ -281,6 +297,30 @@ REFUSED_PARTS: list[tuple[str, type[HeliotropeError], Callable[[], object]]] = [
     ("time not stationary", KernelError, lambda: ht.Prior(time=DotProduct())),
     ("time with white noise", KernelError, lambda: ht.Prior(time=RBF() + WhiteKernel())),
     ("time of another type", KernelError, lambda: ht.Prior(time=0.1)),
+    ("no terms", InputError, lambda: ht.Prior(terms=[])),
+    ("terms that are kernels", InputError, lambda: ht.Prior(terms=[RBF()])),
+    ("terms a text", InputError, lambda: ht.Prior(terms="season")),  # type: ignore[arg-type]
+    ("terms and a space", InputError, lambda: ht.Prior(RBF(), terms=SUM)),
+    ("terms and a time", InputError, lambda: ht.Prior(time=ht.Static(), terms=SUM)),
+    ("term of a text", KernelError, lambda: ht.terms.Stays("RBF")),
+    ("term of variance 0", KernelError, lambda: ht.terms.Stays(0.0)),
+    ("term of variance NaN", KernelError, lambda: ht.terms.Season(NAN, period=2.0)),
+    ("level of variance -1", InputError, lambda: ht.terms.Level(-1.0)),
+    ("term that is named choice", InputError, lambda: ht.terms.Level(1.0, name="choice")),
+    ("term that is named noise", InputError, lambda: ht.terms.Stays(RBF(), name="noise")),
+    ("season of period 0", InputError, lambda: ht.terms.Season(RBF(), period=0.0)),
+    ("season of half a harmonic", InputError, lambda: ht.terms.Season(RBF(), 9.0, 0.5)),  # type: ignore[arg-type]
+    ("season of no harmonic", InputError, lambda: ht.terms.Season(RBF(), 9.0, 0)),
+    ("trend of unit 0", InputError, lambda: ht.terms.Trend(RBF(), unit=0.0)),
+    ("trend from NaN", InputError, lambda: ht.terms.Trend(RBF(), origin=NAN)),
+    ("smooth of length 0", InputError, lambda: ht.terms.Smooth(RBF(), length=0.0)),
+    ("smooth of nu 0.5", InputError, lambda: ht.terms.Smooth(RBF(), 5.0, nu=0.5)),
+    ("drift above 1", InputError, lambda: ht.terms.Drifts(RBF(), epsilon=1.1)),
+    ("table of 3 in a sum for 4", KernelError, lambda: over_four(ht.Tabulated(np.eye(3)))),
+    ("sum for a static policy", InputError, lambda: ht.gp_ucb(ht.Prior(terms=SUM))),
+    ("sum for restarts", InputError, lambda: ht.r_gp_ucb(ht.Prior(terms=SUM), every=10)),
+    ("sum with a learned drift", InputError, lambda: learning(ht.Prior(terms=SUM))),
+    ("sum in W-DBO", InputError, lambda: wdbo_of(ht.Prior(terms=SUM))),
     ("mean too short", InputError, lambda: started(ht.grid(5), mean=np.zeros(4))),
     ("mean over a box", InputError, lambda: started(square(), mean=np.zeros(2))),
     ("mean with NaN", InputError, lambda: ht.Prior(mean=np.array([0.0, NAN]))),

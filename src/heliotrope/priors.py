@@ -237,8 +237,7 @@ class Prior:
                 f"Prior(space={self.space!r}, time={self.time!r}, "
                 f"noise={self.noise!r}, mean={self.mean!r})"
             )
-        whole = " + ".join(map(repr, self.terms))
-        return f"Prior({whole}, noise={self.noise!r}, mean={self.mean!r})"
+        return f"Prior(terms={self.terms!r}, noise={self.noise!r}, mean={self.mean!r})"
 
     @property
     def _is_separable(self) -> bool:

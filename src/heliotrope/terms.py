@@ -10,7 +10,7 @@ p  blocks      h (p,)  what g sees of the state      A (p, p)  transition      S
 J  harmonics   rho = sqrt(1 - epsilon), the correlation over one unit of time
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import factorial, inf, log1p, sqrt
 
@@ -62,7 +62,7 @@ def as_space(kernel: object) -> SpaceKernel:
         ) from None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Term(Checked):
     """One term of a prior. Terms of the same ``name`` form one part of a belief."""
 
@@ -78,6 +78,13 @@ class Term(Checked):
                 f"a name that is a text other than {CHOICE!r} and {NOISE!r}", short_repr(self.name)
             )
         object.__setattr__(self, "name", name)
+
+    def __repr__(self) -> str:
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        if self.name == type(self).__name__.lower():
+            del own["name"]
+        inside = ", ".join(f"{name}={value!r}" for name, value in own.items())
+        return f"{type(self).__name__}({inside})"
 
     @cached_property
     def space(self) -> SpaceKernel:
@@ -164,7 +171,7 @@ class _Forgets(MarkovTerm):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stays(MarkovTerm):
     """What does not change: k(x, x').
 
@@ -179,7 +186,7 @@ class Stays(MarkovTerm):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drifts(_Forgets):
     """The paper's drift: k(x, x') (1 - epsilon)^(|dt| / 2).
 
@@ -193,7 +200,7 @@ class Drifts(_Forgets):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Walks(MarkovTerm):
     """A random walk: k(x, x') (1 + growth (min(s, t) - t0)), where t0 is the first time seen."""
 
@@ -207,7 +214,7 @@ class Walks(MarkovTerm):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Level(_Forgets):
     """A level that all places share: variance (1 - epsilon)^(|dt| / 2).
 
@@ -217,7 +224,7 @@ class Level(_Forgets):
     True
     """
 
-    kernel: SpaceKernel | float = field(init=False, repr=False)
+    kernel: SpaceKernel | float = field(init=False)
     variance: float = field(metadata=checked(as_positive))
     epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
 
@@ -227,7 +234,7 @@ class Level(_Forgets):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Season(_Forgets):
     """What returns with a period P: k(x, x') (1 / J) sum_j cos(2 pi j dt / P) rho^|dt|.
 
@@ -262,7 +269,7 @@ class Season(_Forgets):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trend(MarkovTerm):
     """What grows with time: k(x, x') (s - origin) (t - origin) / unit^2."""
 
@@ -277,7 +284,7 @@ class Trend(MarkovTerm):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Smooth(MarkovTerm):
     """A smooth drift: k(x, x') times the Matern correlation of |dt| / length, nu 1.5 or 2.5.
 
@@ -324,7 +331,7 @@ class Smooth(MarkovTerm):
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stationary(Term):
     """Any stationary scikit-learn kernel over time; the engines for it are dense and reference."""
 

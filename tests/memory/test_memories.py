@@ -46,7 +46,17 @@ BOX = ht.Box([0.0, -1.0], [1.0, 1.0])
 STILL = ht.Prior(RBF(0.3), ht.Static(), 0.05, mean=0.3)
 DRIFT = ht.Prior(RBF(0.3), ht.Forgetting(0.05), 0.05, mean=0.3)
 DOMAINS = pytest.mark.parametrize("domain", [GRID, BOX], ids=["finite", "box"])
-PRIORS = pytest.mark.parametrize("prior", [STILL, DRIFT], ids=["still", "drifting"])
+SUM = ht.Prior(
+    noise=0.05,
+    mean=0.3,
+    terms=[
+        ht.terms.Stays(0.5 * RBF(0.4)),
+        ht.terms.Smooth(0.5 * RBF(0.3), length=20.0),
+        ht.terms.Season(0.2 * RBF(0.5), period=9.0),
+        ht.terms.Level(0.4, epsilon=0.1),
+    ],
+)
+PRIORS = pytest.mark.parametrize("prior", [STILL, DRIFT, SUM], ids=["still", "drifting", "a sum"])
 
 
 def places_of(domain: Domain) -> Places:

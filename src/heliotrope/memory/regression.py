@@ -21,7 +21,7 @@ from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
 from heliotrope.posterior.protocol import Surface, checked_variance
-from heliotrope.posterior.spacetime import Records, SpaceTime, expansion
+from heliotrope.posterior.spacetime import LEAST_NOISE, Records, SpaceTime, expansion
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, under
@@ -132,6 +132,7 @@ class RegressionEngine:
             raise InputError("no engine option, because this memory has its own", repr(options))
         check_noise(prior, domain)
         self._model, self._store = SpaceTime(prior, domain), store
+        self._least = self._model.least_noise(LEAST_NOISE)
         self._open = Records(self._model.no_places)
         self._now, self.log_likelihood = -np.inf, 0.0
         self._moment: _Moment | None = None  # of the latest query, until the next observation
@@ -149,7 +150,7 @@ class RegressionEngine:
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         t, place = self._open.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
-        noise = precision.noise(self._model.prior.noise)
+        noise = max(precision.noise(self._model.prior.noise), self._least)
         s2 = float(variance[0]) + noise
         self._store.add(t, place, y, noise, self._now)
         self._open.close(key)

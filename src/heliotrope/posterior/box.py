@@ -32,6 +32,7 @@ from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE
 from heliotrope.validation import Array, Indices
 
+LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise is very small
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
@@ -45,7 +46,7 @@ class BoxEngine(MarkovEngine):
     """
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
-        super().__init__(prior, domain)
+        super().__init__(prior, domain, LEAST_NOISE_IN_A_BOX)
         shared = np.array([prior.terms[c].shared for c in self._stack.owner])
         self._shared, self._spatial = np.flatnonzero(shared), np.flatnonzero(~shared)
         corner = domain.lower[None, :]

@@ -22,7 +22,7 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
-from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.posterior.spacetime import LEAST_NOISE, SpaceTime
 from heliotrope.posterior.stacked import StackedTerms, View
 from heliotrope.precision import Precision
 from heliotrope.priors import Prior
@@ -34,10 +34,14 @@ _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no eval
 
 
 class MarkovEngine(ABC):
-    """The time and the open evaluations of an engine for sums of Markov terms."""
+    """The time and the open evaluations of an engine for sums of Markov terms.
 
-    def __init__(self, prior: Prior, domain: Domain) -> None:
+    ``least_noise`` is a share of the variance of f; results count as at least this noisy.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, least_noise: float = LEAST_NOISE) -> None:
         self._model, self._stack = SpaceTime(prior, domain), StackedTerms(prior)
+        self._least = self._model.least_noise(least_noise)
         self._pending, self.log_likelihood = PendingEvaluations(), 0.0
 
     def cancel(self, key: int) -> None:
@@ -71,7 +75,7 @@ class MarkovEngine(ABC):
         return np.asarray(np.sum(blocks, axis=0))
 
     def _noise(self, precision: Precision) -> float:
-        return precision.noise(self._model.prior.noise)
+        return max(precision.noise(self._model.prior.noise), self._least)
 
 
 class PendingEvaluations:

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.posterior.box import BoxEngine
+from heliotrope.posterior.box import LEAST_NOISE_IN_A_BOX, BoxEngine
 from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
 from heliotrope.posterior.protocol import Engine
 from heliotrope.posterior.reference import ReferenceEngine
+from heliotrope.posterior.spacetime import LEAST_NOISE, SpaceTime
 from heliotrope.priors import EXACT_MEASUREMENTS, Prior
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Checked, as_positive, as_whole, checked
@@ -64,9 +63,6 @@ class ReferenceOptions:
 
 EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
 
-_LEAST_NOISE = 1e-10  # share of the variance of f
-_LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
-
 _BY_NAME: dict[str, EngineOptions] = {
     "finite": FiniteOptions(),
     "box": BoxOptions(),
@@ -90,16 +86,14 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
         options = DenseOptions()
     elif options is None:
         options = FiniteOptions() if isinstance(domain, Finite) else BoxOptions()
-    least = _LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else _LEAST_NOISE
+    least = LEAST_NOISE_IN_A_BOX if isinstance(options, BoxOptions) else LEAST_NOISE
     check_noise(prior, domain, least)
     return options.build(prior, domain)
 
 
-def check_noise(prior: Prior, domain: Domain, share: float = _LEAST_NOISE) -> None:
+def check_noise(prior: Prior, domain: Domain, share: float = LEAST_NOISE) -> None:
     """Raise an error if the noise variance is below a share of the variance of f."""
-    anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
-    variances = [kernel.diagonal(anywhere) for kernel in prior.kernels_over(domain)]
-    least = share * float(np.sum(variances, axis=0).max())
+    least = SpaceTime(prior, domain).least_noise(share)
     if prior.noise < least:
         raise InputError(
             f"a noise variance of at least {least:g}, for numerical stability",

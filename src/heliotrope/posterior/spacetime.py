@@ -10,6 +10,8 @@ from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, Term
 from heliotrope.validation import Array
 
+LEAST_NOISE = 1e-10  # share of the variance of f
+
 
 class SpaceTime:
     """A prior over a domain: Cov[f_s(x), f_t(x')] = sum_c c_c(s, t) k_c(x, x').
@@ -21,12 +23,19 @@ class SpaceTime:
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self.prior = prior
         self.kernels = prior.kernels_over(domain)
-        self.start = np.inf
+        self.start, self._domain = np.inf, domain
         self.no_places: Places = (
             np.empty(0, dtype=np.intp)
             if isinstance(domain, Finite)
             else np.empty((0, domain.dimension))
         )
+
+    def least_noise(self, share: float) -> float:
+        """The least noise variance that is numerically stable: a share of the variance of f."""
+        domain = self._domain
+        anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
+        variances = [kernel.diagonal(anywhere) for kernel in self.kernels]
+        return share * float(np.sum(variances, axis=0).max())
 
     def begin(self, t: float) -> None:
         self.start = min(self.start, t)
