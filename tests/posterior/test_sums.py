@@ -338,3 +338,10 @@ def test_a_very_precise_result_counts_as_precise_as_is_stable() -> None:
         mean, variance = engine.predict(2.0, place)
         assert mean[0] == pytest.approx(1.0, abs=0.01)
         assert 0.0 <= variance[0] < 0.06
+
+
+@DOMAINS
+def test_a_prior_that_all_places_share_tracks_the_level_and_chooses_any(domain: Domain) -> None:
+    opt = tracked(domain, Level(4.0, epsilon=0.1), Season(0.5, period=20.0), steps=12)
+    X = GRID.points[:3] if domain is GRID else AT[:3]
+    np.testing.assert_allclose(opt.belief(X=X).mean, opt.best().mean, atol=1e-6)

@@ -47,7 +47,8 @@ class BoxEngine(MarkovEngine):
 
     def __init__(self, prior: Prior, domain: Box, budget: int = 400) -> None:
         super().__init__(prior, domain, LEAST_NOISE_IN_A_BOX)
-        shared = np.array([prior.terms[c].shared for c in self._stack.owner])
+        chosen = prior.selects(CHOICE)
+        shared = np.array([not chosen[c] for c in self._stack.owner])
         self._shared, self._spatial = np.flatnonzero(shared), np.flatnonzero(~shared)
         corner = domain.lower[None, :]
         self._levels = np.array(

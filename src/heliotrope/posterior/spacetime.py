@@ -179,7 +179,7 @@ class Expansion:
         return np.concatenate([self._B[best], self._B[-(count - count // 2) :]])
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
-        dk = np.concatenate([kernel.gradient(X, self._B) for kernel in self._kernels], axis=1)
+        dk = _side_by_side([kernel.gradient(X, self._B) for kernel in self._kernels])
         weights = self._features(X) @ self._Q
         slope = np.zeros_like(X)
         for s, kernel in zip(self._s, self._kernels, strict=True):
@@ -190,7 +190,7 @@ class Expansion:
         )
 
     def _features(self, X: Array) -> Array:
-        return np.concatenate([kernel.block(X, self._B) for kernel in self._kernels], axis=1)
+        return _side_by_side([kernel.block(X, self._B) for kernel in self._kernels])
 
     def _prior_variance(self, X: Array) -> Array:
         total: Array = self._s @ np.array([kernel.diagonal(X) for kernel in self._kernels])
@@ -246,3 +246,8 @@ def expansion(
     Q = d[:, :, None, None] * inverse[None, :, None, :] * d
     s = np.array([model.scale(term, t) for term, _ in chosen])
     return Expansion(model.prior, [kernel for _, kernel in chosen], places, d * padded, Q, s)
+
+
+def _side_by_side(blocks: list[Array]) -> Array:
+    """The blocks along the second axis; one alone is not copied."""
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
