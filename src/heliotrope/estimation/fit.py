@@ -1,263 +1,210 @@
-"""Fit of a prior by maximum marginal likelihood, with a confidence interval of epsilon.
+"""Fit of a prior by maximum marginal likelihood, with intervals of its shares and rates."""
 
-The search runs over unbounded parameters: the logit of the share that is new after one step of the
-data (so that the unit of time does not matter), the logarithm of the noise, and the space kernel's
-theta, which is logarithmic already.
-"""
-
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
-from scipy.special import expit, logit
-from scipy.stats import chi2
-from sklearn.gaussian_process.kernels import Kernel
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.estimation.data import Data, Observations, Panel, episodes, spacing, spread
-from heliotrope.estimation.likelihood import check_learnable, log_likelihood, value_and_gradient
-from heliotrope.priors import Forgetting, Prior, Static
+from heliotrope.estimation.coordinates import FASTEST, Coordinates
+from heliotrope.estimation.data import Data, Observations, Panel
+from heliotrope.estimation.intervals import Estimate, Profile
+from heliotrope.estimation.likelihood import checked_episodes, log_density, value_and_gradient
+from heliotrope.estimation.parameters import KINDS, TERM_RATES, rate_of, term_names
+from heliotrope.estimation.shares import LogVariances, shares, term_variances
+from heliotrope.estimation.starts import noise_shifts, rate_shifts, space_shifts
+from heliotrope.priors import Prior
+from heliotrope.terms import NOISE, Term
 from heliotrope.validation import Array, as_whole
 
-LEARNABLE = ("epsilon", "noise", "space")
-_EPSILON_BOUNDS = (1e-7, 1.0 - 1e-4)
-_NOISE_BOUNDS = (1e-8, 10.0)  # shares of the data's variance; extended to include the prior's noise
-_NOISE_START = 0.1  # also a share
 _FAILED = 1e25  # minus the log likelihood where the kernel fails
-_STARTS = (0.001, 0.02, 0.3)  # further epsilons to start from
-_LEAST_SPACING = 0.05  # measurements closer in time are not a step apart
-_FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
+_FAILURES = (KernelError, np.linalg.LinAlgError)
 _SEARCHES = 2  # number of best starts to search from, for each level of noise
-_FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
+_TRIAL, _LONGEST = 15, 1000  # iterations from each start, and from the best of their ends
+_VANISHED, _LEAST = 1e-3, 1e-12  # share of a part that is not there, and the least that counts
+_LOSS = 0.02  # log likelihood at which it just matters
+_LOGITS = (-15.0, 15.0)  # limits of shares
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted prior, its log likelihood ``value``, and the interval of epsilon.
+    """The fitted prior, its log likelihood ``value``, and how sure its parts are.
 
-    ``interval`` is the 95 % profile-likelihood interval of epsilon; None if epsilon was not
-    learned. ``at_bounds`` names the parameters that ended on a bound of the search: the data
-    favour values beyond it.
+    ``shares`` are the shares of the parts and of the noise in the variance of the data, ``rates``
+    the learned rates such as ``drifts.epsilon``, each with its 95 % profile-likelihood interval.
+    ``at_bounds`` names the parameters that ended on a bound of the search: the data favour values
+    beyond it.
     """
 
     prior: Prior
     value: float
     converged: bool
-    interval: tuple[float, float] | None
+    shares: Mapping[str, Estimate]
+    rates: Mapping[str, Estimate]
     at_bounds: tuple[str, ...]
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the only epsilon; None if none or several were learned."""
+        found = [rate for name, rate in self.rates.items() if name.endswith(".epsilon")]
+        return (found[0].low, found[0].high) if len(found) == 1 else None
+
     def __str__(self) -> str:
-        sure = "" if self.interval is None else " (95 %: {:.3g} to {:.3g})".format(*self.interval)
+        rows = [("part", "share (95 %)", "rate (95 %)", "kernel"), *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         bound = f"; on a bound: {', '.join(self.at_bounds)}" if self.at_bounds else ""
-        drift = f"epsilon {epsilon(self.prior):.3g}{sure}"
-        return f"{drift}, noise {self.prior.noise:.3g}, {self.prior.space}{bound}"
+        return "\n".join([*lines, f"log likelihood {self.value:.6g}{bound}"])
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        seen = set[str]()
+        for term, name in zip(self.prior.terms, term_names(self.prior), strict=True):
+            share = "" if term.name in seen else str(self.shares[term.name])  # once for each part
+            seen.add(term.name)
+            field = rate_of(term)
+            rate = "" if field is None else f"{field} {self._rate(term, name, field)}"
+            yield name, share, rate, str(term.space)
+        yield NOISE, str(self.shares[NOISE]), "", f"{self.prior.noise:.3g}"
+
+    def _rate(self, term: Term, name: str, field: str) -> str:
+        learned = self.rates.get(f"{name}.{field}")
+        return f"{getattr(term, field):.3g}" if learned is None else str(learned)
 
 
-def fit(prior: Prior, data: Data, learn: Iterable[str] = LEARNABLE, restarts: int = 2) -> Fit:
-    """Maximize the likelihood over some of epsilon, noise and the space kernel's parameters.
+def fit(prior: Prior, data: Data, learn: Iterable[str] = KINDS, restarts: int = 2) -> Fit:
+    """Maximize the likelihood over the free parameters of all terms and the noise.
 
-    Parameters outside ``learn``, and those that the scikit-learn kernel holds fixed, keep the
-    prior's values. The kernel's bounds apply. Candidate starts are the prior, other drift rates, a
-    noise and a variance of the size of the data, and ``restarts`` random kernels within their
-    bounds; the search runs from the best few.
+    ``learn`` names what to learn: kinds of parameters (``space`` for those of the kernels,
+    ``epsilon``, ``length``, ``growth``, ``time``, ``noise``), terms, or single parameters such as
+    ``drifts.epsilon``. All others, and those that a scikit-learn kernel holds fixed, keep the
+    prior's values. The kernels' bounds apply. Candidate starts are the prior, other rates, a noise
+    and variances of the size of the data, the variances of the terms exchanged, and ``restarts``
+    random kernels within their bounds. The search runs from the best few for a while, and then from
+    the best end until it converges.
     """
-    check_learnable(prior)
-    if not isinstance(prior.time, (Static, Forgetting)):
-        raise InputError("a Static or Forgetting time", str(prior.time))
-    names, restarts = _names(learn), as_whole(restarts, "restarts", least=0)
-    parts = episodes(data)
-    problem = _Problem(prior, parts, names)
-    if not len(problem.bounds):
-        raise InputError("parameters to learn", f"none: {prior.space} has no free ones")
-    log_likelihood(prior, parts)  # raises the errors of the data and the kernel before the search
-    found = map(problem.maximize, problem.starts(restarts))
-    best, value, converged = max(found, key=itemgetter(1))
-    interval = problem.interval(best, value) if "epsilon" in names else None
-    return Fit(problem.prior(best), value, converged, interval, problem.at_bounds(best))
+    parts, restarts = checked_episodes(prior, data), as_whole(restarts, "restarts", least=0)
+    search = _Search(prior, parts, learn)
+    value_and_gradient(prior, parts)  # raises the errors of too large data before the search
+    tried = [search.maximize(start, _TRIAL) for start in search.starts(restarts)]
+    best, value, converged = search.maximize(max(tried, key=itemgetter(1))[0], _LONGEST)
+    search.check_rates(best)
+    shares_found, rates = search.estimates(best)
+    at_bounds = search.coordinates.at_bounds(best)
+    return Fit(search.coordinates.prior(best), value, converged, shares_found, rates, at_bounds)
 
 
-def epsilon(prior: Prior) -> float:
-    """The drift rate; 0 for a Static prior."""
-    return prior.time.epsilon if isinstance(prior.time, Forgetting) else 0.0
-
-
-def _names(learn: Iterable[str]) -> tuple[str, ...]:
-    several = isinstance(learn, Iterable) and not isinstance(learn, str)
-    names: tuple[Any, ...] = tuple(learn) if several else (learn,)
-    if not names or any(name not in LEARNABLE for name in names):
-        raise InputError(f"learn to be some of {LEARNABLE}", repr(names))
-    return names
-
-
-class _Problem:
-    """The learned parameters as one vector u: logit epsilon, log noise, theta."""
+class _Search:
+    """The likelihood as a function of coordinates, its maximum, and the estimates there."""
 
     def __init__(
-        self, prior: Prior, data: list[Observations | Panel], learn: tuple[str, ...]
+        self, prior: Prior, data: list[Observations | Panel], learn: Iterable[str]
     ) -> None:
-        self._prior, self._data, self._learn = prior, data, learn
-        self._spread, self._spacing = spread(data), max(spacing(data), _LEAST_SPACING)
-        self._theta, self._theta_bounds = np.empty(0), np.empty((0, 2))
-        if isinstance(prior.space, Kernel):
-            self._theta = np.asarray(prior.space.theta, dtype=float)
-            self._theta_bounds = np.reshape(prior.space.bounds, (-1, 2))
-        noises = np.append(self._spread * np.array(_NOISE_BOUNDS), prior.noise)
-        noises = np.log(noises[noises > 0.0])
-        self.bounds = self._chosen(  # (p, 2)
-            [logit(_EPSILON_BOUNDS)], [(noises.min(), noises.max())], self._theta_bounds
-        )
-
-    def _chosen(self, *parts: Any) -> Array:
-        """One vector of what belongs to the learned parameters, given for each learnable one."""
-        named = zip(LEARNABLE, parts, strict=True)
-        return np.concatenate([part for name, part in named if name in self._learn])
-
-    def prior(self, u: Array) -> Prior:
-        """The prior of a vector of free parameters."""
-        prior, rest = self._prior, u.tolist()
-        if "epsilon" in self._learn:
-            prior = prior.with_time(Forgetting(self.rate(rest.pop(0))))
-        if "noise" in self._learn:
-            prior = replace(prior, noise=float(np.exp(rest.pop(0))))
-        if rest:
-            assert isinstance(prior.space, Kernel)
-            prior = prior.with_space(prior.space.clone_with_theta(np.array(rest)))
-        return prior
+        self._prior, self._data = prior, data
+        self.coordinates = Coordinates(prior, data, learn)
 
     def value(self, u: Array) -> float:
         """Log likelihood."""
         try:
-            return log_likelihood(self.prior(u), self._data)
-        except KernelError:  # not positive definite this far from the start
+            return log_density(self.coordinates.prior(u), self._data)
+        except _FAILURES:  # not positive definite this far from the start
             return -_FAILED
 
-    def descent(self, u: Array) -> tuple[float, Array]:
-        """Minus the log likelihood, and its gradient by the free parameters."""
-        prior = self.prior(u)
+    def value_and_slopes(self, u: Array) -> tuple[float, Array]:
+        """Log likelihood, and its gradient by the coordinates."""
         try:
-            value, found = value_and_gradient(prior, self._data)
-        except KernelError:
-            return _FAILED, np.zeros(len(u))
-        rate, p = epsilon(prior), len(self._theta)
-        by_rate = float(found[p]) if isinstance(prior.time, Forgetting) else 0.0
-        by_logit = by_rate * (self._per_step(rate) * (1.0 - rate) / self._spacing)
-        return -value, -self._chosen([by_logit], [found[-1] * prior.noise], found[:p])
+            value, found = value_and_gradient(self.coordinates.prior(u), self._data)
+        except _FAILURES:
+            return -_FAILED, np.zeros(len(u))
+        return value, self.coordinates.slopes(u, found)
 
-    def rate(self, logit_per_step: float) -> float:
-        """Epsilon per unit of time, from the logit of the share that is new after one step."""
-        per_unit = float(-np.expm1(np.log1p(-expit(logit_per_step)) / self._spacing))
-        return min(per_unit, _FASTEST)
+    def maximize(self, start: Array, iterations: int) -> tuple[Array, float, bool]:
+        """Maximize from a start, for at most some iterations."""
 
-    def _per_step(self, rate: float) -> float:
-        """The share that is new after one step of the data: 1 - (1 - epsilon)^spacing."""
-        return float(-np.expm1(self._spacing * np.log1p(-min(rate, 1.0 - 1e-12))))
+        def descent(u: Array) -> tuple[float, Array]:
+            value, slopes = self.value_and_slopes(u)
+            return -value, -slopes
+
+        found = minimize(
+            descent,
+            start,
+            jac=True,
+            bounds=self.coordinates.bounds,
+            method="L-BFGS-B",
+            options={"maxiter": iterations},
+        )
+        return np.asarray(found.x), -float(found.fun), bool(found.success)
 
     def starts(self, restarts: int) -> list[Array]:
-        """The best of the prior's parameters, other drift rates, noises and kernels."""
-        here = min(max(self._per_step(epsilon(self._prior)), 1e-5), 0.999)
-        rates = (here, *_STARTS) if "epsilon" in self._learn else (here,)
-        noises = [self._prior.noise, _NOISE_START * self._spread]
+        """The best of the prior's parameters, other rates, noises and kernels."""
+        own, variances = self.coordinates, term_variances(self._prior, self._data)[:-1]
+        shifts = product(space_shifts(self._prior, own, variances, restarts), rate_shifts(own))
+        moved = [own.start + space + rate for space, rate in shifts]
         chosen: list[Array] = []
-        for noise in noises if "noise" in self._learn and self._spread > 0.0 else noises[:1]:
-            starts = [
-                self._chosen([float(logit(rate))], [float(np.log(noise))], theta)
-                for theta in self._thetas(restarts)
-                for rate in rates
-            ]
+        for noise in noise_shifts(own):
+            starts = [np.clip(start + noise, *own.bounds.T) for start in moved]
             chosen += sorted(starts, key=self.value, reverse=True)[:_SEARCHES]
         return chosen
 
-    def _thetas(self, restarts: int) -> list[Array]:
-        """The prior's theta, one with the variance of the data, and random ones."""
-        thetas, first = [self._theta], self._data[0]
-        if "space" not in self._learn or not len(self._theta):
-            return thetas
-        points = first.points if isinstance(first, Panel) else first.x
-        if points is not None and points.ndim == 2 and self._spread > 0.0:
-            thetas.append(self._theta_for_variance(points))
-        rng, bounds = np.random.default_rng(0), self._theta_bounds.T
-        low, high = np.clip([thetas[-1] - 3.0, thetas[-1] + 3.0], *bounds)
-        return thetas + [rng.uniform(low, high) for _ in range(restarts)]
-
-    def _theta_for_variance(self, points: Array) -> Array:
-        """Theta whose constant factors give the kernel the variance of the data at the points."""
-        space = self._prior.space
-        assert isinstance(space, Kernel)
-        free = [one for one in space.hyperparameters if not one.fixed]
-        is_factor = [one.name.endswith("constant_value") for one in free]
-        factors = np.repeat(is_factor, [one.n_elements for one in free]).astype(float)
-        ratio = self._spread / float(np.mean(space.diag(points)))
-        return np.asarray(np.clip(self._theta + np.log(ratio) * factors, *self._theta_bounds.T))
-
-    def maximize(self, start: Array, fixed: int | None = None) -> tuple[Array, float, bool]:
-        """Maximize from a start, with the parameter ``fixed`` held."""
-        bounds = self.bounds.copy()
-        if fixed is not None:
-            bounds[fixed] = start[fixed]
-        found = minimize(self.descent, start, jac=True, bounds=bounds, method="L-BFGS-B")
-        return np.asarray(found.x), -float(found.fun), bool(found.success)
-
-    def interval(self, best: Array, value: float) -> tuple[float, float]:
-        """The epsilons at which the profile likelihood has fallen by 1.96^2 / 2."""
-        if self.rate(float(best[0])) >= _FASTEST:
+    def check_rates(self, best: Array) -> None:
+        """Raise an error if everything changes within a unit of time."""
+        epsilons = self.coordinates.values(best)[self.coordinates.of_kind("epsilon")]
+        if np.any(epsilons >= FASTEST):
             raise InputError(
                 "a unit of time within which not everything changes, since epsilon is per unit",
-                f"a usual step of {self._spacing:g}",
+                f"a usual step of {self.coordinates.spacing:g}",
                 "Count time in shorter units, so that the numbers get larger.",
             )
-        low, high = (
-            _crossing(self._fall(best, value), float(best[0]), end)
-            for end in self.bounds[0].tolist()
-        )
-        return self.rate(low), self.rate(high)
 
-    def _fall(self, best: Array, value: float) -> Callable[[float], float]:
-        """Root of twice the profile's fall from its top, about linear in logit epsilon.
+    def estimates(self, best: Array) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+        """The shares of the parts and of the noise, and the rates."""
+        own, base = self.coordinates, self._visible(best)
+        profile = Profile(self.value_and_slopes, base, own.bounds)
+        variances = LogVariances(own, self._data, base)
+        parts = {
+            part: profile.estimate(partial(variances.logit_share, part), _LOGITS)
+            for part in (*self._prior.parts(), NOISE)
+        }
+        rates = {
+            one.name: self._rate(i, best, profile.estimate(partial(_coordinate, i), own.bounds[i]))
+            for i, one in enumerate(own.parameters)
+            if one.kind in TERM_RATES
+        }
+        now = shares(own.prior(best), self._data)
+        return {
+            part: _around(now[part], *expit(one[1:]).tolist()) for part, one in parts.items()
+        }, rates
 
-        Each search starts where the last one ended.
+    def _visible(self, best: Array) -> Array:
+        """About the maximum, but parts that have vanished are raised until they just matter.
+
+        At a variance of about 0 the likelihood has no slope by its logarithm, and their rates are
+        arbitrary; they get the prior's.
         """
-        u = best.copy()
+        own, found = self.coordinates, shares(self.coordinates.prior(best), self._data)
+        share = np.array([max(found[one.term or NOISE], _LEAST) for one in own.parameters])
+        is_rate = np.array([one.kind in TERM_RATES for one in own.parameters])
+        gone = share < _VANISHED
+        base = np.where(gone & is_rate, np.clip(own.start, *own.bounds.T), best)
+        loss = np.maximum(-self.value_and_slopes(base)[1], _LEAST)
+        rise = np.clip(np.log(_LOSS / loss), 0.0, np.log(_VANISHED / np.minimum(share, _VANISHED)))
+        return np.where(gone & own.are_variances, base + rise, base)
 
-        def fall(rate: float) -> float:
-            u[0] = rate
-            if len(u) == 1:
-                top = self.value(u)
-            else:
-                u[:], top, _ = self.maximize(u, fixed=0)
-            return float(np.sqrt(2.0 * max(value - top, 0.0)))
-
-        return fall
-
-    def at_bounds(self, best: Array) -> tuple[str, ...]:
-        """The names of the parameters that are on a bound."""
-        low, high = self.bounds.T
-        slack = 1e-6 * (high - low)
-        on = (best <= low + slack) | (best >= high - slack)
-        names = self._chosen(["epsilon"], ["noise"], ["space"] * len(self._theta))
-        return tuple(dict.fromkeys(names[on].tolist()))
+    def _rate(self, i: int, best: Array, found: Estimate) -> Estimate:
+        """A rate, from its coordinate."""
+        ends = [np.where(np.arange(len(best)) == i, end, best) for end in found]
+        low, high = (float(self.coordinates.values(end)[i]) for end in ends[1:])
+        return _around(float(self.coordinates.values(best)[i]), low, high)
 
 
-def _crossing(fall: Callable[[float], float], start: float, end: float) -> float:
-    """The rate between start and end at which the fall reaches 1.96; the end if it never does.
+def _coordinate(i: int, u: Array) -> tuple[float, Array]:
+    return float(u[i]), np.eye(len(u))[i]
 
-    The fall is zero at the start. Its values are cached, since a repeated search may end slightly
-    higher or lower.
-    """
 
-    @cache
-    def beyond(rate: float) -> float:
-        return (0.0 if rate == start else fall(rate)) - _FALL
-
-    inside, outside = start, start
-    step = 0.1 if end > start else -0.1
-    while beyond(outside) < 0.0:
-        if outside == end:
-            return end
-        inside = outside
-        outside = float(np.clip(start + step, min(start, end), max(start, end)))
-        step *= np.clip(1.1 * _FALL / max(beyond(outside) + _FALL, 1e-6), 1.5, 4.0)
-    return float(brentq(beyond, inside, outside, xtol=2e-3))
+def _around(value: float, low: float, high: float) -> Estimate:
+    """An interval that holds the value, also where the profile began beside the maximum."""
+    return Estimate(value, min(value, low), max(value, high))

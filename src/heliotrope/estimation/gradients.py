@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heliotrope.domains import Finite
+from heliotrope.kernels import Tabulated
 from heliotrope.terms import Drifts, Level, MarkovTerm, Season, Smooth, Stationary, Term, Walks
 from heliotrope.validation import Array
 
@@ -22,6 +24,12 @@ class TermGradient(NamedTuple):
     points: Array
     by_space: Array
     by_time: Array
+
+
+def space_covariance(term: Term, domain: Finite) -> tuple[Array, Array]:
+    """The points (m, d) of a term, of which one stands for all that share it, and its K (m, m)."""
+    points = domain.points[:1] if term.shared else domain.points
+    return points, term.space.K if isinstance(term.space, Tabulated) else term.space(points)
 
 
 def in_time_gradient(term: Term, times: Array, start: float) -> Array:

@@ -24,9 +24,13 @@ from scipy.sparse import csr_array
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation.data import Panel
-from heliotrope.estimation.gradients import TermGradient, generator_gradient, spread_gradient
+from heliotrope.estimation.gradients import (
+    TermGradient,
+    generator_gradient,
+    space_covariance,
+    spread_gradient,
+)
 from heliotrope.estimation.parameters import rate_of
-from heliotrope.kernels import DomainKernel
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky, solve_lower
 from heliotrope.priors import Prior
 from heliotrope.terms import MarkovTerm, Term
@@ -40,14 +44,12 @@ _ADVICE = "Use fewer rows or columns, or observations of the panel: panel.sample
 class _Block:
     """The rows of one term in the state: p blocks of m points, or of 1 if all points share it."""
 
-    def __init__(self, term: Term, kernel: DomainKernel, times: Array, first: int) -> None:
+    def __init__(self, term: Term, domain: Finite, times: Array, first: int) -> None:
         if not isinstance(term, MarkovTerm):
             raise InputError("Markov terms for a panel", f"the term {term.name}", _ADVICE)
-        domain, start, all_times = kernel.domain, float(times[0]), times.tolist()
-        assert isinstance(domain, Finite)
-        places = domain.indices[:1] if term.shared else domain.indices
-        self.points, self.K = domain.at(places), kernel.block(places, places)
-        self.p, self.m, self.has_rate = term.order, len(places), rate_of(term) is not None
+        start, all_times = float(times[0]), times.tolist()
+        self.points, self.K = space_covariance(term, domain)
+        self.p, self.m, self.has_rate = term.order, len(self.K), rate_of(term) is not None
         self.rows = slice(first, first + self.p * self.m)
         self.h = np.array([term.seen(t) for t in all_times])
         self.A = np.zeros((len(times), self.p, self.p))
@@ -87,8 +89,8 @@ class FilterLikelihood:
         self._Y = panel.values - prior.mean_at(domain.indices)
         self._seen = [np.flatnonzero(~np.isnan(row)) for row in self._Y]
         self._blocks, self._n = list[_Block](), 0
-        for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True):
-            self._blocks.append(_Block(term, kernel, panel.times, self._n))
+        for term in prior.terms:
+            self._blocks.append(_Block(term, domain, panel.times, self._n))
             self._n = self._blocks[-1].rows.stop
         if self._n > _LONGEST:
             raise InputError(f"at most {_LONGEST:,} numbers in a state", f"{self._n:,}", _ADVICE)

@@ -18,17 +18,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.data import Data, Observations, Panel, episodes, needs_points
-from heliotrope.estimation.gradients import TermGradient, in_time_gradient
+from heliotrope.estimation.gradients import TermGradient, in_time_gradient, space_covariance
 from heliotrope.estimation.kalman import FilterLikelihood
 from heliotrope.estimation.panels import ChainLikelihood, is_chain
 from heliotrope.estimation.parameters import parameters, space_theta
-from heliotrope.kernels import DomainKernel, Tabulated, has_white_noise
+from heliotrope.kernels import Tabulated, has_white_noise
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky
 from heliotrope.priors import Prior
 from heliotrope.terms import Term
@@ -48,13 +48,18 @@ class _Part(NamedTuple):
     D: Array
 
 
-def check_learnable(prior: object) -> None:
-    """Raise an error unless the prior has a likelihood here."""
+def checked_episodes(prior: object, data: Data) -> list[Observations | Panel]:
+    """Return the episodes of data, after a check that the prior has a likelihood of them."""
     if not isinstance(prior, Prior):
         raise InputError("a Prior", repr(prior))
     for term in prior.terms:
         if not isinstance(term.space, Tabulated) and has_white_noise(term.space):
             raise KernelError("a kernel without a WhiteKernel", str(term.space), "Learn the noise.")
+    parts = episodes(data)
+    for part in parts:
+        domain = part.domain(prior) if isinstance(part, Panel) else _placed(prior, part)[0]
+        prior.kernels_over(domain)
+    return parts
 
 
 def log_likelihood(prior: Prior, data: Data) -> float:
@@ -67,8 +72,7 @@ def log_likelihood(prior: Prior, data: Data) -> float:
     >>> round(log_likelihood(ht.Prior(time=ht.Forgetting(0.1), noise=0.1), data), 6)
     -1.976954
     """
-    check_learnable(prior)
-    return float(sum(_likelihood(prior, episode).value for episode in episodes(data)))
+    return log_density(prior, checked_episodes(prior, data))
 
 
 def gradient(prior: Prior, data: Data) -> dict[str, float]:
@@ -83,18 +87,22 @@ def gradient(prior: Prior, data: Data) -> dict[str, float]:
     >>> list(gradient(ht.Prior(time=ht.Forgetting(0.1), noise=0.1), data))
     ['drifts.length_scale', 'drifts.epsilon', 'noise']
     """
-    check_learnable(prior)
+    parts = checked_episodes(prior, data)
     if any(getattr(term, "epsilon", 0.0) == 1.0 for term in prior.terms):
         raise InputError("epsilon below 1, where the likelihood has a slope", "epsilon 1")
     names = [one.name for one in parameters(prior)]
-    return dict(zip(names, value_and_gradient(prior, data)[1].tolist(), strict=True))
+    return dict(zip(names, value_and_gradient(prior, parts)[1].tolist(), strict=True))
 
 
-def value_and_gradient(prior: Prior, data: Data) -> tuple[float, Array]:
-    """Log likelihood and its gradient by the free parameters, at the cost of the gradient alone."""
-    check_learnable(prior)
-    parts = (_likelihood(prior, episode) for episode in episodes(data))  # one in memory at a time
-    pairs = [(_gradient(prior, part), part.value) for part in parts]
+def log_density(prior: Prior, parts: list[Observations | Panel]) -> float:
+    """Log likelihood of checked episodes."""
+    return float(sum(_likelihood(prior, part).value for part in parts))
+
+
+def value_and_gradient(prior: Prior, parts: list[Observations | Panel]) -> tuple[float, Array]:
+    """Log likelihood of checked episodes, and its gradient by the free parameters."""
+    likelihoods = (_likelihood(prior, part) for part in parts)  # one in memory at a time
+    pairs = [(_gradient(prior, one), one.value) for one in likelihoods]
     return float(sum(value for _, value in pairs)), np.sum([slope for slope, _ in pairs], axis=0)
 
 
@@ -107,10 +115,7 @@ class _DenseLikelihood:
             raise InputError(f"at most {_MOST:,} single observations", f"{n:,}", _ADVICE)
         domain, index = _placed(prior, data)
         self._times, self._at = np.unique(data.t, return_inverse=True)
-        self._parts = [
-            self._part(term, kernel, index)
-            for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True)
-        ]
+        self._parts = [self._part(term, domain, index) for term in prior.terms]
         C = np.diag(data.noise(prior.noise))
         for part in self._parts:
             C += _repeated(part.K, part.places) * _repeated(part.D, self._at)
@@ -121,12 +126,10 @@ class _DenseLikelihood:
         log_root = np.log(np.diag(self._L)).sum()
         self.value = float(-0.5 * residual @ self._alpha - log_root - 0.5 * n * np.log(2.0 * np.pi))
 
-    def _part(self, term: Term, kernel: DomainKernel, index: Indices) -> _Part:
-        assert isinstance(kernel.domain, Finite)
-        places = kernel.domain.indices[:1] if term.shared else kernel.domain.indices
+    def _part(self, term: Term, domain: Finite, index: Indices) -> _Part:
+        points, K = space_covariance(term, domain)
         D = term.in_time(self._times[:, None], self._times[None, :], self._start)
-        where = np.zeros_like(index) if term.shared else index
-        return _Part(term, kernel.domain.at(places), where, kernel.block(places, places), D)
+        return _Part(term, points, np.zeros_like(index) if term.shared else index, K, D)
 
     def derivatives(self) -> tuple[list[TermGradient], float]:
         """Derivatives by each term, and by the noise."""
@@ -171,7 +174,7 @@ def _repeated(matrix: Array, index: Indices) -> Array:
 def _summed(matrix: Array, index: Indices, size: int) -> Array:
     """The transpose of :func:`_repeated`: sums over the observations of the same index."""
     n = len(index)
-    indicator = csr_array((np.ones(n), (index, np.arange(n))), shape=(size, n))
+    indicator = csc_array((np.ones(n), index, np.arange(n + 1)), shape=(size, n))
     return np.asarray(indicator @ (indicator @ matrix).T).T
 
 

@@ -18,7 +18,7 @@ from math import pi
 import numpy as np
 
 from heliotrope.estimation.data import Panel
-from heliotrope.estimation.gradients import TermGradient, generator_gradient
+from heliotrope.estimation.gradients import TermGradient, generator_gradient, space_covariance
 from heliotrope.estimation.parameters import rate_of
 from heliotrope.priors import Prior
 from heliotrope.terms import Drifts, Level, MarkovTerm, Stays
@@ -41,8 +41,8 @@ class ChainLikelihood:
         assert isinstance(term, MarkovTerm)
         self._term = term
         self._points, self._dt, self._noise = domain.points, np.diff(panel.times), prior.noise
-        (kernel,) = prior.kernels_over(domain)
-        w, self._U = np.linalg.eigh(kernel.block(domain.indices, domain.indices))
+        K = space_covariance(term, domain)[1]
+        w, self._U = np.linalg.eigh(np.broadcast_to(K, (len(domain), len(domain))))
         self._w = np.maximum(w, 0.0)
         self._Y = panel.values - prior.mean_at(domain.indices)
         self._rho = np.append(0.0, term.in_time(self._dt, np.zeros(())))

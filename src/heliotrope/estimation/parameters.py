@@ -21,8 +21,8 @@ from heliotrope.priors import Prior
 from heliotrope.terms import Level, Stationary, Term
 from heliotrope.validation import Array
 
-KINDS = ("space", "epsilon", "length", "growth", "time", "noise")
-_RATES = ("epsilon", "length", "growth")
+TERM_RATES = ("epsilon", "length", "growth")
+KINDS = ("space", *TERM_RATES, "time", "noise")
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,26 @@ class FreeParameter:
     term: str = ""
     bounds: tuple[float, float] | None = None  # of a kernel's parameter
 
+    @property
+    def is_variance(self) -> bool:
+        """Whether it is the noise, or a factor of its term's variance."""
+        is_factor = self.kind == "space" and self.name.endswith(("constant_value", ".variance"))
+        return is_factor or self.kind == "noise"
+
+    @property
+    def groups(self) -> set[str]:
+        """The names under which the parameter can be learned."""
+        return {self.name, self.kind, self.term}
+
 
 def rate_of(term: Term) -> str | None:
     """The name of a term's rate: epsilon, length or growth."""
-    return next((name for name in _RATES if hasattr(term, name)), None)
+    return next((name for name in TERM_RATES if hasattr(term, name)), None)
 
 
 def parameters(prior: Prior) -> list[FreeParameter]:
     """The free parameters of a prior, in the order of :func:`parameter_values`."""
-    named = zip(prior.terms, _unique_names(prior), strict=True)
+    named = zip(prior.terms, term_names(prior), strict=True)
     return [*chain.from_iterable(_of_term(*one) for one in named), FreeParameter("noise", "noise")]
 
 
@@ -53,12 +64,17 @@ def parameter_values(prior: Prior) -> Array:
 
 
 def with_parameter_values(prior: Prior, values: Array) -> Prior:
-    """Return a prior with other values of its free parameters."""
+    """Return a prior with other values of its free parameters; unchanged terms stay the same."""
     terms, rest = [], values
     for term in prior.terms:
-        count, own = len(space_theta(term)), len(_time_values(term))
-        terms.append(_with(term, rest[:count], rest[count : count + own]))
-        rest = rest[count + own :]
+        theta, time = space_theta(term), _time_values(term)
+        new_theta, new_time, rest = np.split(rest, np.cumsum([len(theta), len(time)]))
+        changes: dict[str, Any] = {}
+        if not np.array_equal(theta, new_theta):
+            changes |= _kernel_change(term, new_theta)
+        if not np.array_equal(time, new_time):
+            changes |= _time_change(term, new_time)
+        terms.append(replace(term, **changes) if changes else term)
     return Prior(terms=terms, noise=float(rest[0]), mean=prior.mean)
 
 
@@ -94,20 +110,6 @@ def _time_values(term: Term) -> Array:
     return np.empty(0) if rate is None else np.array([getattr(term, rate)])
 
 
-def _with(term: Term, theta: Array, time: Array) -> Term:
-    """A term with other parameters; what stays equal is kept as it is."""
-    changes: dict[str, Any] = {}
-    if not np.array_equal(theta, space_theta(term)):
-        changes |= _kernel_change(term, theta)
-    if not np.array_equal(time, _time_values(term)):
-        rate = rate_of(term)
-        if isinstance(term, Stationary):
-            changes["time"] = term.time.clone_with_theta(time)
-        elif rate is not None:
-            changes[rate] = float(time[0])
-    return replace(term, **changes) if changes else term
-
-
 def _kernel_change(term: Term, theta: Array) -> dict[str, Any]:
     if isinstance(term, Level):
         return {"variance": exp(theta[0])}
@@ -116,7 +118,13 @@ def _kernel_change(term: Term, theta: Array) -> dict[str, Any]:
     return {"kernel": exp(theta[0])}
 
 
-def _unique_names(prior: Prior) -> list[str]:
+def _time_change(term: Term, values: Array) -> dict[str, Any]:
+    if isinstance(term, Stationary):
+        return {"time": term.time.clone_with_theta(values)}
+    return {str(rate_of(term)): float(values[0])}
+
+
+def term_names(prior: Prior) -> list[str]:
     """The terms' names; those that several terms have are numbered."""
     counts, seen = Counter(term.name for term in prior.terms), Counter[str]()
     names = []

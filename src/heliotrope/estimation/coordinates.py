@@ -1,0 +1,128 @@
+"""Free parameters as one vector of coordinates to search over.
+
+The coordinate of an epsilon is the logit of the share that is new after one step of the data, so
+that the unit of time does not matter; of a length, a growth and the noise, the logarithm. A
+kernel's parameters are logarithms already.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from heliotrope.errors import InputError
+from heliotrope.estimation.data import Observations, Panel, spacing, spread
+from heliotrope.estimation.parameters import (
+    KINDS,
+    FreeParameter,
+    parameter_values,
+    parameters,
+    with_parameter_values,
+)
+from heliotrope.priors import Prior
+from heliotrope.validation import Array, short_repr
+
+FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
+_LEAST_SPACING = 0.05  # measurements closer in time are not a step apart
+_EPSILONS = (
+    1e-7,
+    1.0 - 1e-4,
+)  # bounds after one step; the others are extended to include the prior
+_START_EPSILONS = (1e-5, 0.999)
+_NOISES = (1e-8, 10.0)  # shares of the data's variance
+_VARIANCES = (1e-8, 1e4)  # likewise; a level may lie far from the prior's mean
+_LENGTHS = (0.1, 1e5)  # steps
+_GROWTHS = (1e-8, 1e2)  # after one step
+_LOGARITHMIC = ("length", "growth", "noise")
+
+
+class Coordinates:
+    """The coordinates of the parameters to learn; ``bounds`` is (p, 2), ``start`` the prior's."""
+
+    def __init__(
+        self, prior: Prior, data: list[Observations | Panel], learn: Iterable[str]
+    ) -> None:
+        self._prior, self._values, every = prior, parameter_values(prior), parameters(prior)
+        names = _checked_names(prior, every, learn)
+        self._free = np.array(
+            [not names.isdisjoint((one.name, one.kind, one.term)) for one in every]
+        )
+        self.parameters = [one for one, free in zip(every, self._free, strict=True) if free]
+        if not self.parameters:
+            raise InputError(f"free parameters among {', '.join(names)}", f"none in {prior}")
+        self.spread, self.spacing = spread(data), max(spacing(data), _LEAST_SPACING)
+        self._is_epsilon = self.of_kind("epsilon")
+        self._is_log = np.any([self.of_kind(kind) for kind in _LOGARITHMIC], axis=0)
+        self.start = self._coordinates(self._values[self._free])
+        self.bounds = np.array(
+            [self._limits(*one) for one in zip(self.parameters, self.start.tolist(), strict=True)]
+        )
+
+    def of_kind(self, kind: str) -> Any:
+        """Which coordinates belong to parameters of a kind, (p,)."""
+        return np.array([one.kind == kind for one in self.parameters])
+
+    @property
+    def are_variances(self) -> Any:
+        """Which coordinates are the noise or a factor of a term's variance, (p,)."""
+        return np.array([one.is_variance for one in self.parameters])
+
+    def prior(self, u: Array) -> Prior:
+        """The prior at some coordinates."""
+        values = self._values.copy()
+        values[self._free] = self.values(u)
+        return with_parameter_values(self._prior, values)
+
+    def values(self, u: Array) -> Array:
+        """The parameters at some coordinates."""
+        values, is_epsilon = np.where(self._is_log, np.exp(u * self._is_log), u), self._is_epsilon
+        per_unit = -np.expm1(np.log1p(-expit(u[is_epsilon])) / self.spacing)
+        values[is_epsilon] = np.minimum(per_unit, FASTEST)
+        return np.asarray(values)
+
+    def slopes(self, u: Array, gradient: Array) -> Array:
+        """Derivatives by the coordinates, from those by all free parameters of the prior."""
+        values = self.values(u)
+        stretch = np.where(self._is_log, values, 1.0)
+        epsilon = values[self._is_epsilon]
+        stretch[self._is_epsilon] = expit(u[self._is_epsilon]) * (1.0 - epsilon) / self.spacing
+        return np.asarray(gradient[self._free] * stretch)
+
+    def at_bounds(self, u: Array) -> tuple[str, ...]:
+        """The names of the parameters that are on a bound."""
+        low, high = self.bounds.T
+        slack = 1e-6 * (high - low)
+        on = (u <= low + slack) | (u >= high - slack)
+        return tuple(one.name for one, is_on in zip(self.parameters, on, strict=True) if is_on)
+
+    def _coordinates(self, values: Array) -> Array:
+        u = np.log(values, where=self._is_log, out=values.copy())
+        log_kept = np.log1p(-np.minimum(values[self._is_epsilon], 1.0 - 1e-12))
+        per_step = -np.expm1(self.spacing * log_kept)
+        u[self._is_epsilon] = logit(np.clip(per_step, *_START_EPSILONS))
+        return u
+
+    def _limits(self, one: FreeParameter, start: float) -> tuple[float, float]:
+        if one.bounds is not None:
+            return one.bounds
+        if one.kind == "epsilon":
+            low, high = logit(_EPSILONS).tolist()
+            return low, high
+        scaled = {
+            "noise": self.spread * np.array(_NOISES),
+            "space": self.spread * np.array(_VARIANCES),
+            "length": self.spacing * np.array(_LENGTHS),
+            "growth": np.array(_GROWTHS) / self.spacing,
+        }[one.kind]
+        ends = [start, *np.log(scaled[scaled > 0.0]).tolist()]
+        return min(ends), max(ends)
+
+
+def _checked_names(prior: Prior, every: list[FreeParameter], learn: object) -> set[str]:
+    several = np.iterable(learn) and not isinstance(learn, str)
+    names: list[Any] = list(learn) if several else [learn]  # type: ignore[call-overload]
+    known = [*KINDS, *prior.parts(), *(one.name for one in every)]
+    if not names or any(name not in known for name in names):
+        raise InputError(f"learn to be some of {', '.join(known)}", short_repr(learn), "", "learn")
+    return set(names)
