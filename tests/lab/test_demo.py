@@ -10,8 +10,10 @@ from typer.testing import CliRunner, Result
 
 import heliotrope as ht
 from heliotrope.cli import app
-from heliotrope.lab import demo
+from heliotrope.lab.demo import drift, season
 from heliotrope.lab.environments import play
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.validation import Array
 
 POLICIES = ["GP-UCB", "R-GP-UCB", "TV-GP-UCB"]
 
@@ -26,8 +28,8 @@ def regrets(output: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def short_race() -> demo.Race:
-    return demo.race(12, 3, lambda: None)
+def short_race() -> drift.Race:
+    return drift.race(12, 3, lambda: None)
 
 
 def test_demo_prints_a_table_and_draws(tmp_path: Path) -> None:
@@ -63,22 +65,22 @@ def test_one_step_is_enough(tmp_path: Path) -> None:
     assert invoke("demo", "--steps", "1", "--out", str(tmp_path)).exit_code == 0
 
 
-def test_race_is_what_the_environments_run(short_race: demo.Race) -> None:
+def test_race_is_what_the_environments_run(short_race: drift.Race) -> None:
     prior = ht.Prior(time=ht.Forgetting(0.01), noise=0.01)
     for trajectory in short_race.trajectories:
-        steps = list(play(demo.policies(prior)[trajectory.name], short_race.episode, seed=3))
+        steps = list(play(drift.policies(prior)[trajectory.name], short_race.episode, seed=3))
         assert trajectory.chosen.tolist() == [step.index for step in steps]
         assert trajectory.regrets.tolist() == [step.regret for step in steps]
 
 
 @pytest.mark.parametrize("window", [1, 5, 12, 20])
-def test_averages_over_a_window(short_race: demo.Race, window: int) -> None:
+def test_averages_over_a_window(short_race: drift.Race, window: int) -> None:
     trajectory = short_race.trajectories[0]
     naive = [trajectory.regrets[max(t - window, 0) : t].mean() for t in range(1, 13)]
     np.testing.assert_allclose(trajectory.averages(window), naive, atol=1e-12)
 
 
-def test_the_truth_has_no_regret(short_race: demo.Race) -> None:
+def test_the_truth_has_no_regret(short_race: drift.Race) -> None:
     regret = [short_race.episode.regret(t + 1, i) for t, i in enumerate(short_race.truth.chosen)]
     assert regret == [0.0] * 12
 
@@ -89,6 +91,7 @@ def test_the_truth_has_no_regret(short_race: demo.Race) -> None:
         (["--steps", "0"], "--steps"),
         (["--steps", "many"], "--steps"),
         (["--seed", "-1"], "--seed"),
+        (["--world", "flat"], "--world"),
         (["--colour"], "--colour"),
     ],
 )
@@ -112,7 +115,7 @@ def test_an_error_of_the_package_is_one_line(
     def fail(*_: object) -> None:
         raise ht.HeliotropeError("luck", "none", "Try again.")
 
-    monkeypatch.setattr(demo, "race", fail)
+    monkeypatch.setattr(drift, "race", fail)
     result = invoke("demo", "--out", str(tmp_path))
     assert_refused(result, "heliotrope: expected luck; got none. Try again.\n")
 
@@ -128,3 +131,50 @@ def test_version_and_help() -> None:
     assert invoke("--version").stdout == f"heliotrope {ht.__version__}\n"
     assert "demo" in invoke("--help").stdout
     assert "demo" in invoke().output
+
+
+# The season
+
+
+def test_season_prints_a_table_and_draws(tmp_path: Path) -> None:
+    result = invoke("demo", "--world", "season", "--steps", "120", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert all(f" {name} " in result.stdout for name in season.policies())
+    assert "The forecast of the next day" in result.stdout
+    assert f"Wrote {tmp_path / 'season.png'}" in result.stdout
+    with Image.open(tmp_path / "season.png") as still:
+        still.verify()
+        assert still.size == (1480, 1320)
+    assert [path.name for path in tmp_path.iterdir()] == ["season.png"]
+
+
+def test_one_step_of_a_season_is_enough(tmp_path: Path) -> None:
+    arguments = ("demo", "--world", "season", "--steps", "1", "--out", str(tmp_path))
+    assert invoke(*arguments).exit_code == 0
+
+
+@pytest.fixture(scope="module")
+def six_days() -> season.SeasonRun:
+    return season.run(6 * season.DAY, 0, lambda: None)
+
+
+def test_the_season_is_worth_knowing(six_days: season.SeasonRun) -> None:
+    means = {one.name: one.regrets.mean() for one in six_days.trajectories}
+    assert means[season.SUM] < 0.6 * means[season.DRIFT] < 0.6 * means[season.STATIC]
+    assert six_days.error(season.SUM) < six_days.error(season.DRIFT)
+
+
+def test_the_parts_of_the_forecast_add_up(six_days: season.SeasonRun) -> None:
+    whole = six_days.forecasts[season.SUM].mean
+    np.testing.assert_allclose(sum(part.mean for part in six_days.parts.values()), whole)
+    truth = sum(six_days.true_parts.values())
+    np.testing.assert_allclose(truth, six_days.episode.values)
+    assert len(six_days.episode.values) == six_days.horizon + season.DAY
+
+
+def test_the_drift_alone_has_the_variance_and_one_step_of_the_sum() -> None:
+    def moments(prior: ht.Prior) -> Array:
+        model = SpaceTime(prior, ht.grid(3))
+        return model.block(np.array([0.0, 1.0]), np.array([1, 1]), 0.0, np.array([1]))[:, 0]
+
+    np.testing.assert_allclose(moments(season.drift_prior()), moments(season.whole_prior()))

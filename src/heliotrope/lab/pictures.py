@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STYLES: dict[str, dict[str, Any]] = {
     "TV-GP-UCB": {"color": "#0072b2", "linestyle": "-"},
+    "TV-GP-UCB, sum": {"color": "#cc3311", "linestyle": "-", "linewidth": 1.8},
     "R-GP-UCB": {"color": "#d55e00", "linestyle": "--"},
     "GP-UCB": {"color": "#009e73", "linestyle": "-."},
     "RExp3": {"color": "#cc79a7", "linestyle": (0, (4, 1, 1, 1, 1, 1))},

@@ -1,6 +1,6 @@
 """The demo: three policies track the maximum of one drifting function."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -94,8 +94,9 @@ def race(steps: int, seed: int, tick: Callable[[], None]) -> Race:
     with threadpool_limits(1):  # a step is too short for several threads
         episode = GPDrift(ht.grid(_SIDE, _SIDE), prior).episode(steps, seed)
         named = policies(prior).items()
+        shown = {*frame_times(steps), *_spread(_SNAPSHOTS, steps)}
         trajectories = [
-            _run(n, ht.Optimizer(episode.domain, p, seed), episode, tick) for n, p in named
+            follow(n, ht.Optimizer(episode.domain, p, seed), episode, tick, shown) for n, p in named
         ]
     return Race(episode, trajectories)
 
@@ -233,14 +234,16 @@ def _explain(figure: Figure, image: AxesImage, bar: _Rect, marks: tuple[float, f
     figure.legend(handles, labels, handler_map={tuple: HandlerTuple(None)}, **place)
 
 
-def _run(
-    name: str, optimizer: ht.Optimizer, episode: FiniteEpisode, tick: Callable[[], None]
+def follow(
+    name: str,
+    optimizer: ht.Optimizer,
+    episode: FiniteEpisode,
+    tick: Callable[[], None],
+    shown: Container[int] = (),
 ) -> Trajectory:
-    """Play an episode, and record the time taken and the posterior mean."""
-    horizon = len(episode.values)
-    shown = {*frame_times(horizon), *_spread(_SNAPSHOTS, horizon)}
+    """Play an episode, and record the time taken and the posterior mean at the shown times."""
     chosen, regrets, seconds, means = [], [], 0.0, {}
-    for t in range(1, horizon + 1):
+    for t in range(1, episode.horizon + 1):
         start = perf_counter()
         suggestion = optimizer.ask(t)
         index = int(suggestion.index or 0)
