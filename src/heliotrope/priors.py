@@ -19,7 +19,7 @@ from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
 from heliotrope.serialization.codec import register
-from heliotrope.terms import CHOICE, NOISE, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
+from heliotrope.terms import CHOICE, NOISE_PART, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
 from heliotrope.validation import (
     Array,
     Checked,
@@ -214,7 +214,7 @@ class Prior:
         variances, now = dict.fromkeys(self.parts(), 0.0), np.array(t)
         for term, kernel in zip(self.terms, self.kernels_over(domain), strict=True):
             variances[term.name] += kernel.mean_variance * float(term.in_time(now, now, start))
-        variances[NOISE] = self.noise
+        variances[NOISE_PART] = self.noise
         total = sum(variances.values())
         return {name: variance / total for name, variance in variances.items()}
 

@@ -34,7 +34,7 @@ from heliotrope.validation import (
 CHOICE = "choice"
 """The part of a belief that a choice depends on: the terms that differ between places."""
 
-NOISE = "noise"
+NOISE_PART = "noise"
 """The name of the noise among the shares of the variance."""
 
 _ONE: Array = np.ones((1, 1))
@@ -73,9 +73,10 @@ class Term(Checked):
         super().__post_init__()
         as_space(self.kernel)
         name = self.name or type(self).__name__.lower()
-        if not isinstance(name, str) or name in (CHOICE, NOISE):
+        if not isinstance(name, str) or name in (CHOICE, NOISE_PART):
             raise InputError(
-                f"a name that is a text other than {CHOICE!r} and {NOISE!r}", short_repr(self.name)
+                f"a name that is a text other than {CHOICE!r} and {NOISE_PART!r}",
+                short_repr(self.name),
             )
         object.__setattr__(self, "name", name)
 

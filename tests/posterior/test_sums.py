@@ -79,10 +79,10 @@ def test_exact_at_every_step(
     reference, fast = ReferenceEngine(prior, domain), fast_engines(prior, domain)
     places = GRID.indices if domain is GRID else AT
     for t in play([reference, *fast], domain, prior, steps=60, irregular=irregular, mixed=mixed):
-        for part in (None, ht.terms.CHOICE, terms[-1].name):
-            expected = reference.predict(t + 0.25, places, part=part)
+        for part, at in ((None, t), (None, t + 0.25), (ht.terms.CHOICE, t), (terms[-1].name, t)):
+            expected = reference.predict(at, places, part=part)
             for engine in fast:
-                found = engine.predict(t + 0.25, places, part=part)
+                found = engine.predict(at, places, part=part)
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
     for engine in fast:
         np.testing.assert_allclose(

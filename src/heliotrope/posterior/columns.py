@@ -26,7 +26,7 @@ _LEFT = 1e-11  # share of the variance that features may leave out
 _FEW = 8  # features are used if they are fewer than the points by this factor
 
 
-class Values:
+class PointColumns:
     """A term whose columns are its values at all points."""
 
     length = 1.0
@@ -39,7 +39,7 @@ class Values:
         return R[:, places]
 
 
-class Features:
+class FeatureColumns:
     """A term whose columns are weights of features, which come from the points ``pivots``.
 
     ``length`` is the greatest length of the features at a point.
@@ -50,7 +50,7 @@ class Features:
         self.length = float(np.sqrt(np.einsum("rm,rm->m", F, F).max()))
 
     @classmethod
-    def of_pivots(cls, kernel: DomainKernel, pivots: Indices) -> Features:
+    def of_pivots(cls, kernel: DomainKernel, pivots: Indices) -> FeatureColumns:
         root = jittered_cholesky(kernel.block(pivots, pivots), jitter=0.0)
         every = np.array([kernel.row(i) for i in pivots.tolist()])
         return cls(pivots, solve_lower(root, every))
@@ -68,7 +68,7 @@ class Columns:
     def __init__(self, stack: StackedTerms, kernels: list[DomainKernel], points: int) -> None:
         self._stack, self._kernels, self._points = stack, kernels, points
         if len(stack.owner) == 1:
-            self._take([Values(kernels[0], points)])
+            self._take([PointColumns(kernels[0], points)])
         else:
             self._take([_few_features(kernel, points) for kernel in kernels])
 
@@ -123,7 +123,7 @@ class Columns:
 
     def leading(self, R: Array, tolerance: float) -> Array:
         """Few rows that explain as much of the variance at all points, up to the tolerance."""
-        if not any(isinstance(basis, Features) for basis in self._bases):
+        if not any(isinstance(basis, FeatureColumns) for basis in self._bases):
             return leading_rows(R, tolerance)
         scale = np.concatenate([np.full(basis.width, basis.length) for basis in self._bases])
 
@@ -137,28 +137,28 @@ class Columns:
         return {
             f"pivots{c}": basis.pivots
             for c, basis in enumerate(bases)
-            if isinstance(basis, Features)
+            if isinstance(basis, FeatureColumns)
         }
 
     def restore(self, state: State) -> None:
         """Take the pivots of a saved state, since other machines may find others."""
         self._take(
             [
-                Features.of_pivots(kernel, state[f"pivots{c}"])
+                FeatureColumns.of_pivots(kernel, state[f"pivots{c}"])
                 if f"pivots{c}" in state
-                else Values(kernel, self._points)
+                else PointColumns(kernel, self._points)
                 for c, kernel in enumerate(self._kernels)
             ]
         )
 
-    def _take(self, terms: list[Values | Features]) -> None:
+    def _take(self, terms: list[PointColumns | FeatureColumns]) -> None:
         self._bases = [terms[c] for c in self._stack.owner]
         ends = np.cumsum([0, *(basis.width for basis in self._bases)]).tolist()
         self.of, self.count = [slice(*pair) for pair in pairwise(ends)], ends[-1]
 
 
-def _few_features(kernel: DomainKernel, points: int) -> Values | Features:
+def _few_features(kernel: DomainKernel, points: int) -> PointColumns | FeatureColumns:
     variances = kernel.diagonal(np.arange(points))
     most = points // _FEW + 1
     pivots, F, _ = pivoted_rows(kernel.row, variances, _LEFT * float(variances.max()), most)
-    return Features(pivots, F) if len(F) < most else Values(kernel, points)
+    return FeatureColumns(pivots, F) if len(F) < most else PointColumns(kernel, points)

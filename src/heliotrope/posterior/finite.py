@@ -10,7 +10,6 @@ Symbols
 M  points      P  blocks      N  columns: M for each block, 1 for a block that all places share
 n  rows of V (n, N)           a (P,)  what f_t sees of the blocks
 mean (P, M)    posterior mean of each block
-explained (P (P + 1) / 2, M)  diagonals of V_p^T V_q for p <= q
 """
 
 import numpy as np
@@ -25,6 +24,7 @@ from heliotrope.linalg import (
 )
 from heliotrope.posterior.columns import Columns
 from heliotrope.posterior.markov import MarkovEngine
+from heliotrope.posterior.pairs import ExplainedPairs, weighted
 from heliotrope.posterior.protocol import checked_variance
 from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
@@ -54,10 +54,8 @@ class FiniteEngine(MarkovEngine):
         self._m0 = prior.mean_at(self._all)
         self._largest = float(self._k0.sum(axis=0).max()) or prior.noise
         self._tolerance, self._least_noise = tolerance, prior.noise
-        self._left, self._right = np.triu_indices(len(owner))
-        self._twice = np.where(self._left == self._right, 1.0, 2.0)
         self._columns = Columns(self._stack, self._model.kernels, M)
-        self._mean, self._explained = np.zeros((len(owner), M)), np.zeros((len(self._left), M))
+        self._mean, self._explained = np.zeros((len(owner), M)), ExplainedPairs(len(owner), M)
         self._visited = np.zeros(M, dtype=bool)
         self._V = np.empty((0, self._columns.count))
         self._take_rows(self._V)
@@ -84,7 +82,7 @@ class FiniteEngine(MarkovEngine):
         row, z, density = self._pending.condition(key, y, noise)
         blocks = self._columns.blocks(row)
         self._mean += blocks * z
-        self._explained += self._products(blocks)
+        self._explained.add(blocks)
         self.log_likelihood += density
         self._least_noise = min(self._least_noise, noise)
         self._V[self._n] = row
@@ -101,13 +99,13 @@ class FiniteEngine(MarkovEngine):
             variance = self._prior_variance(view, places)
             variance -= np.einsum("nq,nq->q", rows, rows)
             return self._model.mean_at(places, part) + mean, np.maximum(variance, 0.0)
-        variance = _weighted(view.s, self._k0)
-        variance -= _weighted(self._pairs(view.a), self._explained)
+        variance = weighted(view.s, self._k0)
+        variance -= self._explained.of(view.a)
         if count_open and len(self._pending):
             told = self._columns.combined(self._pending.as_if_told(self._model.prior.noise), view.a)
             variance -= np.einsum("om,om->m", told, told)
         np.maximum(variance, 0.0, out=variance)
-        mean = _weighted(view.a, self._mean)
+        mean = weighted(view.a, self._mean)
         if part in (None, CHOICE):
             mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
@@ -139,7 +137,7 @@ class FiniteEngine(MarkovEngine):
 
     def _basis(self, s: Array) -> tuple[Indices, Array, Array]:
         """Pivots P (r,), rows F (r, M) and the remaining prior variances (M,) of sum_c s_c K_c."""
-        scale = float(s.sum())
+        scale = float(s.sum()) or 1.0  # a trend is 0 at its origin
         if self._basis_of is None or not np.allclose(self._basis_of[0], s / scale, atol=1e-12):
             shares = s / scale
             diagonal = shares @ self._k0
@@ -158,26 +156,11 @@ class FiniteEngine(MarkovEngine):
         """Return the stored matrix V (n, N); one product with it dominates the cost of a step."""
         return self._V[: self._n]
 
-    def _products(self, blocks: Array) -> Array:
-        """The products of all pairs of blocks p <= q, (P (P + 1) / 2, M)."""
-        if len(blocks) == 1:
-            return np.square(blocks)
-        return np.asarray(blocks[self._left] * blocks[self._right])
-
-    def _pairs(self, a: Array) -> Array:
-        """Weights of the explained pairs in the variance of f_t: a_p^2, and 2 a_p a_q for p < q."""
-        return np.asarray(self._twice * a[self._left] * a[self._right])
-
     def _move(self, blocks: slice, A: Array) -> None:
         self._columns.move(self.rows(), blocks, A)
         self._pending.transform(lambda C: self._columns.move(C, blocks, A))
         self._mean[blocks] = A @ self._mean[blocks]
-        T = np.eye(len(self._mean))
-        T[blocks, blocks] = A
-        whole = np.empty((len(T), len(T), self._mean.shape[1]))
-        whole[self._left, self._right] = whole[self._right, self._left] = self._explained
-        moved = np.einsum("pr,qs,rsm->pqm", T, T, whole, optimize=True)
-        self._explained = moved[self._left, self._right]
+        self._explained.move(blocks, A)
 
     def _compress(self) -> None:
         """Keep the leading directions, and recompute the variances to remove rounding errors.
@@ -189,9 +172,7 @@ class FiniteEngine(MarkovEngine):
         seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # a trend's grows
         rows = self._columns.leading(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
-        blocks = [self._columns.at(rows, p) for p in range(len(self._mean))]
-        for pair, (p, q) in enumerate(zip(self._left, self._right, strict=True)):
-            self._explained[pair] = np.einsum("nm,nm->m", blocks[p], blocks[q])
+        self._explained.take([self._columns.at(rows, p) for p in range(len(self._mean))])
 
     def _take_rows(self, rows: Array) -> None:
         """Store these rows, with room for as many more before the next compression."""
@@ -228,7 +209,7 @@ class FiniteEngine(MarkovEngine):
     def state(self) -> State:
         return {
             "mean": self._mean,
-            "explained": self._explained,
+            "explained": self._explained.E,
             "visited": self._visited,
             "rows": self.rows(),
             "capacity": np.array(self._capacity),
@@ -243,14 +224,9 @@ class FiniteEngine(MarkovEngine):
             raise InputError(f"a state of {self._columns.count} columns", f"{rows.shape}")
         super().restore(state)
         self._mean = state["mean"].reshape(self._mean.shape).copy()
-        self._explained = state["explained"].reshape(self._explained.shape).copy()
+        self._explained.E = state["explained"].reshape(self._explained.E.shape).copy()
         self._visited = state["visited"].copy()
         weights = state.get("weights", np.ones(len(rows)))  # older files scale each row
         self._take_rows(rows * weights[:, None])
         self._capacity = int(state["capacity"])
         self._least_noise = float(state.get("least_noise", self._model.prior.noise))
-
-
-def _weighted(weights: Array, rows: Array) -> Array:
-    """The weighted sum of rows; for one row a product is much faster than BLAS."""
-    return np.asarray(weights[0] * rows[0] if len(rows) == 1 else weights @ rows)
