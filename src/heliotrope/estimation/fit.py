@@ -19,7 +19,7 @@ from heliotrope.estimation.parameters import KINDS, TERM_RATES, rate_of, term_na
 from heliotrope.estimation.shares import LogVariances, shares, term_variances
 from heliotrope.estimation.starts import noise_shifts, rate_shifts, space_shifts
 from heliotrope.priors import Prior
-from heliotrope.terms import NOISE, Term
+from heliotrope.terms import NOISE_PART, Term
 from heliotrope.validation import Array, as_whole
 
 _FAILED = 1e25  # minus the log likelihood where the kernel fails
@@ -69,7 +69,7 @@ class Fit:
             field = rate_of(term)
             rate = "" if field is None else f"{field} {self._rate(term, name, field)}"
             yield name, share, rate, str(term.space)
-        yield NOISE, str(self.shares[NOISE]), "", f"{self.prior.noise:.3g}"
+        yield NOISE_PART, str(self.shares[NOISE_PART]), "", f"{self.prior.noise:.3g}"
 
     def _rate(self, term: Term, name: str, field: str) -> str:
         learned = self.rates.get(f"{name}.{field}")
@@ -167,7 +167,7 @@ class _Search:
         variances = LogVariances(own, self._data, base)
         parts = {
             part: profile.estimate(partial(variances.logit_share, part), _LOGITS)
-            for part in (*self._prior.parts(), NOISE)
+            for part in (*self._prior.parts(), NOISE_PART)
         }
         rates = {
             one.name: self._rate(i, best, profile.estimate(partial(_coordinate, i), own.bounds[i]))
@@ -186,7 +186,7 @@ class _Search:
         arbitrary; they get the prior's.
         """
         own, found = self.coordinates, shares(self.coordinates.prior(best), self._data)
-        share = np.array([max(found[one.term or NOISE], _LEAST) for one in own.parameters])
+        share = np.array([max(found[one.term or NOISE_PART], _LEAST) for one in own.parameters])
         is_rate = np.array([one.kind in TERM_RATES for one in own.parameters])
         gone = share < _VANISHED
         base = np.where(gone & is_rate, np.clip(own.start, *own.bounds.T), best)

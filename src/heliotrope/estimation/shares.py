@@ -7,7 +7,7 @@ from heliotrope.estimation.coordinates import Coordinates
 from heliotrope.estimation.data import Observations, Panel
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Prior
-from heliotrope.terms import NOISE, Term
+from heliotrope.terms import NOISE_PART, Term
 from heliotrope.validation import Array
 
 _STEP = 1e-5  # of differences
@@ -16,9 +16,9 @@ _STEP = 1e-5  # of differences
 def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
     """The share of each part, and of the noise, in the prior variance of the data."""
     variances = term_variances(prior, data)
-    found = dict.fromkeys([*prior.parts(), NOISE], 0.0)
+    found = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
     for name, variance in zip(
-        [*(term.name for term in prior.terms), NOISE], variances, strict=True
+        [*(term.name for term in prior.terms), NOISE_PART], variances, strict=True
     ):
         found[name] += variance / variances.sum()
     return found
@@ -44,7 +44,7 @@ class LogVariances:
         self, coordinates: Coordinates, data: list[Observations | Panel], best: Array
     ) -> None:
         prior = coordinates.prior(best)
-        self._names = [*(term.name for term in prior.terms), NOISE]
+        self._names = [*(term.name for term in prior.terms), NOISE_PART]
         self._best, self._logs = best, np.log(term_variances(prior, data))
         ahead = [coordinates.prior(best + step) for step in _STEP * np.eye(len(best))]
         moved = np.array([np.log(term_variances(one, data)) for one in ahead])
