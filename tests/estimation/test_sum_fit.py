@@ -106,6 +106,24 @@ def test_a_random_walk_and_its_growth_are_found() -> None:
     assert found.interval is None  # no epsilon
 
 
+def test_a_kernel_over_time_is_learned() -> None:
+    truth = ht.Prior(RBF(0.3), RBF(8.0), noise=0.02)
+    start = ht.Prior(RBF(0.3, "fixed"), RBF(1.0), noise=0.02)
+    found = fit(start, drawn(truth, 100, 0), "time", restarts=0)
+    assert isinstance(found.prior.time, RBF)
+    assert found.prior.time.length_scale == pytest.approx(8.0, rel=0.2)
+
+
+def test_results_of_known_noise_do_not_raise_the_noise() -> None:
+    plain, rng = drawn(TRUTH, 200, 3), np.random.default_rng(0)
+    std = np.where(rng.random(200) < 0.5, 1.0, np.nan)
+    y = plain.y + np.where(np.isnan(std), 0.0, rng.normal(size=200))
+    told = fit(TRUTH, Observations(plain.t, plain.x, y, std=std), "noise", restarts=0)
+    untold = fit(TRUTH, Observations(plain.t, plain.x, y), "noise", restarts=0)
+    assert told.prior.noise < 0.06
+    assert untold.prior.noise > 0.2
+
+
 def test_a_panel_gives_what_its_observations_give() -> None:
     data = drawn(TRUTH, 100, 2, steps=10)
     panel = Panel(np.unique(data.t), data.y.reshape(10, 10), data.x[:10])

@@ -15,6 +15,7 @@ from heliotrope.estimation.empirical import (
     empirical_prior as empirical_prior,
 )
 from heliotrope.estimation.fit import Fit as Fit, fit as fit
+from heliotrope.estimation.intervals import Estimate as Estimate
 from heliotrope.estimation.likelihood import (
     gradient as gradient,
     log_likelihood as log_likelihood,

@@ -95,7 +95,8 @@ class FilterLikelihood:
         if self._n > _LONGEST:
             raise InputError(f"at most {_LONGEST:,} numbers in a state", f"{self._n:,}", _ADVICE)
         self._columns = np.hstack([block.columns(len(domain)) for block in self._blocks])
-        self._h = np.hstack([block.h for block in self._blocks])
+        h = np.hstack([block.h for block in self._blocks])
+        self._H = [self._look(*one) for one in zip(self._seen, h, strict=True)]
         self._value: float | None = None
 
     @property
@@ -110,7 +111,7 @@ class FilterLikelihood:
         total, a, C = 0.0, np.zeros(self._n), np.zeros((self._n, self._n))
         for t, seen in enumerate(self._seen):
             m, P = self._before(t, a, C)
-            HP, L, v = self._innovation(t, self._look(t), m, P)
+            HP, L, v = self._innovation(t, m, P)
             W, u = solve_lower(L, HP), solve_lower(L, v)
             a, C = m + W.T @ u, P - W.T @ W
             total -= 0.5 * (u @ u + len(seen) * log(2.0 * pi)) + np.log(np.diag(L)).sum()
@@ -118,18 +119,18 @@ class FilterLikelihood:
                 kept[0][t], kept[1][t] = m, P
         return float(total)
 
-    def _look(self, t: int) -> csr_array:
+    def _look(self, seen: Indices, h: Array) -> csr_array:
         """H, from the state to the measured points."""
-        columns, width = self._columns[self._seen[t]], self._columns.shape[1]
-        ends = width * np.arange(len(columns) + 1)
-        entries = np.tile(self._h[t], len(columns)), columns.ravel(), ends
-        return csr_array(entries, shape=(len(columns), self._n))
+        columns = self._columns[seen]
+        ends = len(h) * np.arange(len(seen) + 1)
+        entries = np.tile(h, len(seen)), columns.ravel(), ends
+        return csr_array(entries, shape=(len(seen), self._n))
 
     def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
         """M and P, from a and C of the previous time."""
         P = self._moved(t, self._moved(t, C).T)
         for block in self._blocks:
-            P[block.rows, block.rows] += np.kron(block.Q[t], block.K)
+            P[block.rows, block.rows] += _kronecker(block.Q[t], block.K)
         return self._moved(t, a), P
 
     def _moved(self, t: int, X: Array, transposed: bool = False) -> Array:
@@ -140,9 +141,10 @@ class FilterLikelihood:
             moved[block.rows] = (A @ its.reshape(block.p, -1)).reshape(its.shape)
         return moved
 
-    def _innovation(self, t: int, H: csr_array, m: Array, P: Array) -> tuple[Array, Array, Array]:
+    def _innovation(self, t: int, m: Array, P: Array) -> tuple[Array, Array, Array]:
         """H P, the Cholesky factor of S, and v."""
-        HP, seen = H @ P, self._seen[t]
+        H, seen = self._H[t], self._seen[t]
+        HP = H @ P
         L = jittered_cholesky(H @ HP.T + self._noise * np.eye(len(seen)), jitter=0.0)
         return HP, L, self._Y[t, seen] - H @ m
 
@@ -178,7 +180,7 @@ class FilterLikelihood:
     def _by_move(self, t: int, block: _Block, m: Array, P: Array, r: Array, by_P: Array) -> Array:
         """Derivative (p, p) by F, which adds dt F m to m and dt F (P - S x K) to P, symmetrized."""
         old = P[block.rows].copy()
-        old[:, block.rows] -= np.kron(block.S[t], block.K)
+        old[:, block.rows] -= _kronecker(block.S[t], block.K)
         shape = block.p, -1
         through_P = 2.0 * by_P[block.rows].reshape(shape) @ old.reshape(shape).T
         through_m = r[block.rows].reshape(shape) @ m[block.rows].reshape(shape).T
@@ -188,8 +190,8 @@ class FilterLikelihood:
         self, t: int, m: Array, P: Array, pull: Array, later: Array
     ) -> tuple[Array, Array, float]:
         """The adjoint r, N at time t, from that of the later data, and dl/dnoise of this time."""
-        H = self._look(t)
-        HP, L, v = self._innovation(t, H, m, P)
+        H = self._H[t]
+        HP, L, v = self._innovation(t, m, P)
         inverse = inverse_of_factored(L)
         gain = HP.T @ inverse
         u, back = inverse @ v - gain.T @ pull, gain.T @ later
@@ -197,3 +199,9 @@ class FilterLikelihood:
         by_noise = 0.5 * float(u @ u - np.trace(inverse) - np.trace(own))
         N = later - cross - cross.T + H.T @ (H.T @ (inverse + own)).T
         return pull + H.T @ u, N, by_noise
+
+
+def _kronecker(A: Array, K: Array) -> Array:
+    """A x K; numpy's kron is several times slower on small matrices."""
+    size = len(A) * len(K)
+    return (A[:, None, :, None] * K[None, :, None, :]).reshape(size, size)
