@@ -1,0 +1,88 @@
+"""The questions that an optimizer answers about its belief; they change nothing."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.domains import DomainAdapter
+from heliotrope.estimation import Model
+from heliotrope.ledger import Ledger
+from heliotrope.policies import Belief, Best
+from heliotrope.policies.run import PolicyRun
+from heliotrope.posterior import Learned
+from heliotrope.rng import RNGStream
+from heliotrope.validation import Array, as_whole
+
+
+class Queries:
+    """The part of an optimizer that only reads its state."""
+
+    _adapter: DomainAdapter
+    _ledger: Ledger
+    _rng: RNGStream
+    _run: PolicyRun
+
+    def belief(
+        self,
+        t: float | None = None,
+        X: ArrayLike | None = None,
+        *,
+        context: ArrayLike | None = None,
+        count_open: bool = True,
+        part: str | None = None,
+    ) -> Belief:
+        """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
+
+        By default t is the latest time; a later time gives a forecast. With a ``context``, X are
+        choices. The deviation treats open suggestions as measured, unless ``count_open`` is False.
+        A ``part`` is the name of a term of the prior, such as "season", or "choice" for the terms
+        that differ between places. Its mean is without the prior mean, except for "choice".
+        """
+        t = self._ledger.query_time(t)
+        return self._run.belief(t, self._adapter.places(X, context), count_open, part)
+
+    def shares(self, t: float | None = None) -> dict[str, float]:
+        """Return the share of the variance of a result that each part of the prior explains.
+
+        The shares are averages over the domain at time t, by default the latest time. They sum to
+        1 with that of the "noise".
+        """
+        now = self._ledger.query_time(t)
+        return self._run.shares(now, float(self._ledger.history.t.min(initial=now)))
+
+    def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
+        """Return the point of highest posterior mean at time t, by default the latest time."""
+        choices, make_rng = (
+            self._adapter.choices(context),
+            self._rng.at(self._ledger.asked, purpose=1),
+        )
+        return self._run.best(choices, self._ledger.query_time(t), make_rng)
+
+    def sample(
+        self,
+        t: float | None = None,
+        X: ArrayLike | None = None,
+        *,
+        context: ArrayLike | None = None,
+        size: int = 1,
+        seed: int = 0,
+    ) -> Array:
+        """Sample f_t jointly, (size, points), from the posterior; points as in :meth:`belief`."""
+        t, rng = self._ledger.query_time(t), np.random.default_rng(as_whole(seed, "seed", least=0))
+        places, count = self._adapter.places(X, context), as_whole(size, "size", least=1)
+        return self._run.joint.sample(t, places, rng, count)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log marginal likelihood of the observations that count."""
+        return self._run.joint.log_likelihood
+
+    def learned(self) -> Learned:
+        """Return what a policy with ``learn=...`` has learned about the drift."""
+        return self._run.learned()
+
+    def model(self) -> Model:
+        """Return the current model of a policy that learns all its parameters, such as auto.
+
+        Its length scale is that of the unit cube; ``epsilon`` is the drift per unit of time.
+        """
+        return self._run.model()

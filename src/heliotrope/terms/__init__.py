@@ -1,0 +1,18 @@
+"""Terms of a prior: what stays, drifts, returns or is shared; their sum is the prior's model."""
+
+from heliotrope.terms.base import (
+    CHOICE as CHOICE,
+    NOISE_PART as NOISE_PART,
+    MarkovTerm as MarkovTerm,
+    Term as Term,
+)
+from heliotrope.terms.kinds import (
+    Drifts as Drifts,
+    Level as Level,
+    Season as Season,
+    Smooth as Smooth,
+    Stationary as Stationary,
+    Stays as Stays,
+    Trend as Trend,
+    Walks as Walks,
+)

@@ -1,0 +1,135 @@
+"""Terms of a prior: f_t(x) = sum_c g^c_t(x), each with a space kernel and a behaviour in time.
+
+Cov[g_s(x), g_t(x')] = k(x, x') c(s, t). A kernel carries its variance. A number as the kernel means
+a term that all places share. The Markov terms have a state of p blocks u_t, each a function of x:
+g_t = h(t) . u_t, u_{t + dt} = A(dt) u_t + noise, and u_t has the prior covariance S(t) k.
+
+Symbols
+-------
+p  blocks      h (p,)  what g sees of the state      A (p, p)  transition      S (p, p)  spread
+J  harmonics   rho = sqrt(1 - epsilon), the correlation over one unit of time
+"""
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
+
+from heliotrope.errors import InputError, KernelError
+from heliotrope.kernels import SpaceKernel, Tabulated
+from heliotrope.validation import (
+    Array,
+    Checked,
+    as_positive,
+    short_repr,
+)
+
+CHOICE = "choice"
+"""The part of a belief that a choice depends on: the terms that differ between places."""
+
+NOISE_PART = "noise"
+"""The name of the noise among the shares of the variance."""
+
+_ONE: Array = np.ones((1, 1))
+_ONLY: Array = np.ones(1)
+
+
+def as_space(kernel: object) -> SpaceKernel:
+    """Return the space kernel of a term; a positive number is a constant kernel."""
+    if isinstance(kernel, (Kernel, Tabulated)):
+        return kernel
+    try:
+        return ConstantKernel(as_positive(kernel, "a kernel"))
+    except InputError:
+        raise KernelError(
+            "a scikit-learn kernel, Tabulated(K), or a positive variance that all places share",
+            short_repr(kernel),
+        ) from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Term(Checked):
+    """One term of a prior. Terms of the same ``name`` form one part of a belief."""
+
+    kernel: SpaceKernel | float
+    name: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_space(self.kernel)
+        name = self.name or type(self).__name__.lower()
+        if not isinstance(name, str) or name in (CHOICE, NOISE_PART):
+            raise InputError(
+                f"a name that is a text other than {CHOICE!r} and {NOISE_PART!r}",
+                short_repr(self.name),
+            )
+        object.__setattr__(self, "name", name)
+
+    def __repr__(self) -> str:
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        if self.name == type(self).__name__.lower():
+            del own["name"]
+        inside = ", ".join(f"{name}={value!r}" for name, value in own.items())
+        return f"{type(self).__name__}({inside})"
+
+    @cached_property
+    def space(self) -> SpaceKernel:
+        """The space kernel k."""
+        return as_space(self.kernel)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether all places share the term, so that no choice depends on it."""
+        return isinstance(self.space, Kernel) and _is_constant(self.space)
+
+    def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
+        """c(s, t) for times that broadcast; ``start`` is the first time seen."""
+        raise NotImplementedError
+
+
+class MarkovTerm(Term):
+    """A term whose future depends on the past only through a state of ``order`` = p blocks."""
+
+    @property
+    def order(self) -> int:
+        return 1
+
+    @property
+    def rate(self) -> float:
+        """The rate at which the state's correlation decays: about exp(-rate dt)."""
+        return 0.0
+
+    def seen(self, t: float) -> Array:
+        """h(t), (p,)."""
+        return _ONLY
+
+    def transition(self, dt: float) -> Array:
+        """A(dt), (p, p)."""
+        return _ONE
+
+    def spread(self, t: float, start: float) -> Array:
+        """S(t), (p, p)."""
+        return _ONE
+
+    def seen_after(self, t: float, dt: float) -> Array:
+        """A(dt)^T h(t), (p,): what g_t sees of the state at t - dt."""
+        return np.asarray(self.seen(t) @ self.transition(dt))
+
+    def gain_before(self, t: float, dt: float, start: float) -> Array:
+        """A(dt)^{-1} S(t) h(t), (p,): the prior gain of g_t, in coordinates of t - dt."""
+        return np.asarray(
+            np.linalg.solve(self.transition(dt), self.spread(t, start) @ self.seen(t)), dtype=float
+        )
+
+    def scale(self, t: float, start: float) -> float:
+        """c(t, t) = h . S h."""
+        h = self.seen(t)
+        return float(h @ self.spread(t, start) @ h)
+
+
+def _is_constant(kernel: Kernel) -> bool:
+    if isinstance(kernel, (Sum, Product)):
+        return _is_constant(kernel.k1) and _is_constant(kernel.k2)
+    return isinstance(kernel, ConstantKernel)
