@@ -57,6 +57,8 @@ BAD: dict[str, dict[str, Any]] = {
     "n NaN": {"y": 1.0, "n": np.nan},
     "std 0": {"y": 1.0, "std": 0.0},
     "std tiny": {"y": 1.0, "std": 1e-200},
+    "std huge": {"y": 1.0, "std": 1e50},
+    "variance too high": {"count": 10**50, "exposure": 1e-40},
     "std negative": {"y": 1.0, "std": -0.1},
     "std NaN": {"y": 1.0, "std": np.nan},
     "std infinite": {"y": 1.0, "std": np.inf},

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _ADDED = 4.0  # to successes, failures and counts: 1.96^2, rounded
-_SMALLEST = 1e-90  # standard error and exposure; squares must not vanish
+_RANGE = (1e-45, 1e45)  # of standard errors and exposures, whose squares must not overflow
 _EXPECTED = "a value (alone, with std or with n), successes and trials, or count and exposure"
 
 
@@ -94,20 +94,20 @@ class NoiseColumns(TypedDict, total=False):
     exposure: ArrayLike | None
 
 
-def _above_smallest(value: object, name: str) -> float:
-    number = as_positive(value, name)
-    if number < _SMALLEST:
-        raise InputError(f"{name} of at least {_SMALLEST:g}", repr(value))
+def _as_size(value: object, name: str) -> float:
+    number, (least, most) = as_positive(value, name), _RANGE
+    if not least <= number <= most:
+        raise InputError(f"{name} from {least:g} to {most:g}", repr(value), "Use another unit.")
     return number
 
 
 CHECKS: Mapping[str, Callable[[object], Any]] = {
-    "std": partial(_above_smallest, name="std"),
+    "std": partial(_as_size, name="std"),
     "n": partial(as_whole, name="n", least=1),
     "successes": partial(as_whole, name="successes", least=0),
     "trials": partial(as_whole, name="trials", least=1),
     "count": partial(as_whole, name="count", least=0),
-    "exposure": partial(_above_smallest, name="exposure"),
+    "exposure": partial(_as_size, name="exposure"),
 }
 """The check of each keyword argument, which returns the number to keep."""
 
@@ -186,6 +186,8 @@ def _proportion(s: int, n: int) -> tuple[float, Precision]:
 
 
 def _rate(count: int, exposure: float) -> tuple[float, Precision]:
-    if count / exposure > LARGEST:
-        raise InputError(f"a rate below {LARGEST:g}", f"{count} / {exposure:g}", field="exposure")
-    return count / exposure, Precision((count + _ADDED) / exposure**2)
+    rate, variance = count / exposure, (count + _ADDED) / exposure**2
+    if max(rate, variance) > LARGEST:
+        got = f"{count:g} / {exposure:g}"
+        raise InputError(f"a rate with a variance below {LARGEST:g}", got, field="count")
+    return rate, Precision(variance)
