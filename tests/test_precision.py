@@ -296,3 +296,24 @@ def test_an_imprecise_result_teaches_little() -> None:
     means, deviations = ([getattr(one, name)[2] for one in beliefs] for name in ("mean", "std"))
     np.testing.assert_allclose(means, 1.0 / (1.0 + np.array([1e-6, 1.0, 1e6])), rtol=1e-8)
     assert deviations[0] < deviations[1] < deviations[2] < 1.0
+
+
+@pytest.mark.parametrize("name", ["tv_gp_ucb", "dense", "auto"])
+@pytest.mark.parametrize("domain", [ht.grid(4, 4), ht.Box([0.0, 0.0], [1.0, 1.0])])
+@pytest.mark.parametrize("decades", [(-40.0, -2.0), (-6.0, 6.0), (0.0, 40.0)])
+def test_any_standard_errors_leave_the_belief_sensible(
+    name: str, domain: ht.Finite | ht.Box, decades: tuple[float, float]
+) -> None:
+    """Also of results at one point and time that contradict each other."""
+    engine = "dense" if name == "dense" else None
+    policy = ht.auto(domain) if name == "auto" else ht.tv_gp_ucb(prior(), engine=engine)
+    optimizer, rng = ht.Optimizer(domain, policy), np.random.default_rng(1)
+    points, t = rng.integers(0, 4, (3, 2)) / 3.0, 0.0
+    for _ in range(30):
+        t += float(rng.integers(0, 2))
+        suggestion = optimizer.begin(points[rng.integers(3)], t)
+        optimizer.tell(suggestion, float(rng.normal()), std=10.0 ** rng.uniform(*decades))
+        optimizer.propose(t)
+        belief = optimizer.belief(X=points)
+        assert np.abs(belief.mean).max() < 10.0
+        assert np.all(np.isfinite(belief.std))
