@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 import heliotrope as ht
 from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.estimation import Observations, Panel, fit, log_likelihood
-from heliotrope.estimation.intervals import Profile
+from heliotrope.estimation.intervals import NoMaximumError, Profile
 from heliotrope.estimation.parameters import parameter_values, parameters
 from heliotrope.estimation.shares import shares
 from heliotrope.terms import Drifts, Level, Season, Smooth, Stays, Walks
@@ -189,7 +189,7 @@ def test_a_profile_of_a_normal_density_is_exact() -> None:
     def density(u: Array) -> tuple[float, Array]:
         return float(-0.5 * (u - m) @ P @ (u - m)), -P @ (u - m)
 
-    profile = Profile(density, m, np.array([[-50.0, 50.0]] * 2))
+    profile = Profile(density, m, np.array([[-50.0, 50.0]] * 2), 0.0)
     found = profile.estimate(lambda u: (float(s @ u), s), (-np.inf, np.inf))
     half = 1.96 * np.sqrt(s @ V @ s)
     assert found == pytest.approx((-5.0, -5.0 - half, -5.0 + half), rel=0.02)
@@ -203,15 +203,30 @@ def test_a_profile_is_the_largest_likelihood_with_a_value() -> None:
         value = -0.5 * u[0] ** 2 - 20.0 * off**2
         return float(value), np.array([-u[0] + 80.0 * off * u[0], -40.0 * off])
 
-    profile = Profile(curved, np.zeros(2), np.array([[-50.0, 50.0]] * 2))
+    profile = Profile(curved, np.zeros(2), np.array([[-50.0, 50.0]] * 2), 0.0)
     found = profile.estimate(lambda u: (float(u[0]), np.array([1.0, 0.0])), (-9.0, 9.0))
     assert found == pytest.approx((0.0, -1.96, 1.96), rel=0.04)
 
 
 def test_a_profile_that_never_falls_ends_at_its_limits() -> None:
-    profile = Profile(lambda _: (0.0, np.zeros(2)), np.zeros(2), np.array([[-9.0, 9.0]] * 2))
+    bounds = np.array([[-9.0, 9.0]] * 2)
+    profile = Profile(lambda _: (0.0, np.zeros(2)), np.zeros(2), bounds, 0.0)
     found = profile.estimate(lambda u: (float(u[0]), np.array([1.0, 0.0])), (-1.0, 2.0))
     assert found == (0.0, -1.0, 2.0)
+
+
+def test_a_profile_says_where_the_likelihood_is_higher() -> None:
+    """Two tops, of which the lower one was taken for the maximum."""
+
+    def tops(u: Array) -> tuple[float, Array]:
+        low, high = np.exp(-0.5 * u[0] ** 2), 9.0 * np.exp(-0.5 * (u[0] - 4.0) ** 2)
+        slope = -(u[0] * low + (u[0] - 4.0) * high) / (low + high)
+        return float(np.log(low + high)), np.array([slope])
+
+    profile = Profile(tops, np.zeros(1), np.array([[-9.0, 9.0]]), tops(np.zeros(1))[0])
+    with pytest.raises(NoMaximumError) as raised:
+        profile.estimate(lambda u: (float(u[0]), np.ones(1)), (-9.0, 9.0))
+    assert tops(raised.value.u)[0] > 0.2
 
 
 def test_names_that_no_parameter_has_are_refused() -> None:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.coordinates import FASTEST, Coordinates
 from heliotrope.estimation.data import Data, Observations, Panel
-from heliotrope.estimation.intervals import Estimate, Profile
+from heliotrope.estimation.intervals import Estimate, NoMaximumError, Profile
 from heliotrope.estimation.likelihood import checked_episodes, log_density, value_and_gradient
 from heliotrope.estimation.parameters import KINDS, TERM_RATES, rate_of, term_names
 from heliotrope.estimation.shares import LogVariances, shares, term_variances
@@ -26,8 +26,8 @@ _FAILED = 1e25  # minus the log likelihood where the kernel fails
 _FAILURES = (KernelError, np.linalg.LinAlgError)
 _SEARCHES = 2  # number of best starts to search from, for each level of noise
 _TRIAL, _LONGEST = 15, 1000  # iterations from each start, and from the best of their ends
-_VANISHED, _LEAST = 1e-3, 1e-12  # share of a part that is not there, and the least that counts
-_LOSS = 0.02  # log likelihood at which it just matters
+_VANISHED, _LEAST = 1e-3, 1e-12  # share of a part that may not be there, and the least that counts
+_LOSS, _PASSABLE = 0.02, 0.1  # log likelihood by which it just matters, and that may be lost
 _LOGITS = (-15.0, 15.0)  # limits of shares
 
 
@@ -91,9 +91,15 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = KINDS, restarts: int = 
     search = _Search(prior, parts, learn)
     value_and_gradient(prior, parts)  # raises the errors of too large data before the search
     tried = [search.maximize(start, _TRIAL) for start in search.starts(restarts)]
-    best, value, converged = search.maximize(max(tried, key=itemgetter(1))[0], _LONGEST)
-    search.check_rates(best)
-    shares_found, rates = search.estimates(best)
+    start = max(tried, key=itemgetter(1))[0]
+    while True:
+        best, value, converged = search.maximize(start, _LONGEST)
+        search.check_rates(best)
+        try:
+            shares_found, rates = search.estimates(best, value)
+            break
+        except NoMaximumError as higher:
+            start = higher.u
     at_bounds = search.coordinates.at_bounds(best)
     return Fit(search.coordinates.prior(best), value, converged, shares_found, rates, at_bounds)
 
@@ -160,39 +166,40 @@ class _Search:
                 "Count time in shorter units, so that the numbers get larger.",
             )
 
-    def estimates(self, best: Array) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    def estimates(
+        self, best: Array, value: float
+    ) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
         """The shares of the parts and of the noise, and the rates."""
-        own, base = self.coordinates, self._visible(best)
-        profile = Profile(self.value_and_slopes, base, own.bounds)
-        variances = LogVariances(own, self._data, base)
-        parts = {
-            part: profile.estimate(partial(variances.logit_share, part), _LOGITS)
-            for part in (*self._prior.parts(), NOISE_PART)
-        }
+        own, now = self.coordinates, shares(self.coordinates.prior(best), self._data)
+        base = best
+        for part in [part for part, share in now.items() if share < _VANISHED]:
+            raised = self._raised(part, now[part], base)
+            base = raised if self.value(raised) > value - _PASSABLE else base
+        profile = Profile(self.value_and_slopes, base, own.bounds, value)
+        variances, found = LogVariances(own, self._data, base), dict[str, Estimate]()
+        for part in sorted(now, key=now.__getitem__):  # where a higher point is likeliest
+            logits = profile.estimate(partial(variances.logit_share, part), _LOGITS)
+            found[part] = _around(now[part], *expit(logits[1:]).tolist())
         rates = {
             one.name: self._rate(i, best, profile.estimate(partial(_coordinate, i), own.bounds[i]))
             for i, one in enumerate(own.parameters)
             if one.kind in TERM_RATES
         }
-        now = shares(own.prior(best), self._data)
-        return {
-            part: _around(now[part], *expit(one[1:]).tolist()) for part, one in parts.items()
-        }, rates
+        return {part: found[part] for part in now}, rates
 
-    def _visible(self, best: Array) -> Array:
-        """About the maximum, but parts that have vanished are raised until they just matter.
+    def _raised(self, part: str, share: float, u: Array) -> Array:
+        """Coordinates at which a part that has vanished just matters, with the prior's rates.
 
-        At a variance of about 0 the likelihood has no slope by its logarithm, and their rates are
-        arbitrary; they get the prior's.
+        At a variance of about 0 the likelihood has no slope by its logarithm, and rates are
+        arbitrary. Where the variance v matters little, the likelihood is linear in v.
         """
-        own, found = self.coordinates, shares(self.coordinates.prior(best), self._data)
-        share = np.array([max(found[one.term or NOISE_PART], _LEAST) for one in own.parameters])
+        own = self.coordinates
+        mine = np.array([one.term == part for one in own.parameters])
         is_rate = np.array([one.kind in TERM_RATES for one in own.parameters])
-        gone = share < _VANISHED
-        base = np.where(gone & is_rate, np.clip(own.start, *own.bounds.T), best)
-        loss = np.maximum(-self.value_and_slopes(base)[1], _LEAST)
-        rise = np.clip(np.log(_LOSS / loss), 0.0, np.log(_VANISHED / np.minimum(share, _VANISHED)))
-        return np.where(gone & own.are_variances, base + rise, base)
+        moved = np.where(mine & is_rate, np.clip(own.start, *own.bounds.T), u)
+        loss = np.maximum(-self.value_and_slopes(moved)[1], _LEAST)
+        rise = np.clip(np.log(_LOSS / loss), 0.0, np.log(_VANISHED / max(share, _LEAST)))
+        return np.where(mine & own.are_variances, moved + rise, moved)
 
     def _rate(self, i: int, best: Array, found: Estimate) -> Estimate:
         """A rate, from its coordinate."""

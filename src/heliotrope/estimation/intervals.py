@@ -22,6 +22,7 @@ from heliotrope.validation import Array
 _FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
 _CLOSE = 0.05  # tolerance of this root
 _POINTS, _STEPS = 12, 8  # points of the profile on each side; Newton steps for each
+_HIGHER = 0.2  # log likelihood above the maximum that is not rounding
 _GAIN = 0.01  # log likelihood that is worth a further step
 _HOPELESS = 50.0  # fall of the log likelihood, less the expected gain, from which no step returns
 _LONGEST = 1.5  # step of a coordinate
@@ -42,15 +43,24 @@ class Estimate(NamedTuple):
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
+class NoMaximumError(Exception):
+    """The likelihood is higher at ``u`` than at the supposed maximum."""
+
+    def __init__(self, u: Array) -> None:
+        super().__init__()
+        self.u = u
+
+
 class Profile:
     """The profile of a log likelihood around ``base`` (p,), where it is about at its maximum.
 
-    ``bounds`` is (p, 2).
+    ``bounds`` is (p, 2), ``top`` the value of the maximum. A point of a profile that is clearly
+    higher raises NoMaximumError.
     """
 
-    def __init__(self, objective: Differentiable, base: Array, bounds: Array) -> None:
-        self._objective, self._base, self._bounds = objective, base, bounds
-        self._top, here = objective(base)
+    def __init__(self, objective: Differentiable, base: Array, bounds: Array, top: float) -> None:
+        self._objective, self._base, self._bounds, self._top = objective, base, bounds, top
+        here = objective(base)[1]
         ahead = [objective(base + step)[1] for step in _DIFFERENCE * np.eye(len(base))]
         H = (here - np.array(ahead)) / _DIFFERENCE
         curvatures, axes = np.linalg.eigh(0.5 * (H + H.T))
@@ -99,6 +109,8 @@ class Profile:
                 u, top, slopes = tried, better, ahead
             else:
                 length *= 0.25
+        if top > self._top + _HIGHER:
+            raise NoMaximumError(u)
         return u, float(np.sqrt(2.0 * max(self._top - top, 0.0)))
 
     def _shifted(self, quantity: Differentiable, value: float, u: Array) -> Array:

@@ -18,11 +18,11 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Prior
-from heliotrope.terms import Level, Stationary, Term
+from heliotrope.terms import NOISE_PART, Level, Stationary, Term
 from heliotrope.validation import Array
 
 TERM_RATES = ("epsilon", "length", "growth")
-KINDS = ("space", *TERM_RATES, "time", "noise")
+KINDS = ("space", *TERM_RATES, "time", NOISE_PART)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FreeParameter:
 
     name: str
     kind: str
-    term: str = ""
+    term: str
     bounds: tuple[float, float] | None = None  # of a kernel's parameter
 
     @property
@@ -54,7 +54,10 @@ def rate_of(term: Term) -> str | None:
 def parameters(prior: Prior) -> list[FreeParameter]:
     """The free parameters of a prior, in the order of :func:`parameter_values`."""
     named = zip(prior.terms, term_names(prior), strict=True)
-    return [*chain.from_iterable(_of_term(*one) for one in named), FreeParameter("noise", "noise")]
+    return [
+        *chain.from_iterable(_of_term(*one) for one in named),
+        FreeParameter(NOISE_PART, NOISE_PART, NOISE_PART),
+    ]
 
 
 def parameter_values(prior: Prior) -> Array:

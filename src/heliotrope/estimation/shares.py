@@ -15,12 +15,10 @@ _STEP = 1e-5  # of differences
 
 def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
     """The share of each part, and of the noise, in the prior variance of the data."""
-    variances = term_variances(prior, data)
+    variances, names = term_variances(prior, data), [term.name for term in prior.terms]
     found = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
-    for name, variance in zip(
-        [*(term.name for term in prior.terms), NOISE_PART], variances, strict=True
-    ):
-        found[name] += variance / variances.sum()
+    for name, variance in zip([*names, NOISE_PART], variances.tolist(), strict=True):
+        found[name] += variance / float(variances.sum())
     return found
 
 
@@ -28,10 +26,9 @@ def term_variances(prior: Prior, data: list[Observations | Panel]) -> Array:
     """The mean prior variance of the data from each term, and from the noise."""
     values = [part.y if isinstance(part, Observations) else part.values for part in data]
     counts = [np.count_nonzero(~np.isnan(part)) for part in values]
-    each = [
-        [*(_variance(term, part) for term in prior.terms), _noise(prior, part)] for part in data
-    ]
-    return np.average(each, axis=0, weights=counts)
+    signal = [[_variance(term, part) for term in prior.terms] for part in data]
+    noise = [[_noise(prior, part)] for part in data]
+    return np.asarray(np.average(np.hstack([signal, noise]), axis=0, weights=counts))
 
 
 class LogVariances:
