@@ -15,8 +15,9 @@ from benchmarks.tracking import average_regrets
 from heliotrope.estimation import Observations, Panel, fit, log_likelihood
 from heliotrope.lab.environments import Episode, GPDrift
 from heliotrope.policies import Policy
+from heliotrope.terms import Drifts, Level, Stays
 
-REPETITIONS = 100
+REPETITIONS, SUMS = 100, 40
 
 
 def findings() -> Iterator[Finding]:
@@ -24,6 +25,7 @@ def findings() -> Iterator[Finding]:
     with threadpool_limits(1):
         for epsilon in (0.003, 0.03, 0.3):
             yield _coverage(epsilon)
+        yield from _sum_coverage()
         for epsilon, limit in ((0.001, 1.20), (0.006, 1.05), (0.02, 1.05), (0.05, 1.05)):
             yield from _regret(epsilon, limit)
         yield _flat()
@@ -68,6 +70,48 @@ def _coverage(epsilon: float) -> Finding:
         f"{covered} of {REPETITIONS}",
         covered >= 90,
     )
+
+
+def _sum_coverage() -> Iterator[Finding]:
+    """200 results at random cells of 15 places x 60 steps; every parameter is unknown."""
+    truth = _stays_drifts_level(0.5, 0.5, 0.4, 0.05, 0.08, 0.03)
+    start = _stays_drifts_level(0.4, 0.4, 0.3, 0.05, 0.1, 0.1)
+    signal = 0.5 + 0.5 + 0.4 + 0.05
+    true = {"stays": 0.5 / signal, "drifts": 0.5 / signal, "level": 0.4 / signal}
+    true |= {"noise": 0.05 / signal, "drifts.epsilon": 0.08, "level.epsilon": 0.03}
+    covered = dict.fromkeys(true, 0)
+    for seed in range(SUMS):
+        found = fit(start, _drawn(truth, 200, seed), restarts=0)
+        for name, one in {**found.shares, **found.rates}.items():
+            covered[name] += one.low <= true[name] <= one.high
+    for name, count in covered.items():
+        yield Finding(
+            f"stays + drifts + level: 95 % interval of {name} covers the true value in 34 of 40",
+            f"{count} of {SUMS}",
+            count >= 34,
+        )
+
+
+def _stays_drifts_level(
+    stays: float, drifts: float, level: float, noise: float, epsilon: float, of_level: float
+) -> ht.Prior:
+    terms = [
+        Stays(stays * RBF(0.3)),
+        Drifts(drifts * RBF(0.3), epsilon=epsilon),
+        Level(level, epsilon=of_level),
+    ]
+    return ht.Prior(noise=noise, terms=terms)
+
+
+def _drawn(prior: ht.Prior, count: int, seed: int) -> Observations:
+    rng = np.random.default_rng(seed)
+    places, cells = rng.random((15, 1)), rng.choice(15 * 60, count, replace=False)
+    t, x = 1.0 + (cells // 15).astype(float), places[cells % 15]
+    domain, index = ht.Finite(places), cells % 15
+    C = prior.noise * np.eye(count)
+    for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True):
+        C += kernel.block(index, index) * term.in_time(t[:, None], t[None, :])
+    return Observations(t, x, np.linalg.cholesky(C) @ rng.normal(size=count))
 
 
 def _regret(epsilon: float, limit: float) -> Iterator[Finding]:

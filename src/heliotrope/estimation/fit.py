@@ -29,6 +29,7 @@ _TRIAL, _LONGEST = 15, 1000  # iterations from each start, and from the best of 
 _VANISHED, _LEAST = 1e-3, 1e-12  # share of a part that may not be there, and the least that counts
 _LOSS, _PASSABLE = 0.02, 0.1  # log likelihood by which it just matters, and that may be lost
 _LOGITS = (-15.0, 15.0)  # limits of shares
+_NEAR = 1.0  # difference between coordinates of rates that are about the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,16 +177,27 @@ class _Search:
             raised = self._raised(part, now[part], base)
             base = raised if self.value(raised) > value - _PASSABLE else base
         profile = Profile(self.value_and_slopes, base, own.bounds, value)
-        variances, found = LogVariances(own, self._data, base), dict[str, Estimate]()
-        for part in sorted(now, key=now.__getitem__):  # where a higher point is likeliest
-            logits = profile.estimate(partial(variances.logit_share, part), _LOGITS)
-            found[part] = _around(now[part], *expit(logits[1:]).tolist())
         rates = {
-            one.name: self._rate(i, best, profile.estimate(partial(_coordinate, i), own.bounds[i]))
+            i: profile.estimate(partial(_coordinate, i), own.bounds[i])
             for i, one in enumerate(own.parameters)
             if one.kind in TERM_RATES
         }
-        return {part: found[part] for part in now}, rates
+        variances, found = LogVariances(own, self._data, base), dict[str, Estimate]()
+        for part in now:
+            share, other = partial(variances.logit_share, part), self._other(part, base, rates)
+            logits = profile.estimate(share, _LOGITS, other)
+            found[part] = _around(now[part], *expit(logits[1:]).tolist())
+        names = [one.name for one in own.parameters]
+        return found, {names[i]: self._rate(i, best, one) for i, one in rates.items()}
+
+    def _other(self, part: str, base: Array, rates: Mapping[int, Estimate]) -> Array | None:
+        """The base with the prior's rates of a part, where they are plausible and others."""
+        own, other = self.coordinates, base.copy()
+        for i, one in rates.items():
+            start = own.start[i]
+            if own.parameters[i].term == part and one.low < start < one.high:
+                other[i] = start
+        return None if np.abs(other - base).max() < _NEAR else other
 
     def _raised(self, part: str, share: float, u: Array) -> Array:
         """Coordinates at which a part that has vanished just matters, with the prior's rates.

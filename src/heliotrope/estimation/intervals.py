@@ -11,7 +11,8 @@ u  (p,) coordinates of the fit         g   the quantity, with the slope s (p,)
 B  (p, p) the inverse of minus the Hessian of the log likelihood, the covariance of u
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -66,20 +67,29 @@ class Profile:
         curvatures, axes = np.linalg.eigh(0.5 * (H + H.T))
         self._B = (axes / np.maximum(curvatures, _LEAST_CURVATURE)) @ axes.T
 
-    def estimate(self, quantity: Differentiable, limits: tuple[float, float]) -> Estimate:
-        """A quantity at the base, and its interval within limits."""
+    def estimate(
+        self, quantity: Differentiable, limits: Sequence[float], other: Array | None = None
+    ) -> Estimate:
+        """A quantity at the base, and its interval within limits.
+
+        The likelihood may have another ridge; the search runs from a point ``other`` on it too, and
+        the interval is the wider one.
+        """
         value, s = quantity(self._base)
         error = float(np.sqrt(s @ self._B @ s))
         if error == 0.0:
             return Estimate(value, value, value)
-        low, high = (self._end(quantity, value, error, limit) for limit in limits)
-        return Estimate(value, low, high)
+        starts = [self._base] if other is None else [self._base, other]
+        ends = [self._end(quantity, value, error, *one) for one in product(limits, starts)]
+        return Estimate(value, min(ends), max(ends))
 
-    def _end(self, quantity: Differentiable, value: float, error: float, limit: float) -> float:
+    def _end(
+        self, quantity: Differentiable, value: float, error: float, limit: float, start: Array
+    ) -> float:
         """Where the fall reaches 1.96 on the way from the value to a limit; else the limit."""
         sign, most = np.sign(limit - value), abs(limit - value)
         inside, near, outside, far = 0.0, 0.0, most, np.inf  # distances from the value, and falls
-        u, tried = self._base, min(_FALL * error, most)
+        u, tried = start, min(_FALL * error, most)
         for _ in range(_POINTS):
             found, fall = self._point(quantity, value + sign * tried, u)
             if abs(fall - _FALL) < _CLOSE or (fall < _FALL and tried == most):
