@@ -66,7 +66,7 @@ class History:
         self._noise = np.empty((16, 2))  # variance or NaN, repeats
 
     def _append(self, observation: Observation) -> None:
-        """Append an observation; only the ledger does so."""
+        """Append an observation; only the ledger calls this."""
         if self._length == len(self._numbers):
             self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
             self._labels = np.concatenate([self._labels, np.empty_like(self._labels)])
@@ -104,7 +104,7 @@ class History:
 
     @property
     def has_own_noise(self) -> bool:
-        """Whether a result has a noise other than the usual one."""
+        """Whether any result has its own noise."""
         variances, repeats = self._noise[: self._length].T
         return not bool(np.isnan(variances).all() and (repeats == 1.0).all())
 
@@ -160,7 +160,7 @@ class History:
 
     @classmethod
     def restored(cls, state: dict[str, Array | Indices]) -> History:
-        """Rebuild a history from :meth:`state`; older ones lack the noise, which was the usual."""
+        """Rebuild a history from :meth:`state`; in older files every result has the usual noise."""
         count = len(state["numbers"])
         noise = state.get("noise", np.tile([np.nan, 1.0], (count, 1)))
         if not count == len(state["labels"]) == len(noise):

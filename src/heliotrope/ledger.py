@@ -29,7 +29,7 @@ class Visible:
 
     @classmethod
     def last(cls, history: History, count: int | None, since: float) -> Visible:
-        """The last ``count`` observations of a history, or all, from a time on."""
+        """The last ``count`` observations of a history (None: all), from the time ``since`` on."""
         end = len(history)
         shown = end if count is None else min(as_whole(count, "last", least=0), end)
         return cls(end - shown, end, float(since))

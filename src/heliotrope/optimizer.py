@@ -35,7 +35,7 @@ class Optimizer(Queries, Archived):
     True
     """
 
-    FORMAT, VERSION = "heliotrope.optimizer", 2  # 2 only with results that have their own noise
+    FORMAT, VERSION = "heliotrope.optimizer", 2  # 1 if no result has its own noise
 
     def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
         self._adapter = DomainAdapter(domain)
@@ -60,7 +60,7 @@ class Optimizer(Queries, Archived):
 
     @property
     def history(self) -> History:
-        """All observations in the order told: a sequence, and columns t, x, y and others."""
+        """All observations in the order told, as a sequence and as columns such as t, x and y."""
         return self._ledger.history
 
     @property
@@ -117,13 +117,14 @@ class Optimizer(Queries, Archived):
     ) -> None:
         """Take the measured value of a suggestion (or its id), late or in any order.
 
-        ``std`` is the standard error of y, ``n`` the number of repeats that y averages. Instead of
-        y, tell a proportion as ``successes`` and ``trials``, a rate as ``count`` and ``exposure``.
+        ``std`` is the standard error of y, and ``n`` the number of repeats that y averages. Instead
+        of y, tell a proportion as ``successes`` and ``trials``, or a rate as ``count`` and
+        ``exposure``.
         """
         self.observe(suggestion, *value_and_precision(y, **noise))
 
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
-        """Take a value with its precision; this is what :meth:`tell` makes of its arguments."""
+        """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.tell(suggestion.id, y, precision)
         self._ledger.tell(suggestion, y, precision)
@@ -140,8 +141,8 @@ class Optimizer(Queries, Archived):
         """Take values measured elsewhere: times (n,), points (n, d), values (n,).
 
         In a Finite domain of several coordinates, points may be given as indices (n,). Times before
-        the latest one are inserted in order, by a replay. The noise is given as in :meth:`tell`, by
-        arrays (n,) with NaN where it is unknown, or by one number for all.
+        the latest one are inserted in order, by a replay. The noise arguments are those of
+        :meth:`tell`, as arrays (n,) with NaN where nothing is known, or one number for all.
         """
         added = self._adapter.observations(t, x, y, **noise)
         if added and self._ledger.is_past(added[0].t):

@@ -1,19 +1,19 @@
-"""How precise a single result is, and the forms in which a user says so.
+"""The precision of a single result, and the forms in which it is told.
 
 A result is one of
 
-* a value, whose noise is the usual one;
+* a value, with the usual noise;
 * a value with ``std``, its known standard error;
 * a value with ``n``, the mean of n repeats: the usual noise variance divided by n;
 * ``successes`` of ``trials``: the proportion y = s / n. Its variance is p (1 - p) / (n - 1), or
-  p (1 - p) for one trial, where p = (s + 4) / (n + 8) counts four successes and four failures more;
+  p (1 - p) for one trial, where p = (s + 4) / (n + 8) adds four successes and four failures;
 * ``count`` in ``exposure``: the rate y = c / E. Its variance is (c + 4) / E^2.
 
-The last two are Gaussian approximations. Their values are the observed ones and are not shrunk,
-since the prior already shrinks them, and a second shrinkage would add up over many results. The
-added counts enter the variance only, so that no result counts as certain. The interval
-y +- 1.96 std covers the true proportion with a probability of at least 0.907 from 5 trials on, and
-the true rate with at least 0.946.
+The last two are Gaussian approximations. Their values are the observed ones, without shrinkage:
+the prior already shrinks them, and a second shrinkage would accumulate over many results. The
+added counts affect the variance only, so that no result has a variance of 0. The interval
+y +- 1.96 std covers the true proportion with a probability of at least 0.907 (for 5 or more trials)
+and the true rate with at least 0.946.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class Precision(Checked):
     repeats: int = field(default=1, metadata=checked(as_whole, least=1))
 
     def noise(self, usual: float) -> float:
-        """The noise variance of the result, where that of a usual result is given."""
+        """The noise variance of the result; ``usual`` is that of a usual result."""
         return usual / self.repeats if self.variance is None else self.variance
 
     @property
     def row(self) -> tuple[float, float]:
-        """The variance, or NaN, and the repeats: one row of an array."""
+        """The variance (NaN if unknown) and the repeats, as one row of an array."""
         return nan if self.variance is None else self.variance, float(self.repeats)
 
     @classmethod
     def from_row(cls, row: Sequence[float]) -> Precision:
-        """Read a row of :attr:`row`."""
+        """Return the precision of a :attr:`row`."""
         variance, repeats = row
         return cls(None if isnan(variance) else variance, int(repeats))
 
@@ -73,7 +73,7 @@ USUAL = Precision()
 
 
 class Noise(TypedDict, total=False):
-    """The keyword arguments of ``tell`` beside the value."""
+    """The keyword arguments of ``tell`` that describe the noise."""
 
     std: float | None
     n: int | None
@@ -84,7 +84,7 @@ class Noise(TypedDict, total=False):
 
 
 class NoiseColumns(TypedDict, total=False):
-    """The same for several results: an array, with NaN where it is not given, or one number."""
+    """The same for several results: an array with NaN where nothing is given, or one number."""
 
     std: ArrayLike | None
     n: ArrayLike | None
@@ -109,13 +109,13 @@ CHECKS: Mapping[str, Callable[[object], Any]] = {
     "count": partial(as_whole, name="count", least=0),
     "exposure": partial(_as_size, name="exposure"),
 }
-"""The check of each keyword argument, which returns the number to keep."""
+"""The check of each keyword argument; it returns the checked number."""
 
 
 def value_and_precision(
     value: SupportsFloat | None = None, **noise: Unpack[Noise]
 ) -> tuple[float, Precision]:
-    """The value of a result and its precision, from one of the forms above.
+    """Return the value of a result and its precision, given in one of the forms above.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def value_and_precision(
 def values_and_precisions(
     length: int, values: Sequence[float] | None, **columns: Unpack[NoiseColumns]
 ) -> list[tuple[float, Precision]]:
-    """The same for several results. An n of 1 counts as not given."""
+    """Return the values and precisions of several results. An n of 1 counts as not given."""
     from heliotrope.validation import as_column  # numpy is slow to load, and clients have no arrays
 
     _check_names(columns)

@@ -89,7 +89,7 @@ TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel"
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Prior:
-    """A time-varying Gaussian process, measured with noise: a space times a time kernel, or a sum.
+    """A time-varying Gaussian process with measurement noise: one term, or a sum of terms.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Prior:
     mean
         A number, or one number per point of a Finite domain.
     terms
-        The terms of a sum (see :mod:`heliotrope.terms`), in place of space and time.
+        The terms of a sum (see :mod:`heliotrope.terms`), instead of space and time.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Prior:
         terms: Iterable[Term] | None = None,
     ) -> None:
         chosen = _as_terms((_term(RBF(0.2), Static()),) if terms is None else terms)
-        if space is not None or time is not None:  # of dataclasses.replace too
+        if space is not None or time is not None:  # dataclasses.replace passes terms as well
             chosen = (_with(chosen, space, time),)
         level = as_number(noise, "noise")
         if level <= 0.0:
@@ -139,20 +139,20 @@ class Prior:
 
     @property
     def space(self) -> SpaceKernel:
-        """The space kernel of a prior of one term."""
+        """The space kernel of a prior with one term."""
         return self._one_term().space
 
     @property
     def time(self) -> TimeKernel:
-        """The time kernel of a prior of one term."""
+        """The time kernel of a prior with one term."""
         return _time(self._one_term())
 
     def with_time(self, time: TimeKernel) -> Prior:
-        """Return a prior of one term with another time kernel."""
+        """Return this prior of one term with another time kernel."""
         return Prior(self.space, time, self.noise, self.mean)
 
     def with_space(self, space: SpaceKernel) -> Prior:
-        """Return a prior of one term with another space kernel."""
+        """Return this prior of one term with another space kernel."""
         return Prior(space, self.time, self.noise, self.mean)
 
     @property
@@ -162,16 +162,16 @@ class Prior:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing ever changes."""
+        """Whether all terms are static."""
         return all(isinstance(term, Stays) for term in self.terms)
 
     def over(self, domain: Domain) -> DomainKernel:
-        """Return the space kernel of a prior of one term, after a check that it fits a domain."""
+        """Return the space kernel of a prior with one term, checked against a domain."""
         self._one_term()
         return self.kernels_over(domain)[0]
 
     def kernels_over(self, domain: Domain) -> list[DomainKernel]:
-        """Return the space kernel of each term, after a check that they fit a domain."""
+        """Return the space kernel of each term, checked against a domain."""
         if isinstance(self.mean, np.ndarray) and not (
             isinstance(domain, Finite) and len(domain) == len(self.mean)
         ):
@@ -196,13 +196,13 @@ class Prior:
         return mean
 
     def parts(self) -> list[str]:
-        """Return the names of the parts: of the terms, without repetition."""
+        """Return the names of the parts: those of the terms, without repetition."""
         return list(dict.fromkeys(term.name for term in self.terms))
 
     def shares(self, domain: Domain, t: float = 0.0, start: float = 0.0) -> dict[str, float]:
-        """Return the share of the variance of a result at time t by part, and that of the noise.
+        """Return the share of each part, and of the noise, in the variance of a result at time t.
 
-        The variance is its mean over the domain. Random walks begin at the time ``start``.
+        The variances are averages over the domain. Random walks begin at the time ``start``.
 
         Examples
         --------
@@ -219,9 +219,10 @@ class Prior:
         return {name: variance / total for name, variance in variances.items()}
 
     def selects(self, part: str | None) -> list[bool]:
-        """Return for each term whether it belongs to a part of the belief; None is the whole.
+        """Return, for each term, whether it belongs to a part; None selects all terms.
 
-        :data:`~heliotrope.terms.CHOICE` is the part of all terms that differ between places.
+        :data:`~heliotrope.terms.CHOICE` selects the terms that differ between places. If all places
+        share every term, it selects all of them.
         """
         if part is None or part == CHOICE:
             whole = part is None or all(term.shared for term in self.terms)
@@ -246,9 +247,9 @@ class Prior:
     def _one_term(self) -> Term:
         if not self._is_separable:
             raise InputError(
-                "a prior of one space and one time kernel here",
+                "a prior with one space and one time kernel",
                 f"the sum {' + '.join(term.name for term in self.terms)}",
-                "A policy that keeps the prior as it is, such as TV-GP-UCB, takes sums.",
+                "A policy that does not change the prior, such as TV-GP-UCB, takes sums.",
             )
         return self.terms[0]
 
@@ -257,7 +258,7 @@ _SEPARABLE = (Stays, Drifts, Walks, Stationary)
 
 
 def _with(terms: tuple[Term, ...], space: SpaceKernel | None, time: TimeKernel | None) -> Term:
-    """Return the one term with another space or time kernel."""
+    """Return the only term with another space or time kernel."""
     if len(terms) > 1 or not isinstance(terms[0], _SEPARABLE):
         raise InputError("either terms, or a space and a time kernel", "both")
     return _term(
@@ -277,7 +278,7 @@ def _time(term: Term) -> TimeKernel:
 def _term(space: SpaceKernel, time: TimeKernel) -> Term:
     """Return the term of a space and a time kernel."""
     if not isinstance(space, (Kernel, Tabulated)):
-        raise KernelError("a scikit-learn kernel or Tabulated(K) as space", repr(space))
+        raise KernelError("space to be a scikit-learn kernel or Tabulated(K)", repr(space))
     if isinstance(time, Static):
         return Stays(space)
     if isinstance(time, Forgetting):
@@ -301,5 +302,5 @@ def _as_terms(terms: object) -> tuple[Term, ...]:
 def correlation(time: TimeKernel, dt: Array) -> Array:
     """c(dt) of a stationary time kernel; c(0) scales the variance."""
     if isinstance(time, Wiener):
-        raise InputError("a stationary time kernel here", str(time), "Use Static or Forgetting.")
+        raise InputError("a stationary time kernel", str(time), "Use Static or Forgetting.")
     return _term(ConstantKernel(), time).in_time(np.asarray(dt), np.zeros(()))

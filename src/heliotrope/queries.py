@@ -1,4 +1,4 @@
-"""The questions that an optimizer answers about its belief; they change nothing."""
+"""The queries of an optimizer, which change nothing."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,16 +35,16 @@ class Queries:
         By default t is the latest time; a later time gives a forecast. With a ``context``, X are
         choices. The deviation treats open suggestions as measured, unless ``count_open`` is False.
         A ``part`` is the name of a term of the prior, such as "season", or "choice" for the terms
-        that differ between places. Its mean is without the prior mean, except for "choice".
+        that differ between places. Of all parts, only "choice" includes the prior mean.
         """
         t = self._ledger.query_time(t)
         return self._run.belief(t, self._adapter.places(X, context), count_open, part)
 
     def shares(self, t: float | None = None) -> dict[str, float]:
-        """Return the share of the variance of a result that each part of the prior explains.
+        """Return the share of each part, and of the noise, in the variance of a result.
 
-        The shares are averages over the domain at time t, by default the latest time. They sum to
-        1 with that of the "noise".
+        The variances are averages over the domain at time t, by default the latest time. The
+        shares sum to 1.
         """
         now = self._ledger.query_time(t)
         return self._run.shares(now, float(self._ledger.history.t.min(initial=now)))
@@ -73,7 +73,7 @@ class Queries:
 
     @property
     def log_likelihood(self) -> float:
-        """Log marginal likelihood of the observations that count."""
+        """Log marginal likelihood of the observations that the memory uses."""
         return self._run.joint.log_likelihood
 
     def learned(self) -> Learned:

@@ -70,7 +70,7 @@ class ObservationStore:
 
 
 class Regression:
-    """The factored covariance of weighted evaluations; ``exact`` is theirs without noise."""
+    """The factored covariance of weighted evaluations; ``exact`` is the one without noise."""
 
     def __init__(
         self, model: SpaceTime, t: Array, places: Places, weights: Array, exact: Array | None = None

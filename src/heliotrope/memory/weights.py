@@ -63,8 +63,8 @@ class WeightsStore(ObservationStore):
 
     def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
         fading, w = self._rate ** (now - self._now), self._rate ** (now - t)
-        precision = self._model.prior.noise / noise
-        added = precision * np.array([w, w**2, w * y])
+        r = self._model.prior.noise / noise
+        added = r * np.array([w, w**2, w * y])
         self._now = now
         self._sums *= np.array([[fading], [fading**2], [fading]])
         same = self._places == place

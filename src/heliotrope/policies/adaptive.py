@@ -69,7 +69,7 @@ class Adaptive:
 
 @dataclass(frozen=True, eq=False)
 class CubeEvaluation:
-    """A place in the cube at a time, its value (NaN while it is open) and the noise of that."""
+    """A place in the cube at a time, with its value (NaN while it is open) and precision."""
 
     t: float
     place: Places

@@ -98,7 +98,7 @@ class EliminationAgent:
     """An engine for each prior that is left, and a record of each prior's choices.
 
     A record is |S_u|, the sum of eta, and the sum of sqrt(beta) sigma. A result with its own noise
-    counts sigma_i^2 / sigma^2 times in |S_u|.
+    adds sigma_i^2 / sigma^2 to |S_u|.
     """
 
     def __init__(self, policy: PriorElimination, domain: Domain) -> None:

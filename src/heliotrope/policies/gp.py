@@ -161,7 +161,7 @@ class GPAgent:
         return self._engine_at(t).predict(t, places, count_open=count_open, part=part)
 
     def shares(self, t: float, start: float) -> dict[str, float]:
-        """The share of the variance of a result at time t that each part explains."""
+        """The share of each part, and of the noise, in the variance of a result at time t."""
         return self._policy.prior.shares(self._domain, t, start)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:

@@ -51,7 +51,7 @@ class Agent(Protocol):
         """Begin an evaluation."""
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        """Take the value of an open evaluation; an agent without a noise ignores the precision."""
+        """Take the value of an open evaluation; an agent without a noise model ignores it."""
 
     def cancel(self, key: int) -> None:
         """Forget an open evaluation."""

@@ -11,9 +11,9 @@ Symbols
 n      dictionary points B (n, d)
 P, R   blocks over space; blocks that all places share, which have one weight each
 N      R + n P weights: those of the shared blocks, then P for each point
-phi    (N,) what f_t(x) sees of the weights: a_p v_p of shared blocks, a_p k_p(x, b_j) of others
+phi    (N,) features of f_t(x): a_p v_p for shared blocks, a_p k_p(x, b_j) for the others
 alpha  (N,) weights of the mean, m_t(x) = m0 + phi . alpha
-Q      (N, N) weights of what is explained, Cov_t(x, x') = sum_c s_c k_c(x, x') - phi Q phi'
+Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(x, x') - phi Q phi'
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
@@ -62,7 +62,7 @@ class BoxEngine(MarkovEngine):
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation, and add its point to the dictionary if it is new.
 
-        Its covariance with the state has the weights gamma = b at its own point, less Q phi.
+        Its covariance with the state has the weights gamma: b at its own point, minus Q phi.
         """
         view = self._stack.view(t)
         prior_variance = float(self._prior_variance(view, place)[0])
@@ -123,7 +123,7 @@ class BoxEngine(MarkovEngine):
         self._B, self._alpha, self._Q = (state[name].copy() for name in ("B", "alpha", "Q"))
 
     def _seen(self, view: View, places: Places) -> Array:
-        """Phi at places, (q, N)."""
+        """The features phi at places, (q, N)."""
         owner = self._stack.owner
         spatial = np.zeros((len(places), len(self._B), len(self._spatial)))
         for c in np.unique(owner[self._spatial]):
@@ -164,7 +164,7 @@ class BoxEngine(MarkovEngine):
         self._pending.transform(moved)
 
     def _moved(self, weights: Array, blocks: slice, A: Array) -> Array:
-        """Weights (..., N) of which those of some blocks are multiplied by A."""
+        """Weights (..., N), with those of some blocks multiplied by A."""
         T = np.eye(len(self._stack.owner))
         T[blocks, blocks] = A
         R, shared, spatial = len(self._shared), self._shared, self._spatial
@@ -201,7 +201,7 @@ class BoxEngine(MarkovEngine):
         self._pending.transform(lambda gammas: gammas @ T.T)
 
     def _projection(self, K: Array, kept: Indices) -> Array:
-        """The matrix that maps all N weights to those of the points kept."""
+        """The matrix that maps all N weights to those of the kept points."""
         R, P = len(self._shared), len(self._spatial)
         spatial = np.zeros((len(kept), P, K.shape[1], P))
         for p in range(P):

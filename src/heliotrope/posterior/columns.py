@@ -1,12 +1,12 @@
-"""The columns of the stacked state over M points: its values there, or weights of few features.
+"""The columns of the stacked state: values at the M points, or weights of a few features.
 
-A kernel matrix that has few pivots is F^T F with few rows: then every block of its term is a
+A kernel matrix of low rank is F^T F, where F has few rows. Every block of the term is then a linear
 combination of these features. A term that all places share has one feature.
 
 Symbols
 -------
 M  points      P  blocks, with their columns one after another      N  columns in all
-r  features F (r, M) of a term       a (P,)  what f_t sees of each block
+r  features F (r, M) of a term       a (P,)  observation vector of f_t
 R (n, N)  rows over all columns
 """
 
@@ -22,7 +22,7 @@ from heliotrope.posterior.stacked import StackedTerms
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array, Indices
 
-_LEFT = 1e-11  # share of the variance that features may leave out
+_LEFT = 1e-11  # share of the variance that features may miss
 _FEW = 8  # features are used if they are fewer than the points by this factor
 
 
@@ -40,9 +40,9 @@ class PointColumns:
 
 
 class FeatureColumns:
-    """A term whose columns are weights of features, which come from the points ``pivots``.
+    """A term whose columns are weights of features, computed from the points ``pivots``.
 
-    ``length`` is the greatest length of the features at a point.
+    ``length`` is the largest norm of the feature vector of a point.
     """
 
     def __init__(self, pivots: Indices, F: Array) -> None:
@@ -63,7 +63,7 @@ class FeatureColumns:
 
 
 class Columns:
-    """The columns of all blocks; a sum of terms uses features where these are few."""
+    """The columns of all blocks; a sum of terms uses features for kernels of low rank."""
 
     def __init__(self, stack: StackedTerms, kernels: list[DomainKernel], points: int) -> None:
         self._stack, self._kernels, self._points = stack, kernels, points
@@ -82,7 +82,7 @@ class Columns:
         return seen
 
     def rows_of(self, block: int, i: int) -> Array:
-        """Prior covariance of a block at point i with its columns."""
+        """Prior covariance of a block's columns with its value at point i."""
         row: Array = self._bases[block].row(i)
         return row
 
@@ -122,7 +122,7 @@ class Columns:
         return R
 
     def leading(self, R: Array, tolerance: float) -> Array:
-        """Few rows that explain as much of the variance at all points, up to the tolerance."""
+        """Fewer rows that explain the same variance at all points, up to the tolerance."""
         if not any(isinstance(basis, FeatureColumns) for basis in self._bases):
             return leading_rows(R, tolerance)
         scale = np.concatenate([np.full(basis.width, basis.length) for basis in self._bases])
@@ -141,7 +141,7 @@ class Columns:
         }
 
     def restore(self, state: State) -> None:
-        """Take the pivots of a saved state, since other machines may find others."""
+        """Use the pivots of a saved state, since other machines may compute different ones."""
         self._take(
             [
                 FeatureColumns.of_pivots(kernel, state[f"pivots{c}"])

@@ -7,8 +7,8 @@ nothing is ever re-factorized.
 
 Symbols
 -------
-M  points      P  blocks      N  columns: M for each block, 1 for a block that all places share
-n  rows of V (n, N)           a (P,)  what f_t sees of the blocks
+M  points      P  blocks      N  columns: at most M for each block (see columns.py)
+n  rows of V (n, N)           a (P,)  observation vector of f_t
 mean (P, M)    posterior mean of each block
 """
 
@@ -169,7 +169,7 @@ class FiniteEngine(MarkovEngine):
         """
         self._stack.refresh(self._move)
         tolerance = self._tolerance or min(1e-9 * self._largest, 1e-7 * self._least_noise)
-        seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # a trend's grows
+        seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # that of a trend grows
         rows = self._columns.leading(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
         self._explained.take([self._columns.at(rows, p) for p in range(len(self._mean))])
@@ -184,10 +184,10 @@ class FiniteEngine(MarkovEngine):
         self._V[: self._n] = rows
 
     def _off_domain(self, view: View, points: Places, count_open: bool) -> tuple[Array, Array]:
-        """Rows (n, q) of f_t, and its mean less the prior mean (q,), at points of no domain.
+        """Rows (n, q) of f_t, and its mean less the prior mean (q,), at points outside the domain.
 
         Each block outside the domain depends on the past only through the block at the visited
-        points. A subset of them that spans them all is used.
+        points. The method uses a subset that spans all of them.
         """
         R, visited = self.rows(), np.flatnonzero(self._visited)
         if count_open and len(self._pending):

@@ -34,9 +34,9 @@ _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no eval
 
 
 class MarkovEngine(ABC):
-    """The time and the open evaluations of an engine for sums of Markov terms.
+    """The clock and the open evaluations of an engine for sums of Markov terms.
 
-    ``least_noise`` is a share of the variance of f; results count as at least this noisy.
+    ``least_noise``, a share of the variance of f, is a lower limit for the noise of results.
     """
 
     def __init__(self, prior: Prior, domain: Domain, least_noise: float = LEAST_NOISE) -> None:
@@ -58,7 +58,7 @@ class MarkovEngine(ABC):
 
     @abstractmethod
     def _move(self, blocks: slice, A: Array) -> None:
-        """Multiply what is stored of some blocks by A (p, p)."""
+        """Multiply the stored values of some blocks by A (p, p)."""
 
     def _prior_variance(self, view: View, places: Places) -> Array:
         diagonals = [
@@ -99,7 +99,7 @@ class PendingEvaluations:
         self._keys.append(key)
 
     def covariances(self, see: Callable[[Array], Array]) -> Array:
-        """Covariance (o,) of each g with what ``see`` makes of the state."""
+        """Covariance (o,) of each g with a linear function ``see`` of the state."""
         return see(self._C) if self._keys else self._m
 
     def transform(self, change: Callable[[Array], Array]) -> None:

@@ -1,9 +1,10 @@
-"""What the observations explain at each point, for every pair of blocks of the stacked state.
+"""Explained covariance at each point, for every pair of blocks of the stacked state.
 
 Symbols
 -------
-P  blocks      M  points      a (P,)  what f_t sees of each block
-E (P (P + 1) / 2, M)  diagonals of V_p^T V_q for p <= q, so that sum_pq a_p a_q E_pq is explained
+P  blocks      M  points      a (P,)  observation vector of f_t
+E (P (P + 1) / 2, M)  diagonals of V_p^T V_q for p <= q
+sum_pq a_p a_q E_pq  explained variance of f_t
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ class ExplainedPairs:
             self.E += blocks[self._left] * blocks[self._right]
 
     def of(self, a: Array) -> Array:
-        """What is explained of the variance of f_t, (M,)."""
+        """The explained variance of f_t, (M,)."""
         return weighted(self._twice * a[self._left] * a[self._right], self.E)
 
     def move(self, blocks: slice, A: Array) -> None:

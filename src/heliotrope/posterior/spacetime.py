@@ -31,7 +31,7 @@ class SpaceTime:
         )
 
     def least_noise(self, share: float) -> float:
-        """The least noise variance that is numerically stable: a share of the variance of f."""
+        """The smallest numerically stable noise variance: a share of the variance of f."""
         domain = self._domain
         anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
         variances = [kernel.diagonal(anywhere) for kernel in self.kernels]
@@ -85,7 +85,7 @@ class SpaceTime:
         return float(term.in_time(np.array(t), np.array(t), self.start))
 
     def mean_at(self, places: Places, part: str | None = None) -> Array:
-        """The prior mean at places; it belongs to the whole and to the choice only."""
+        """The prior mean at places; only the whole and the part "choice" include it."""
         return self.prior.mean_at(places) if part in (None, CHOICE) else np.zeros(len(places))
 
 
@@ -145,7 +145,7 @@ class Records:
         }
 
     def restore(self, state: State, noise: float) -> None:
-        """Take over a saved :meth:`state`; older ones lack the noise, which was all the same."""
+        """Restore a saved :meth:`state`; in older files every result has the noise ``noise``."""
         self.t, self.places, self.y = state["t"], state["places"], state["y"]
         self.noise = state.get("noise", np.full(len(self.t), noise))
         columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]

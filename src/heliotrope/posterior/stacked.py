@@ -1,13 +1,14 @@
 """The stacked state of a sum of Markov terms, each held at its own reference time.
 
-Term c has p_c blocks u^c, functions of x, and f_t = sum_c h_c(t) . u^c_t. What the observations
-explain of u^c_t is A_c(t - ref_c) times what engines store, so nothing is touched as time passes.
-A term whose A has become small is moved to a new reference time.
+Term c has p_c blocks u^c, functions of x, and f_t = sum_c h_c(t) . u^c_t. Engines store
+what the observations explain of u^c at ref_c. For u^c_t it is multiplied by A_c(t - ref_c), so the
+stored arrays do not change as time passes. Once A has become small, the term is moved to a new
+reference time.
 
 Symbols
 -------
-C, P  terms, blocks in all      a (P,)  A(t - ref)^T h, what f_t sees of the stored blocks
-b (P,)  A(t - ref)^{-1} S h, the prior gain of f_t in stored coordinates
+C, P  terms, blocks in all      a (P,)  A(t - ref)^T h, observation vector of f_t
+b (P,)  A(t - ref)^{-1} S h, prior covariance of u_t and f_t, moved back to ref
 s (C,)  h . S h, the prior variance of each term as a multiple of its kernel's
 """
 
@@ -29,14 +30,14 @@ _CACHED = 8  # views
 
 
 class View(NamedTuple):
-    """What a part of f_t sees: a (P,) of the stored blocks, and s (C,) of the prior."""
+    """A part of f_t: its observation vector a (P,) and prior variance factors s (C,)."""
 
     a: Array
     s: Array
 
 
 class StackedTerms:
-    """The terms of a prior, their reference times, and the time."""
+    """The terms of a prior, their reference times, and the current time."""
 
     def __init__(self, prior: Prior) -> None:
         self._prior, self.terms = prior, markov_terms(prior)
@@ -49,7 +50,7 @@ class StackedTerms:
         self._views: dict[tuple[float, tuple[bool, ...]], View] = {}
 
     def view(self, t: float, part: str | None = None) -> View:
-        """Return what a part of f_t sees; the latest views are cached."""
+        """Return the view of a part of f_t; the latest views are cached."""
         self._check(t)
         chosen = self._selected(part)
         view = self._views.get((t, chosen))
@@ -60,7 +61,7 @@ class StackedTerms:
         return view
 
     def gain(self, t: float) -> Array:
-        """B (P,) at a time to which no term is stale."""
+        """The vector b (P,), at a time at which no term is stale."""
         start = self._begun(t)
         gains = [term.gain_before(t, self._age(c, t), start) for c, term in enumerate(self.terms)]
         return gains[0] if len(gains) == 1 else np.concatenate(gains)
@@ -85,7 +86,7 @@ class StackedTerms:
         return {"start": np.array(self.start), "refs": np.array(self._refs)}
 
     def restore(self, state: State, now: float) -> None:
-        """Take over a saved :meth:`state`; the reference times of older ones are the present."""
+        """Restore a saved :meth:`state`; in older files every reference time is ``now``."""
         self.now, self.start = now, float(state.get("start", -inf))
         self._refs = state.get("refs", np.full(len(self.terms), now)).tolist()
         self._views.clear()

@@ -1,4 +1,4 @@
-"""Terms of a prior: what stays, drifts, returns or is shared; their sum is the prior's model."""
+"""Terms of a prior: static, drifting, seasonal and shared ones; f_t is their sum."""
 
 from heliotrope.terms.base import (
     CHOICE as CHOICE,

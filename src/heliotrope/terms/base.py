@@ -1,12 +1,13 @@
 """Terms of a prior: f_t(x) = sum_c g^c_t(x), each with a space kernel and a behaviour in time.
 
-Cov[g_s(x), g_t(x')] = k(x, x') c(s, t). A kernel carries its variance. A number as the kernel means
-a term that all places share. The Markov terms have a state of p blocks u_t, each a function of x:
-g_t = h(t) . u_t, u_{t + dt} = A(dt) u_t + noise, and u_t has the prior covariance S(t) k.
+Cov[g_s(x), g_t(x')] = k(x, x') c(s, t). The kernel k includes the variance. If it is a
+number, all places share the term. A Markov term has a state of p blocks u_t, each a function of x:
+g_t = h(t) . u_t and u_{t + dt} = A(dt) u_t + noise. The prior covariance of u_t is S(t) k.
 
 Symbols
 -------
-p  blocks      h (p,)  what g sees of the state      A (p, p)  transition      S (p, p)  spread
+p  blocks      h (p,)  observation vector      A (p, p)  transition
+S (p, p)  prior covariance of the blocks, in units of k
 J  harmonics   rho = sqrt(1 - epsilon), the correlation over one unit of time
 """
 
@@ -27,7 +28,7 @@ from heliotrope.validation import (
 )
 
 CHOICE = "choice"
-"""The part of a belief that a choice depends on: the terms that differ between places."""
+"""The part of a belief that depends on the choice: the terms that differ between places."""
 
 NOISE_PART = "noise"
 """The name of the noise among the shares of the variance."""
@@ -37,7 +38,7 @@ _ONLY: Array = np.ones(1)
 
 
 def as_space(kernel: object) -> SpaceKernel:
-    """Return the space kernel of a term; a positive number is a constant kernel."""
+    """Return a term's space kernel; a positive number becomes a constant kernel."""
     if isinstance(kernel, (Kernel, Tabulated)):
         return kernel
     try:
@@ -51,7 +52,7 @@ def as_space(kernel: object) -> SpaceKernel:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Term(Checked):
-    """One term of a prior. Terms of the same ``name`` form one part of a belief."""
+    """One term of a prior. Terms with the same ``name`` form one part of a belief."""
 
     kernel: SpaceKernel | float
     name: str = field(default="", kw_only=True)
@@ -62,7 +63,7 @@ class Term(Checked):
         name = self.name or type(self).__name__.lower()
         if not isinstance(name, str) or name in (CHOICE, NOISE_PART):
             raise InputError(
-                f"a name that is a text other than {CHOICE!r} and {NOISE_PART!r}",
+                f"a name, as text, other than {CHOICE!r} and {NOISE_PART!r}",
                 short_repr(self.name),
             )
         object.__setattr__(self, "name", name)
@@ -85,12 +86,12 @@ class Term(Checked):
         return isinstance(self.space, Kernel) and _is_constant(self.space)
 
     def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
-        """c(s, t) for times that broadcast; ``start`` is the first time seen."""
+        """c(s, t) for times that broadcast; a random walk begins at ``start``."""
         raise NotImplementedError
 
 
 class MarkovTerm(Term):
-    """A term whose future depends on the past only through a state of ``order`` = p blocks."""
+    """A term with a Markov state of ``order`` = p blocks."""
 
     @property
     def order(self) -> int:
@@ -102,29 +103,29 @@ class MarkovTerm(Term):
         return 0.0
 
     def seen(self, t: float) -> Array:
-        """h(t), (p,)."""
+        """The observation vector h(t), (p,)."""
         return _ONLY
 
     def transition(self, dt: float) -> Array:
-        """A(dt), (p, p)."""
+        """The transition matrix A(dt), (p, p)."""
         return _ONE
 
     def spread(self, t: float, start: float) -> Array:
-        """S(t), (p, p)."""
+        """The prior covariance S(t) of the blocks, (p, p), in units of k."""
         return _ONE
 
     def seen_after(self, t: float, dt: float) -> Array:
-        """A(dt)^T h(t), (p,): what g_t sees of the state at t - dt."""
+        """A(dt)^T h(t), (p,): the observation vector of g_t for the state at t - dt."""
         return np.asarray(self.seen(t) @ self.transition(dt))
 
     def gain_before(self, t: float, dt: float, start: float) -> Array:
-        """A(dt)^{-1} S(t) h(t), (p,): the prior gain of g_t, in coordinates of t - dt."""
+        """A(dt)^{-1} S(t) h(t), (p,): the prior covariance of u_t and g_t, moved back to t - dt."""
         return np.asarray(
             np.linalg.solve(self.transition(dt), self.spread(t, start) @ self.seen(t)), dtype=float
         )
 
     def scale(self, t: float, start: float) -> float:
-        """c(t, t) = h . S h."""
+        """The variance factor c(t, t) = h . S h."""
         h = self.seen(t)
         return float(h @ self.spread(t, start) @ h)
 

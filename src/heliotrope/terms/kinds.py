@@ -1,4 +1,4 @@
-"""The kinds of terms: each a behaviour in time, and for Markov terms its state (see base.py)."""
+"""The kinds of terms. Each defines c(s, t); Markov terms also define their state (see base.py)."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +32,7 @@ _SPREADS = {  # S, by nu
 
 
 class _Forgets(MarkovTerm):
-    """A Markov term whose blocks all have the correlation rho^dt."""
+    """A Markov term whose blocks all have the correlation rho^|dt|."""
 
     epsilon: float
 
@@ -63,10 +63,11 @@ class _Forgets(MarkovTerm):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Stays(MarkovTerm):
-    """What does not change: k(x, x').
+    """A static term: k(x, x').
 
     Examples
     --------
+    >>> from sklearn.gaussian_process.kernels import Matern
     >>> Stays(0.5 * Matern(0.3, nu=2.5)).name
     'stays'
     """
@@ -82,6 +83,7 @@ class Drifts(_Forgets):
 
     Examples
     --------
+    >>> from sklearn.gaussian_process.kernels import Matern
     >>> Drifts(Matern(0.2, nu=2.5), epsilon=0.19).rho
     0.9
     """
@@ -92,7 +94,7 @@ class Drifts(_Forgets):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Walks(MarkovTerm):
-    """A random walk: k(x, x') (1 + growth (min(s, t) - t0)), where t0 is the first time seen."""
+    """A random walk: k(x, x') (1 + growth (min(s, t) - t0)), where t0 is the first time."""
 
     growth: float = field(metadata=checked(as_positive))
 
@@ -126,7 +128,7 @@ class Level(_Forgets):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Season(_Forgets):
-    """What returns with a period P: k(x, x') (1 / J) sum_j cos(2 pi j dt / P) rho^|dt|.
+    """A periodic term: k(x, x') (1 / J) sum_j cos(2 pi j dt / P) rho^|dt|.
 
     Examples
     --------
@@ -161,7 +163,7 @@ class Season(_Forgets):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Trend(MarkovTerm):
-    """What grows with time: k(x, x') (s - origin) (t - origin) / unit^2."""
+    """A linear trend: k(x, x') (s - origin) (t - origin) / unit^2."""
 
     origin: float = field(default=0.0, metadata=checked(as_number))
     unit: float = field(default=1.0, metadata=checked(as_positive))
@@ -223,7 +225,7 @@ class Smooth(MarkovTerm):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Stationary(Term):
-    """Any stationary scikit-learn kernel over time; the engines for it are dense and reference."""
+    """A term with any stationary scikit-learn kernel over time, for engines dense and reference."""
 
     time: Kernel = field(kw_only=True)
 
@@ -239,7 +241,7 @@ class Stationary(Term):
 def _check_time(time: object) -> None:
     if not isinstance(time, Kernel):
         raise KernelError(
-            "Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel as time",
+            "time to be Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel",
             short_repr(time),
         )
     if not time.is_stationary():
