@@ -66,7 +66,7 @@ def optional(kind: type[Command[Any]]) -> set[str]:
         (Tell, {"id": "a", "value": 1.0, "successes": 1, "trials": 2}, "value"),
         (Tell, {"id": "a", "successes": 3, "trials": 2}, "successes"),
         (Tell, {"id": "a", "successes": 1}, "value"),
-        (Tell, {"id": "a", "count": 1, "exposure": 1e-50}, "value"),
+        (Tell, {"id": "a", "count": 1, "exposure": 1e-50}, "exposure"),
         (Tell, {"id": "a" * 101, "value": 1.0}, "id"),
         (Tell, {"id": "a", "value": 1.0, "ask": 7}, "ask"),
         (Tell, {"id": "a", "value": 1.0, "ask": {"t": []}}, "ask.t"),
