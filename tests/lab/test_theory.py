@@ -114,7 +114,7 @@ class TestInformation:
         with pytest.raises(InputError) as caught:
             function(SUM, ht.grid(3), 3)
         assert "the sum stays + level + season" in str(caught.value)
-        assert "for a sum nothing is proven" in str(caught.value)
+        assert "Nothing is proven for a sum" in str(caught.value)
 
     def test_bad_input(self) -> None:
         prior = ht.Prior(noise=0.1)

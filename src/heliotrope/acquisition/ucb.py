@@ -43,7 +43,7 @@ class Scored(ABC):
     ) -> Places:
         """Return the place with the highest score; open evaluations shrink the deviation.
 
-        Terms of the prior that all places share are left out: they do not depend on the choice.
+        Terms that all places share are left out, since they do not depend on the choice.
         """
         believed = for_acquisition(posterior, t)
         if isinstance(choices, Box):

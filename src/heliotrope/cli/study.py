@@ -29,11 +29,17 @@ Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
 Value = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
 Std = Annotated[float | None, typer.Option(help="Standard error of the value.")]
-Repeats = Annotated[int | None, typer.Option("--n", help="Repeats that the value averages.")]
-Successes = Annotated[int | None, typer.Option(help="Successes of --trials, without a value.")]
+Repeats = Annotated[
+    int | None, typer.Option("--n", help="Number of repeats that the value averages.")
+]
+Successes = Annotated[
+    int | None, typer.Option(help="Number of successes in --trials, instead of a value.")
+]
 Trials = Annotated[int | None, typer.Option(help="Number of trials.")]
-Count = Annotated[int | None, typer.Option(help="Count during --exposure, without a value.")]
-Exposure = Annotated[float | None, typer.Option(help="Time or amount that was observed.")]
+Count = Annotated[
+    int | None, typer.Option(help="Number of events in --exposure, instead of a value.")
+]
+Exposure = Annotated[float | None, typer.Option(help="Time or amount observed for --count.")]
 At = Annotated[
     str,
     typer.Option(
@@ -149,7 +155,7 @@ def tell_command(
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
-    """Record a result. Repeating it is accepted; another result is an error."""
+    """Record a result. The same result can be told again; a different one is an error."""
     noise = {"std": std, "n": n, "successes": successes, "trials": trials}
     counted = {"count": count, "exposure": exposure}
     _do("Tell", name, at, token_file, id=id, value=value, **noise, **counted)

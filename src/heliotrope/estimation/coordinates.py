@@ -1,8 +1,8 @@
 """Free parameters as one vector of coordinates to search over.
 
-The coordinate of an epsilon is the logit of the share that is new after one step of the data, so
-that the unit of time does not matter; of a length, a growth and the noise, the logarithm. A
-kernel's parameters are logarithms already.
+The coordinate of an epsilon is the logit of the share replaced in one step of the data, so that
+the unit of time does not matter. Lengths, growths and the noise are searched by their logarithms.
+Kernel parameters already are logarithms.
 """
 
 from collections.abc import Iterable
@@ -24,21 +24,21 @@ from heliotrope.priors import Prior
 from heliotrope.validation import Array, short_repr
 
 FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
-_LEAST_SPACING = 0.05  # measurements closer in time are not a step apart
+_LEAST_SPACING = 0.05  # lower limit of the step, in units of time
 _EPSILONS = (
     1e-7,
     1.0 - 1e-4,
-)  # bounds after one step; the others are extended to include the prior
+)  # bounds per step; the bounds below are extended to include the prior
 _START_EPSILONS = (1e-5, 0.999)
 _NOISES = (1e-8, 10.0)  # shares of the data's variance
-_VARIANCES = (1e-8, 1e4)  # likewise; a level may lie far from the prior's mean
+_VARIANCES = (1e-8, 1e4)  # likewise; large because a level may be far from the prior's mean
 _LENGTHS = (0.1, 1e5)  # steps
-_GROWTHS = (1e-8, 1e2)  # after one step
+_GROWTHS = (1e-8, 1e2)  # per step
 _LOGARITHMIC = ("length", "growth", "noise")
 
 
 class Coordinates:
-    """The coordinates of the parameters to learn; ``bounds`` is (p, 2), ``start`` the prior's."""
+    """Coordinates of the parameters to learn: ``start`` (p,) of the prior, ``bounds`` (p, 2)."""
 
     def __init__(
         self, prior: Prior, data: list[Observations | Panel], learn: Iterable[str]
@@ -124,5 +124,7 @@ def _checked_names(prior: Prior, every: list[FreeParameter], learn: object) -> s
     names: list[Any] = list(learn) if several else [learn]  # type: ignore[call-overload]
     known = [*KINDS, *prior.parts(), *(one.name for one in every)]
     if not names or any(name not in known for name in names):
-        raise InputError(f"learn to be some of {', '.join(known)}", short_repr(learn), "", "learn")
+        raise InputError(
+            f"learn to contain names among {', '.join(known)}", short_repr(learn), "", "learn"
+        )
     return set(names)

@@ -33,8 +33,8 @@ class Observations:
     """Values y (n,) measured at times t (n,) and points x (n, d), in any order.
 
     Over a Tabulated kernel x (n,) are indices. ``std`` are the known standard errors of the values,
-    NaN where the noise is the prior's; ``n`` says how many repeats each value is the mean of.
-    One number holds for all values.
+    with NaN where they have the prior's noise. ``n`` are the numbers of repeats that the values
+    average. A single number applies to all values.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Observations:
             object.__setattr__(self, name, column)
 
     def noise(self, usual: float) -> Array:
-        """The noise variance of each value, where that of a usual value is given."""
+        """The noise variance of each value; ``usual`` is that of a single usual value."""
         return np.where(np.isnan(self.std), usual / self.n, self.std**2)
 
 
@@ -131,7 +131,7 @@ class Panel:
     def sample(self, count: int, seed: int = 0) -> Observations:
         """Return ``count`` of the measured values, chosen at random, in the order of time.
 
-        Without points, the places are the columns' numbers.
+        Without points, the places are the indices of the columns.
 
         Examples
         --------

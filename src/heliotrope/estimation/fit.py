@@ -1,4 +1,4 @@
-"""Fit of a prior by maximum marginal likelihood, with intervals of its shares and rates."""
+"""Fit of a prior by maximum marginal likelihood, with intervals for its shares and rates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _NEAR = 1.0  # difference between coordinates of rates that are about the same
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted prior, its log likelihood ``value``, and how sure its parts are.
+    """The fitted prior, its log likelihood ``value``, and intervals for its shares and rates.
 
     ``shares`` are the shares of the parts and of the noise in the variance of the data, ``rates``
     the learned rates such as ``drifts.epsilon``, each with its 95 % profile-likelihood interval.
@@ -83,14 +83,16 @@ def fit(prior: Prior, data: Data, learn: Iterable[str] = KINDS, restarts: int = 
     ``learn`` names what to learn: kinds of parameters (``space`` for those of the kernels,
     ``epsilon``, ``length``, ``growth``, ``time``, ``noise``), terms, or single parameters such as
     ``drifts.epsilon``. All others, and those that a scikit-learn kernel holds fixed, keep the
-    prior's values. The kernels' bounds apply. Candidate starts are the prior, other rates, a noise
-    and variances of the size of the data, the variances of the terms exchanged, and ``restarts``
-    random kernels within their bounds. The search runs from the best few for a while, and then from
-    the best end until it converges.
+    prior's values. The kernels' bounds apply. Candidate starts are the prior, other rates, noise
+    and variances on the scale of the data, permuted variances of the terms, and ``restarts`` random
+    kernels within their bounds. A short search runs from the best few candidates. The best of their
+    ends then starts a search until convergence.
     """
     parts, restarts = checked_episodes(prior, data), as_whole(restarts, "restarts", least=0)
     search = _Search(prior, parts, learn)
-    value_and_gradient(prior, parts)  # raises the errors of too large data before the search
+    value_and_gradient(
+        prior, parts
+    )  # raises an error for data that are too large, before the search
     tried = [search.maximize(start, _TRIAL) for start in search.starts(restarts)]
     start = max(tried, key=itemgetter(1))[0]
     while True:
@@ -158,11 +160,11 @@ class _Search:
         return chosen
 
     def check_rates(self, best: Array) -> None:
-        """Raise an error if everything changes within a unit of time."""
+        """Raise an error if the whole function changes within a unit of time."""
         epsilons = self.coordinates.values(best)[self.coordinates.of_kind("epsilon")]
         if np.any(epsilons >= FASTEST):
             raise InputError(
-                "a unit of time within which not everything changes, since epsilon is per unit",
+                "a unit of time in which part of the function stays, since epsilon is per unit",
                 f"a usual step of {self.coordinates.spacing:g}",
                 "Count time in shorter units, so that the numbers get larger.",
             )

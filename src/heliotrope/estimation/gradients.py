@@ -1,9 +1,10 @@
-"""Derivatives by a term: by its space kernel's matrix, and of its behaviour in time.
+"""Derivatives with respect to a term: its kernel matrix, and its time parameters.
 
 Symbols
 -------
 c(s, t)    covariance in time      q  time parameters of the term
-A(dt)      exp(F dt), the transition of a Markov term's state of p blocks;  S(t)  its spread
+A(dt)      exp(F dt), the transition of a Markov term's state of p blocks
+S(t)       prior covariance of the blocks
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ class TermGradient(NamedTuple):
 
 
 def space_covariance(term: Term, domain: Finite) -> tuple[Array, Array]:
-    """The points (m, d) of a term, of which one stands for all that share it, and its K (m, m)."""
+    """The points (m, d) of a term and its K (m, m); one point if all places share the term."""
     points = domain.points[:1] if term.shared else domain.points
     return points, term.space.K if isinstance(term.space, Tabulated) else term.space(points)
 
@@ -58,7 +59,7 @@ def generator_gradient(term: MarkovTerm) -> Array:
 
 
 def spread_gradient(term: MarkovTerm, t: float, start: float) -> Array:
-    """Derivative (p, p) of S(t) by the term's rate; only that of a random walk is not zero."""
+    """Derivative (p, p) of S(t) by the term's rate; zero except for a random walk."""
     return np.eye(term.order) * (max(t - start, 0.0) if isinstance(term, Walks) else 0.0)
 
 

@@ -1,9 +1,9 @@
 """Profile-likelihood intervals of functions of the fitted parameters.
 
-The profile likelihood of a quantity is the largest likelihood among all parameters that give it a
-certain value. The 95 % interval ends where twice its logarithm has fallen by 1.96^2 from its top.
-A point of the profile is found by Newton steps with the Hessian of the maximum: each keeps the
-quantity constant to first order, and a shift along B s then makes it exact.
+The profile likelihood of a quantity at a value is the maximum likelihood over all parameters that
+give the quantity this value. The 95 % interval ends where twice its logarithm is 1.96^2 below the
+maximum. Newton steps with the Hessian at the maximum find a point of the profile. Each step keeps
+the quantity constant to first order, and a shift along B s then makes it exact.
 
 Symbols
 -------

@@ -6,13 +6,12 @@ filter gives the likelihood exactly, and a backward pass (the adjoint) gives all
 Symbols
 -------
 T, M   times, points            Y (T, M)  values less the prior mean; NaN is a gap
-n      length of the state      H (M, n)  what f sees of the state, at the measured points
+n      length of the state      H (M, n)  observation matrix; only its rows of measured points
 m, P   mean and covariance of u_t given the data before t;  a, C: given the data up to t
 v, S   the innovation y - H m and its covariance H P H^T + sigma^2 I
 r, N   adjoint of the data from t on: dl/dm = r, dl/dP = (r r^T - N) / 2
-A, Q   (p, p) of one term: its transition from the previous time, 0 at the first, and the part of
-       its spread S(t) that is new, S(t) - A S A^T. Their parts of the state are A x I and Q x K
-       (Kronecker)
+A, Q   (p, p) of one term: its transition from the previous time (0 at the first) and the
+       covariance of its innovation, S(t) - A S A^T. The whole state has A x I and Q x K (Kronecker)
 F      (p, p) of one term with A = exp(F dt)
 """
 
@@ -37,7 +36,7 @@ from heliotrope.terms import MarkovTerm, Term
 from heliotrope.validation import Array, Indices
 
 _LONGEST = 10_000  # state
-_MOST = 500_000_000  # numbers that the backward pass stores
+_MOST = 500_000_000  # largest count of numbers that the backward pass stores
 _ADVICE = "Use fewer rows or columns, or observations of the panel: panel.sample(1000)."
 
 
@@ -93,7 +92,7 @@ class FilterLikelihood:
             self._blocks.append(_Block(term, domain, panel.times, self._n))
             self._n = self._blocks[-1].rows.stop
         if self._n > _LONGEST:
-            raise InputError(f"at most {_LONGEST:,} numbers in a state", f"{self._n:,}", _ADVICE)
+            raise InputError(f"a state of at most {_LONGEST:,} numbers", f"{self._n:,}", _ADVICE)
         self._columns = np.hstack([block.columns(len(domain)) for block in self._blocks])
         h = np.hstack([block.h for block in self._blocks])
         self._H = [self._look(*one) for one in zip(self._seen, h, strict=True)]
@@ -127,7 +126,7 @@ class FilterLikelihood:
         return csr_array(entries, shape=(len(seen), self._n))
 
     def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
-        """M and P, from a and C of the previous time."""
+        """The mean m and covariance P, from a and C of the previous time."""
         P = self._moved(t, self._moved(t, C).T)
         for block in self._blocks:
             P[block.rows, block.rows] += _kronecker(block.Q[t], block.K)

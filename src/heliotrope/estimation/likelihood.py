@@ -5,7 +5,7 @@ For one drifting term these are the paper's formulas (appendix sec:OPT_EPS).
 Symbols
 -------
 n      observations, r (n,) = y less the prior mean
-m, q   different places and different times among them
+m, q   distinct places and distinct times among them
 K, D   of each term: (m, m) covariance of the places, (q, q) covariance c(s, t) of the times
 C      sum over terms of K o D, repeated for n observations, plus their noise
 alpha  C^{-1} r
@@ -39,7 +39,7 @@ _ADVICE = "Use a part of them, or a Panel if every point was measured at every t
 
 
 class _Part(NamedTuple):
-    """One term at the ``points`` that differ; ``places`` (n,) is the point of each observation."""
+    """One term at the distinct ``points``; ``places`` (n,) is the point of each observation."""
 
     term: Term
     points: Array
@@ -49,7 +49,7 @@ class _Part(NamedTuple):
 
 
 def checked_episodes(prior: object, data: Data) -> list[Observations | Panel]:
-    """Return the episodes of data, after a check that the prior has a likelihood of them."""
+    """Return the episodes of the data, after checking that the prior fits them."""
     if not isinstance(prior, Prior):
         raise InputError("a Prior", repr(prior))
     for term in prior.terms:
@@ -63,7 +63,7 @@ def checked_episodes(prior: object, data: Data) -> list[Observations | Panel]:
 
 
 def log_likelihood(prior: Prior, data: Data) -> float:
-    """Log density of the data under the prior; it is the sum over independent episodes.
+    """Return the log density of the data under the prior, summed over independent episodes.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def log_likelihood(prior: Prior, data: Data) -> float:
 
 
 def gradient(prior: Prior, data: Data) -> dict[str, float]:
-    """Derivative of the log likelihood by each free parameter of the prior.
+    """Return the derivative of the log likelihood by each free parameter of the prior.
 
-    Parameters of kernels, ``time`` kernels and numbers as kernels count by their logarithms.
+    Kernel parameters, and variances given as numbers, are on a logarithmic scale.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def gradient(prior: Prior, data: Data) -> dict[str, float]:
     """
     parts = checked_episodes(prior, data)
     if any(getattr(term, "epsilon", 0.0) == 1.0 for term in prior.terms):
-        raise InputError("epsilon below 1, where the likelihood has a slope", "epsilon 1")
+        raise InputError("epsilon below 1, where the likelihood is differentiable", "epsilon 1")
     names = [one.name for one in parameters(prior)]
     return dict(zip(names, value_and_gradient(prior, parts)[1].tolist(), strict=True))
 
@@ -107,7 +107,7 @@ def value_and_gradient(prior: Prior, parts: list[Observations | Panel]) -> tuple
 
 
 class _DenseLikelihood:
-    """Single observations. K and D of each term are over the places and times that differ."""
+    """Single observations. K and D of each term are over the distinct places and times."""
 
     def __init__(self, prior: Prior, data: Observations) -> None:
         n, self._start = len(data.t), float(data.t.min())
@@ -167,7 +167,7 @@ def _gradient(prior: Prior, likelihood: _Likelihood) -> Array:
 
 
 def _repeated(matrix: Array, index: Indices) -> Array:
-    """The matrix between observations, from that between what differs among them."""
+    """The matrix between all observations, from that between distinct places or times."""
     return matrix.take(index, axis=0).take(index, axis=1)
 
 

@@ -1,9 +1,9 @@
 """The free parameters of a prior: their names, their values, and priors with other values.
 
-A term has the free parameters of its kernel, which are scikit-learn's logarithms (for a number as
-kernel: its logarithm), and at most one kind of parameter of its behaviour in time: ``epsilon``,
-``length``, ``growth``, or the logarithms of a kernel over time. The prior's noise comes last.
-A season's period and a trend's origin and unit are given, not free.
+A term has the free parameters of its space kernel, on scikit-learn's logarithmic scale; if the
+kernel is a number, its logarithm. It has at most one kind of time parameter: ``epsilon``,
+``length``, ``growth``, or the logarithms of a time kernel's parameters. The prior's noise comes
+last. A season's period and a trend's origin and unit are not free.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ def parameter_values(prior: Prior) -> Array:
 
 
 def with_parameter_values(prior: Prior, values: Array) -> Prior:
-    """Return a prior with other values of its free parameters; unchanged terms stay the same."""
+    """Return a prior with other values of its free parameters; unchanged terms are reused."""
     terms, rest = [], values
     for term in prior.terms:
         theta, time = space_theta(term), _time_values(term)
@@ -128,7 +128,7 @@ def _time_change(term: Term, values: Array) -> dict[str, Any]:
 
 
 def term_names(prior: Prior) -> list[str]:
-    """The terms' names; those that several terms have are numbered."""
+    """The names of the terms; repeated names are numbered, such as ``season[0]``."""
     counts, seen = Counter(term.name for term in prior.terms), Counter[str]()
     names = []
     for term in prior.terms:

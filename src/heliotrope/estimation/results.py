@@ -1,4 +1,4 @@
-"""The results of an optimizer, to estimate its model from while tracking."""
+"""The results of an optimizer, from which its model is estimated while tracking."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALLEST = 1e-90  # deviation whose square does not underflow
 _PACES = (1e-100, 1e100)
 _PAUSES, _GAPS = 3, 10  # at most three pauses are left out, and at most one gap in ten
 _LATEST, _APART = 150, 100
-_ERRORS = 3.0  # standard errors within which a value proves nothing
+_ERRORS = 3.0  # standard errors within which a deviation may be noise
 
 
 def usual_noise(count: int) -> Array:
@@ -24,9 +24,9 @@ def usual_noise(count: int) -> Array:
 
 
 def cautious(y: Array, noise: Array) -> Array:
-    """Values (n,) that a check for outliers may trust, given their noise (n, 2).
+    """Values (n,) for the detection of outliers and level shifts, given their noise (n, 2).
 
-    One with a variance of its own is moved towards the median by up to three standard errors.
+    A value with its own variance moves towards the median by up to three standard errors.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def cautious(y: Array, noise: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Times (n,), points (n, d) in the unit cube and values (n,) of some results, by time.
+    """Times (n,), points (n, d) in the unit cube and values (n,) of results, in order of time.
 
-    ``noise`` (n, 2) holds their own variances, NaN where the noise is the usual one, and repeats.
+    ``noise`` (n, 2) has their own variances (NaN for the usual noise) and repeats.
     """
 
     t: Array
@@ -55,12 +55,12 @@ class Results:
 
     @property
     def cautious(self) -> Array:
-        """The values as :func:`cautious` ones."""
+        """The values after :func:`cautious`."""
         return cautious(self.y, self.noise)
 
     @property
     def precise(self) -> Array:
-        """The values of the results with the least noise of their own, at least half of all."""
+        """The values of the half with the least own noise, with ties; usual noise counts as 0."""
         own = np.nan_to_num(self.noise[:, 0])
         return self.y[own <= np.median(own)]
 

@@ -1,4 +1,4 @@
-"""How much of the variance of data each part of a prior explains."""
+"""The share of each part of a prior in the variance of the data."""
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -14,7 +14,7 @@ _STEP = 1e-5  # of differences
 
 
 def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
-    """The share of each part, and of the noise, in the prior variance of the data."""
+    """Return the share of each part, and of the noise, in the prior variance of the data."""
     variances, names = term_variances(prior, data), [term.name for term in prior.terms]
     found = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
     for name, variance in zip([*names, NOISE_PART], variances.tolist(), strict=True):
@@ -23,7 +23,7 @@ def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
 
 
 def term_variances(prior: Prior, data: list[Observations | Panel]) -> Array:
-    """The mean prior variance of the data from each term, and from the noise."""
+    """The mean prior variance of the data due to each term, and to the noise."""
     values = [part.y if isinstance(part, Observations) else part.values for part in data]
     counts = [np.count_nonzero(~np.isnan(part)) for part in values]
     signal = [[_variance(term, part) for term in prior.terms] for part in data]

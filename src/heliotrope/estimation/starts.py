@@ -37,7 +37,7 @@ def rate_shifts(coordinates: Coordinates) -> list[Array]:
 def space_shifts(
     prior: Prior, coordinates: Coordinates, variances: Array, restarts: int
 ) -> list[Array]:
-    """The prior's kernels; with the variance of the data; with variances exchanged; random ones.
+    """Shifts to the prior's kernels, to rescaled ones with permuted variances, and to random ones.
 
     ``variances`` are those of the terms, without the noise.
     """
@@ -57,7 +57,7 @@ def space_shifts(
 
 
 def _factors(prior: Prior, coordinates: Coordinates) -> Array:
-    """Which coordinates (terms, p) are factors of each term's variance."""
+    """1 where a coordinate is a factor of a term's variance, else 0; (terms, p)."""
     of_term = [
         [one.name.startswith(f"{name}.") for one in coordinates.parameters]
         for name in term_names(prior)

@@ -1,4 +1,4 @@
-"""Commands as data: the check, the JSON and the JSON schema of their fields.
+"""The fields of commands: their checks, JSON and JSON schema.
 
 A command is a dataclass whose fields carry their description, schema and check as metadata.
 """
@@ -49,7 +49,7 @@ class Command(Generic[T]):
 
     @classmethod
     def from_json(cls, data: object) -> Self:
-        """Read a command; InputError names the field at fault, ``body`` if it is the whole."""
+        """Read a command; an InputError names the wrong field, or ``body`` if data is no object."""
         if not isinstance(data, Mapping):
             raise InputError("an object", short_repr(data), field="body")
         known, given = {one.name: one for one in fields(cls)}, dict[str, Any]()
@@ -65,11 +65,11 @@ class Command(Generic[T]):
 
     @abstractmethod
     def answer(self, result: T) -> Json:
-        """The result as the service answers it."""
+        """The service's answer for a result."""
 
     @abstractmethod
     def result(self, answer: Mapping[str, Any]) -> T:
-        """The result that an answer of the service holds."""
+        """The result in an answer of the service."""
 
 
 def json_schema(command: type[Command[Any]]) -> Json:
@@ -104,7 +104,7 @@ def _property(one: Field[Any]) -> Json:
 
 
 def _read(one: Field[Any], value: object) -> Any:
-    """A value that is of the type of its field; numbers and keys are checked by the command."""
+    """Read a value of the field's type; fields with a check are checked by the command."""
     schema = one.metadata["schema"]
     expected = None if one.metadata["check"] else mismatch(value, schema)
     if expected is not None:
@@ -117,7 +117,7 @@ def _read(one: Field[Any], value: object) -> Any:
 
 
 def mismatch(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """What a schema expects, in words; None if the value fits."""
+    """Describe what a schema expects, or return None if the value fits."""
     kind, words = _KINDS[schema["type"]]
     if not isinstance(value, kind) or isinstance(value, bool):
         return words

@@ -94,7 +94,7 @@ _POSITIVE = {"type": "integer", "minimum": 1}
 
 
 def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
-    """An optional field that says how precise a result is."""
+    """An optional field about the noise of a result."""
     metadata = metadata_of(description, schema, CHECKS[name])
     return field(default=None, metadata=metadata)
 
@@ -103,15 +103,19 @@ def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
 class _Measured(Command[T]):
     """A command with a result in one of the forms of :mod:`heliotrope.precision`.
 
-    Its own field ``value`` is None if the result is a proportion or a rate.
+    The subclass's field ``value`` is None if the result is a proportion or a rate.
     """
 
     std: float | None = _noise("std", "The standard error of the value.", _NUMBER)
     n: int | None = _noise("n", "The number of repeats that the value averages.", _POSITIVE)
-    successes: int | None = _noise("successes", "Successes, instead of a value.", _COUNT)
-    trials: int | None = _noise("trials", "The number of trials with the successes.", _POSITIVE)
-    count: int | None = _noise("count", "A count of events, instead of a value.", _COUNT)
-    exposure: float | None = _noise("exposure", "The time or amount of the count.", _NUMBER)
+    successes: int | None = _noise(
+        "successes", "The number of successes, instead of a value.", _COUNT
+    )
+    trials: int | None = _noise("trials", "The number of trials.", _POSITIVE)
+    count: int | None = _noise("count", "The number of events, instead of a value.", _COUNT)
+    exposure: float | None = _noise(
+        "exposure", "The time or amount observed for the count.", _NUMBER
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,7 +127,7 @@ class _Measured(Command[T]):
 
     @property
     def noise(self) -> Json:
-        """The given fields that say how precise the result is."""
+        """The given fields about the noise of the result."""
         return {name: vars(self)[name] for name in CHECKS if vars(self)[name] is not None}
 
     @property
@@ -167,7 +171,7 @@ class Tell(_Measured[Evaluation | None]):
 
     @classmethod
     def of_event(cls, body: Mapping[str, Any]) -> Self:
-        """The command that led to an event, without an ask; the event of a rate has its value."""
+        """The command of an event, without an ask; the event also has the value of a rate."""
         noise = {name: body[name] for name in CHECKS if name in body}
         value = as_value(body["value"])
         return cls(body["id"], value if {"std", "n"} >= noise.keys() else None, **noise)

@@ -28,7 +28,9 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.validation import as_number, as_whole
 
 VERSION = 1  # of events and snapshots
-VERSION_WITH_NOISE = 2  # of the event of a result with its own noise, which versions before refuse
+VERSION_WITH_NOISE = (
+    2  # of events of results with their own noise; older versions of heliotrope refuse it
+)
 REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
 _PREFIX = 12  # digits of the uid that an ask's id begins with
@@ -205,7 +207,7 @@ class StudyState:
         return Evaluation(id, told.t, **self.config.adapter.describe(place))
 
     def result_of(self, number: int) -> tuple[float, Precision] | None:
-        """The value that was told for an evaluation, and its precision; or None."""
+        """The value and precision told for an evaluation, or None."""
         told = self.optimizer.history.of(number)
         return None if told is None else (self.config.sign * told.y, told.precision)
 

@@ -1,9 +1,9 @@
 """Import results from a table, with a row for each result.
 
 Columns have the names of an export: ``params.NAME`` (or NAME) or ``option``, ``context.NAME`` (or
-NAME), ``value`` and the optional ``t``. Results with their own noise have ``std`` or ``n``, or
-instead of a value ``successes`` and ``trials``, or ``count`` and ``exposure``. Other columns are
-ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the file.
+NAME), ``value`` and the optional ``t``. Results with their own noise also have ``std`` or ``n``.
+Instead of a value they may have ``successes`` and ``trials``, or ``count`` and ``exposure``. Other
+columns are ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the file.
 """
 
 import json
@@ -91,9 +91,9 @@ def add_results(results: Mapping[str, Add], study: StudyVerbs, setup: Json) -> I
 
 
 def _told(sheet: Sheet, adapter: SpaceAdapter) -> list[Json]:
-    """The fields of each row's result, in the first form that it has; none without a result.
+    """The fields of each row's result; empty for a row without a result.
 
-    An export shows the value also beside a proportion or a rate.
+    Proportions and rates come before values, since an export has the value of these as well.
     """
     noise = {name for name in CHECKS if _is_noise(name, sheet, adapter)}
     forms = [_forms(sheet, pair) for pair in _INSTEAD if noise.issuperset(pair)]
@@ -114,7 +114,7 @@ def _forms(sheet: Sheet, names: Sequence[str]) -> list[Json]:
 
 
 def _is_noise(name: str, sheet: Sheet, adapter: SpaceAdapter) -> bool:
-    """Whether a column holds the noise of results, and not the parameter of the same name."""
+    """Whether a column holds the noise of results rather than a parameter of the same name."""
     spaces = {"params": adapter.space, "context": adapter.context}
     return name in sheet.columns and not any(
         isinstance(space, SearchSpace)

@@ -38,9 +38,10 @@ class StudyVerbs(ABC):
     ) -> None:
         """Tell the result of an evaluation, given itself or by its id.
 
-        ``std`` is the standard error of the value, ``n`` the number of repeats that it averages.
-        Instead of a value, tell a proportion as ``successes`` and ``trials``, a rate as ``count``
-        and ``exposure``. Telling the same result again is accepted, another one is refused.
+        ``std`` is the standard error of the value, and ``n`` the number of repeats that it
+        averages. Instead of a value, tell a proportion as ``successes`` and ``trials``, or a rate
+        as ``count`` and ``exposure``. The same result can be told again; a different one is
+        refused.
         """
         self.do(Tell(id_of(ask), value, **noise))
 

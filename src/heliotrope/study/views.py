@@ -158,7 +158,7 @@ def _result(config: StudyConfig, one: Observation) -> Json:
 
 
 def _noise(precision: Precision) -> Json:
-    """The standard error of a result and the number of its repeats, as far as they were told."""
+    """The standard error or the number of repeats of a result, if told."""
     known = {} if precision.variance is None else {"std": sqrt(precision.variance)}
     return known if precision.repeats == 1 else {"n": precision.repeats}
 

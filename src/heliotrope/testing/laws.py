@@ -232,7 +232,7 @@ def extreme(subject: Subject) -> None:
 
 
 def noisy(subject: Subject) -> None:
-    """Results may have their own noise; the usual noise is the default."""
+    """Results may have their own noise; by default they have the usual noise."""
     optimizer, rng = subject.optimizer(), np.random.default_rng(5)
     for noise in _NOISES * 4:
         suggestion = subject.ask(optimizer)

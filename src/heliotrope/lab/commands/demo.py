@@ -29,7 +29,7 @@ class _World(StrEnum):
 def demo_command(
     out: OutFolder = Path("heliotrope-demo"),
     world: Annotated[
-        _World, typer.Option(help="The paper's drift, or a day that returns.")
+        _World, typer.Option(help="Function to track: the paper's drift, or a daily season.")
     ] = _World.drift,
     steps: Annotated[int, typer.Option(min=1, max=2000, help="Number of steps.")] = 300,
     seed: Seed = 0,
@@ -37,7 +37,7 @@ def demo_command(
 ) -> None:
     """Compare GP-UCB, R-GP-UCB and TV-GP-UCB on one drifting function, and plot the run.
 
-    With --world season: TV-GP-UCB with and without knowledge of a season.
+    With --world season, compare TV-GP-UCB with and without a model of the season.
     """
     with lab_errors_as_messages():
         out.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,8 @@ def _season_summary(run: SeasonRun) -> str:
 
     x = float(run.episode.domain.points[run.place, 0])
     return (
-        f"The forecast of the next day at x = {x:.2f} was off by {run.error(SUM):.2f} with the "
-        f"sum of season, drift and level, and by {run.error(DRIFT):.2f} with the drift alone. "
+        f"The forecast of the next day at x = {x:.2f} has a root mean square error of "
+        f"{run.error(SUM):.2f} with the sum of season, drift and level, and of "
+        f"{run.error(DRIFT):.2f} with the drift alone. "
         "This is one random function; try another --seed."
     )

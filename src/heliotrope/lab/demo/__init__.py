@@ -1,1 +1,1 @@
-"""The demos: policies track a drifting function (``drift``), or a day that returns (``season``)."""
+"""The demos: policies track a drifting function (``drift``) or a daily season (``season``)."""

@@ -1,4 +1,4 @@
-"""The demo: three policies track the maximum of one drifting function."""
+"""The drift demo: three policies track the maximum of one drifting function."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass

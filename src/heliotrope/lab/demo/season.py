@@ -1,8 +1,8 @@
-"""The demo of a season: what knowing that the day returns is worth.
+"""The season demo: TV-GP-UCB with and without a model of the daily season.
 
-A world along a line of places is the sum of a daily season, a drift and a level that all places
-share. One TV-GP-UCB knows the sum. Another knows only a drift, with the variance of the sum and its
-correlation over one step. GP-UCB assumes that nothing changes.
+The function over a line of places is the sum of a daily season, a drift and a level that all
+places share. One TV-GP-UCB has this sum as its prior. Another has a single drift with the same
+variance and the same correlation over one step. GP-UCB assumes a static function.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,10 +37,10 @@ class Forecast:
 
 @dataclass(frozen=True, eq=False)
 class SeasonRun:
-    """The true values (T + DAY, places) and parts, what each policy did, and the forecasts.
+    """The true values and parts (T + DAY, places), the policies' trajectories and their forecasts.
 
-    ``place`` is the index of the place whose forecast, by the policy that knows the sum, changes
-    most over the next day. ``forecasts`` are by policy, ``parts`` by part of the sum.
+    ``place`` is the index of the place whose forecast varies most over the next day, according to
+    the policy with the sum. ``forecasts`` are by policy, ``parts`` by part of the sum.
     """
 
     episode: FiniteEpisode
@@ -67,7 +67,7 @@ class SeasonRun:
 
 
 def whole_prior() -> ht.Prior:
-    """Return the prior of the world: season, drift and level."""
+    """Return the true prior: season, drift and level."""
     return ht.Prior(
         noise=_NOISE,
         terms=[

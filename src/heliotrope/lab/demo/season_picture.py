@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TITLES = {
-    SUM: "TV-GP-UCB that knows the sum",
-    DRIFT: "TV-GP-UCB that knows only a drift",
+    SUM: "TV-GP-UCB with the sum",
+    DRIFT: "TV-GP-UCB with a drift only",
     STATIC: "GP-UCB",
 }
-_PARTS = {"season": "season", "drifts": "drift", "level": "level of all places"}
-_NEAR = 0.05  # distance within which a measurement counts as one of the place
+_PARTS = {"season": "season", "drifts": "drift", "level": "shared level"}
+_NEAR = 0.05  # distance within which a measurement counts as nearby
 _TRUTH: Any = {"color": "black", "linewidth": 1.0}
 _WIDTH = 1.96  # deviations of a 95 % band
 
@@ -42,7 +42,7 @@ def draw_season(run: SeasonRun, path: Path) -> None:
 
 
 def _draw_forecasts(run: SeasonRun, axes: Any) -> None:
-    """The last day and the next one at one place: measurements, forecast, and what came."""
+    """The last day and the next one at one place: measurements, forecast and true values."""
     x = float(run.episode.domain.points[run.place, 0])
     first = max(run.horizon - DAY, 0)
     rows = np.arange(first, run.horizon + DAY)
@@ -52,7 +52,7 @@ def _draw_forecasts(run: SeasonRun, axes: Any) -> None:
         near = _measured_near(run, policy, first)
         one.plot(_days(near[0]), near[1], ".", color=_color(policy), ms=5, label="measured nearby")
         one.axvline(_days(run.horizon - 1), color="#666666", linewidth=0.8, linestyle=":")
-        one.set_title(f"{_TITLES[policy]}: forecast off by {run.error(policy):.2f}")
+        one.set_title(f"{_TITLES[policy]}: forecast error {run.error(policy):.2f}")
         one.set_xlabel("time (days)")
         one.legend(loc="upper left", ncols=3, columnspacing=1.0, handlelength=1.4)
     low, high = axes[0].get_ylim()
@@ -60,7 +60,7 @@ def _draw_forecasts(run: SeasonRun, axes: Any) -> None:
 
 
 def _draw_parts(run: SeasonRun, axes: Any) -> None:
-    """The parts of the forecast, as the policy that knows the sum believes them."""
+    """The parts of the forecast, by the policy with the sum."""
     for one, (part, forecast) in zip(axes, run.parts.items(), strict=True):
         rows = np.arange(run.horizon, run.horizon + DAY)
         one.plot(_days(rows), run.true_parts[part][rows, run.place], **_TRUTH)
@@ -71,7 +71,7 @@ def _draw_parts(run: SeasonRun, axes: Any) -> None:
 
 
 def _draw_choices(run: SeasonRun, axes: Axes) -> None:
-    """Where both measured during the last two days, over what differs between places."""
+    """Points measured in the last two days, over the true values without the level."""
     first = max(run.horizon - 2 * DAY, 0)
     values = (run.episode.values - run.true_parts["level"])[first : run.horizon]
     x = run.episode.domain.points[:, 0]
@@ -79,7 +79,7 @@ def _draw_choices(run: SeasonRun, axes: Axes) -> None:
     image = axes.imshow(
         values.T, origin="lower", aspect="auto", extent=edges, cmap="Greys", alpha=0.75
     )
-    axes.figure.colorbar(image, ax=axes, label="true value less the level", pad=0.02)
+    axes.figure.colorbar(image, ax=axes, label="true value without the level", pad=0.02)
     rows = np.arange(first, run.horizon)
     for policy, marker in ((DRIFT, "s"), (SUM, "o")):
         chosen = _trajectory(run, policy).chosen[first:]
@@ -98,7 +98,7 @@ def _draw_regret(run: SeasonRun, axes: Axes) -> None:
         axes.plot(days, average, label=label, **pictures.STYLES[trajectory.name])
     highest = max(average_regret(one.regrets)[-1] for one in run.trajectories)
     axes.set(ylim=(0.0, 2.2 * highest), xlabel="time (days)", ylabel="average regret $R_t / t$")
-    axes.set_title("Regret of the whole run")
+    axes.set_title("Regret over the whole run")
     axes.legend(loc="upper right")
 
 

@@ -3,7 +3,8 @@
 Symbols
 -------
 T  horizon      M  points      r  rank of a kernel matrix K      p  blocks of a term's state
-u (p, M)  state      A (p, p)  transition      S (p, p)  spread      Q (p, p)  innovation
+u (p, M)  state      A (p, p)  transition      S (p, p)  prior covariance
+Q (p, p)  covariance of the innovation
 F (M, r)  root of K, F F^T = K
 """
 
@@ -31,8 +32,8 @@ class GPDrift:
 
     f_1 = g_1, f_{t+1} = rho f_t + sqrt(1 - rho^2) g_{t+1}, with rho = sqrt(1 - epsilon) and
     independent g_i ~ GP(0, k), around the prior's mean; measured with the prior's noise. The other
-    terms of :mod:`heliotrope.terms` have a recursion of the same kind, and a sum is drawn term by
-    term. A step costs the same at every time.
+    Markov terms of :mod:`heliotrope.terms` follow similar recursions. A sum is drawn term by term.
+    Every step has the same cost.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class GPDrift:
         return FiniteEpisode(self._domain, values, noise)
 
     def parts(self, horizon: int, seed: int) -> dict[str, Array]:
-        """Return the parts (T, M) of an episode by name; with the mean they are its values."""
+        """Return the parts (T, M) of an episode by name; they and the mean sum to its values."""
         steps, rng = self._begin(horizon, seed)
         parts: dict[str, Array] = {}
         for term, process in zip(self._prior.terms, self._processes, strict=True):
@@ -95,7 +96,7 @@ class _Process:
     def __init__(self, term: Term, K: Array) -> None:
         if not isinstance(term, MarkovTerm):
             raise InputError(
-                "terms whose future depends only on their present state, such as Drifts",
+                "Markov terms, such as Drifts",
                 f"the term {term.name}, a {type(term).__name__}",
                 "Use Smooth for a Matern kernel over time.",
             )

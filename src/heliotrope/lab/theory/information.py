@@ -3,8 +3,8 @@
 Symbols
 -------
 n        measurements, at times (n,) and places (n,) of a Finite domain
-K~       (n, n) covariance of f at those times and places; K where the prior is Static. Of a sum of
-         terms it is the sum of theirs, so its information is exact too.
+K~       (n, n) covariance of f at those times and places; K where the prior is Static. For a sum of
+         terms it is the sum of their covariances.
 sigma^2  ``prior.noise``
 """
 
@@ -133,7 +133,7 @@ def checked_rho(prior: Prior) -> float:
 
 
 def time_kernel(prior: Prior) -> TimeKernel:
-    """Return the time kernel; an error says what the theory cannot do for a sum of terms."""
+    """Return the time kernel; for a sum, raise an error that states the limits of the theory."""
     try:
         return expect(prior, Prior).time
     except InputError:
@@ -143,7 +143,7 @@ def time_kernel(prior: Prior) -> TimeKernel:
             "a prior of one space kernel and one time kernel",
             f"the sum {' + '.join(term.name for term in prior.terms)}",
             "The paper's information gains and regret bounds hold for one space kernel with one "
-            "drift rate; for a sum nothing is proven. mutual_information takes sums.",
+            "drift rate. Nothing is proven for a sum. mutual_information takes sums.",
         ) from None
 
 
