@@ -24,7 +24,7 @@ _FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the in
 _CLOSE = 0.05  # tolerance of this root
 _POINTS, _STEPS = 12, 8  # points of the profile on each side; Newton steps for each
 _HIGHER = 0.2  # log likelihood above the maximum that is not rounding
-_GAIN = 0.01  # log likelihood that is worth a further step
+_GAIN = 0.03  # log likelihood that is worth a further step
 _HOPELESS = 50.0  # fall of the log likelihood, less the expected gain, from which no step returns
 _LONGEST = 1.5  # step of a coordinate
 _DIFFERENCE = 1e-3
