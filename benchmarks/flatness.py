@@ -17,10 +17,13 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.domains import Domain
+from heliotrope.history import Suggestion
+from heliotrope.lab.environments import Episode, GPDrift
 from heliotrope.policies import Policy
 from heliotrope.terms import Drifts, Level, Stays
 from heliotrope.validation import Array
 
+Measure = Callable[[Suggestion], float]
 EARLY, LATE = (1_000, 2_000), (19_000, 20_000)
 SUM_LATE = (9_000, 10_000)
 BOX_SAMPLE = 300  # steps timed in each interval of a Box
@@ -40,11 +43,12 @@ def findings() -> Iterator[Finding]:
 
 def _finite() -> Iterator[Finding]:
     prior = ht.Prior(Matern(0.2, nu=2.5), ht.Forgetting(0.01), noise=0.01)
-    yield from _over_2500_points("2,500 points", prior, LATE)
+    rng = np.random.default_rng(0)
+    yield from _over_2500_points("2,500 points", prior, LATE, partial(_hill, rng))
 
 
 def _sums() -> Iterator[Finding]:
-    """Stays + drifts + level, SE and Matern, over points and in a Box."""
+    """Stays + drifts + level, SE and Matern: over points in a world of the prior, and in a Box."""
     for name, kernel in (("SE", RBF), ("Matern 5/2", partial(Matern, nu=2.5))):
         prior = ht.Prior(
             noise=0.01,
@@ -54,19 +58,23 @@ def _sums() -> Iterator[Finding]:
                 Level(0.7, epsilon=0.02),
             ],
         )
-        yield from _over_2500_points(f"stays + drifts + level, {name}", prior, SUM_LATE)
+        episode = GPDrift(ht.grid(50, 50), prior).episode(SUM_LATE[1], seed=0)
+        measure = partial(_of_world, episode)
+        yield from _over_2500_points(f"stays + drifts + level, {name}", prior, SUM_LATE, measure)
+        del episode, measure
         box = ht.Box([0] * 2, [1] * 2)
         yield _box(f"2-D Box, stays + drifts + level, {name}", box, prior, SUM_LATE)
 
 
-def _over_2500_points(name: str, prior: ht.Prior, late: tuple[int, int]) -> Iterator[Finding]:
+def _over_2500_points(
+    name: str, prior: ht.Prior, late: tuple[int, int], measure: Measure
+) -> Iterator[Finding]:
     optimizer = ht.Optimizer(ht.grid(50, 50), ht.tv_gp_ucb(prior), seed=0)
-    rng = np.random.default_rng(0)
     seconds, memory = np.zeros(late[1]), {}
     for step in range(late[1]):
         if step in (EARLY[1], late[1] - 1):
             memory[step] = _resident_megabytes()
-        seconds[step] = _timed_step(optimizer, rng)
+        seconds[step] = _timed_step(optimizer, measure)
     first, last = float(seconds[slice(*EARLY)].mean()), float(seconds[slice(*late)].mean())
     yield Finding(
         f"{name}: steps {late[0]:,} to {late[1]:,} take at most 1.25 times steps 1,000 to 2,000",
@@ -132,7 +140,7 @@ def _over_500_points(name: str, begin: Callable[[], Callable[[], float]]) -> Fin
 def _optimizing(policy: Policy) -> Callable[[], float]:
     optimizer = ht.Optimizer(ht.grid(*SIDES), policy, seed=0)
     rng = np.random.default_rng(0)
-    return lambda: _timed_step(optimizer, rng)
+    return lambda: _timed_step(optimizer, partial(_hill, rng))
 
 
 def _studying() -> Callable[[], float]:
@@ -159,11 +167,11 @@ def _box(name: str, box: Domain, prior: ht.Prior, last: tuple[int, int] = LATE) 
     """Steps in between are told without asking, which saves half an hour."""
     optimizer = ht.Optimizer(box, ht.tv_gp_ucb(prior), seed=0)
     rng = np.random.default_rng(0)
-    means = []
+    means, measure = [], partial(_hill, rng)
     for start, _ in (EARLY, last):
         while len(optimizer.history) < start:
             _tell_block(optimizer, rng, start)
-        means.append(float(np.mean([_timed_step(optimizer, rng) for _ in range(BOX_SAMPLE)])))
+        means.append(float(np.mean([_timed_step(optimizer, measure) for _ in range(BOX_SAMPLE)])))
     early, late = means
     return Finding(
         f"{name}: a step after {last[0]:,} told at most 1.5 times one after 1,000",
@@ -181,11 +189,20 @@ def _tell_block(optimizer: ht.Optimizer, rng: np.random.Generator, most: int) ->
     optimizer.tell_many(times, points, values)
 
 
-def _timed_step(optimizer: ht.Optimizer, rng: np.random.Generator) -> float:
+def _of_world(episode: Episode, asked: Suggestion) -> float:
+    return episode.measure(asked.t, asked.index or 0)
+
+
+def _hill(rng: np.random.Generator, asked: Suggestion) -> float:
+    """A moving hill, measured with noise."""
+    return _value(asked.x, asked.t) + 0.1 * float(rng.normal())
+
+
+def _timed_step(optimizer: ht.Optimizer, measure: Measure) -> float:
     started = process_time()
     suggestion = optimizer.ask()
     asked = process_time()
-    y = _value(suggestion.x, suggestion.t) + 0.1 * rng.normal()
+    y = measure(suggestion)
     telling = process_time()
     optimizer.tell(suggestion, y)
     return process_time() - telling + asked - started
