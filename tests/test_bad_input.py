@@ -280,6 +280,14 @@ def learning(prior: ht.Prior) -> object:
     return ht.tv_gp_ucb(prior, learn=ht.Learn())
 
 
+def all_three() -> ht.Prior:
+    return ht.Prior(RBF(), ht.Static(), terms=[ht.terms.Drifts(RBF(), 0.1)])
+
+
+def parted(part: Any) -> object:
+    return ht.Optimizer(ht.grid(4), ht.tv_gp_ucb(ht.Prior(terms=SUM))).belief(1.0, part=part)
+
+
 def wdbo_of(prior: ht.Prior) -> object:
     return ht.Optimizer(ht.grid(5), ht.policies.wdbo(prior))
 
@@ -314,6 +322,13 @@ REFUSED_PARTS: list[tuple[str, type[HeliotropeError], Callable[[], object]]] = [
     ("trend of unit 0", InputError, lambda: ht.terms.Trend(RBF(), unit=0.0)),
     ("trend from NaN", InputError, lambda: ht.terms.Trend(RBF(), origin=NAN)),
     ("smooth of length 0", InputError, lambda: ht.terms.Smooth(RBF(), length=0.0)),
+    ("season of a tiny period", InputError, lambda: ht.terms.Season(RBF(), 5e-324)),
+    ("season of a million harmonics", InputError, lambda: ht.terms.Season(RBF(), 9.0, 10**6)),
+    ("trend of a tiny unit", InputError, lambda: ht.terms.Trend(RBF(), unit=1e-300)),
+    ("smooth of a tiny length", InputError, lambda: ht.terms.Smooth(RBF(), 1e-160)),
+    ("term that is named 0", InputError, lambda: ht.terms.Stays(RBF(), name=0)),  # type: ignore[arg-type]
+    ("one term, a space and a time", InputError, lambda: all_three()),
+    ("part of a list", InputError, lambda: parted(["stays"])),
     ("smooth of nu 0.5", InputError, lambda: ht.terms.Smooth(RBF(), 5.0, nu=0.5)),
     ("drift above 1", InputError, lambda: ht.terms.Drifts(RBF(), epsilon=1.1)),
     ("table of 3 in a sum for 4", KernelError, lambda: over_four(ht.Tabulated(np.eye(3)))),

@@ -127,6 +127,8 @@ class Prior:
         terms: Iterable[Term] | None = None,
     ) -> None:
         chosen = _as_terms((_term(RBF(0.2), Static()),) if terms is None else terms)
+        if terms is not None and space is not None and time is not None:
+            raise InputError("either terms, or a space and a time kernel", "all three")
         if space is not None or time is not None:  # dataclasses.replace passes terms as well
             chosen = (_with(chosen, space, time),)
         level = as_number(noise, "noise")
@@ -224,6 +226,8 @@ class Prior:
         :data:`~heliotrope.terms.CHOICE` selects the terms that differ between places. If all places
         share every term, it selects all of them.
         """
+        if not (part is None or isinstance(part, str)):
+            raise InputError("the name of a part", short_repr(part), "", "part")
         if part is None or part == CHOICE:
             whole = part is None or all(term.shared for term in self.terms)
             return [whole or not term.shared for term in self.terms]

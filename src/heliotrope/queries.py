@@ -46,8 +46,9 @@ class Queries:
         The variances are averages over the domain at time t, by default the latest time. The
         shares sum to 1.
         """
-        now = self._ledger.query_time(t)
-        return self._run.shares(now, float(self._ledger.history.t.min(initial=now)))
+        now, ledger = self._ledger.query_time(t), self._ledger
+        opened = [suggestion.t for suggestion in ledger.open.values()]
+        return self._run.shares(now, float(np.append(ledger.history.t, opened).min(initial=now)))
 
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
         """Return the point of highest posterior mean at time t, by default the latest time."""

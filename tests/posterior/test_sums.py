@@ -345,3 +345,38 @@ def test_a_prior_that_all_places_share_tracks_the_level_and_chooses_any(domain: 
     opt = tracked(domain, Level(4.0, epsilon=0.1), Season(0.5, period=20.0), steps=12)
     X = GRID.points[:3] if domain is GRID else AT[:3]
     np.testing.assert_allclose(opt.belief(X=X).mean, opt.best().mean, atol=1e-6)
+
+
+@DOMAINS
+@pytest.mark.parametrize("terms", SUMS.values(), ids=SUMS)
+def test_a_long_wait_before_the_first_result(domain: Domain, terms: list[Term]) -> None:
+    """Stale terms are moved although nothing was told yet."""
+    prior = summed(*terms)
+    reference, fast = ReferenceEngine(prior, domain), engines.build(prior, domain)
+    places = GRID.indices if domain is GRID else AT
+    for engine in (reference, fast):
+        engine.open(0, 0.0, places[:1])
+        engine.open(1, 400.0, places[1:2])
+        engine.cancel(1)
+        engine.open(2, 450.0, places[2:3])
+        engine.tell(0, 2.0)
+        engine.tell(2, 1.0)
+    np.testing.assert_allclose(
+        fast.predict(451.0, places), reference.predict(451.0, places), rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("engine", ["finite", "dense", "reference"])
+def test_a_trend_far_from_its_origin_is_refused(engine: str) -> None:
+    opt = ht.Optimizer(GRID, ht.tv_gp_ucb(summed(STAYS, Trend(RBF(0.3))), engine=engine))
+    with pytest.raises(InputError, match="origin"):
+        opt.ask(1.7e9)
+    opt.tell(opt.ask(3.0), 1.0)
+
+
+def test_shares_of_a_walk_begin_with_its_first_evaluation() -> None:
+    opt = ht.Optimizer(GRID, ht.tv_gp_ucb(summed(Walks(RBF(0.3), 0.1), Level(1.0))))
+    opt.ask(10.0)
+    variance = opt.belief(50.0, part="walks", count_open=False).std[0] ** 2
+    assert variance == pytest.approx(5.0)
+    assert opt.shares(50.0)["walks"] == pytest.approx(5.0 / 6.05)

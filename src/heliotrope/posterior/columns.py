@@ -117,7 +117,7 @@ class Columns:
         if A.shape == (1, 1):
             part *= A[0, 0]
         else:
-            cut = part.reshape(len(R), len(A), -1)
+            cut = part.reshape(len(R), len(A), part.shape[1] // len(A))
             part[:] = np.einsum("pq,nqw->npw", A, cut).reshape(part.shape)
         return R
 

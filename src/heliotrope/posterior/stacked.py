@@ -104,7 +104,7 @@ class StackedTerms:
         return View(a, s)
 
     def _selected(self, part: str | None) -> tuple[bool, ...]:
-        if part not in self._parts:
+        if not isinstance(part, str | None) or part not in self._parts:
             self._parts[part] = tuple(self._prior.selects(part))
         return self._parts[part]
 

@@ -60,7 +60,9 @@ class Term(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_space(self.kernel)
-        name = self.name or type(self).__name__.lower()
+        if not isinstance(self.kernel, (Kernel, Tabulated)):
+            object.__setattr__(self, "kernel", float(self.kernel))
+        name = type(self).__name__.lower() if self.name == "" else self.name
         if not isinstance(name, str) or name in (CHOICE, NOISE_PART):
             raise InputError(
                 f"a name, as text, other than {CHOICE!r} and {NOISE_PART!r}",

@@ -5,6 +5,7 @@ from functools import cached_property
 from math import factorial, inf, log1p, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
@@ -21,6 +22,9 @@ from heliotrope.validation import (
     short_repr,
 )
 
+_SHORTEST, _LONGEST = 1e-6, 1e15  # time spans
+_FAR = 1e4  # units of a trend: the square times the variance must not hide the noise
+_MOST_HARMONICS = 100
 _STEPS = {  # N, by nu
     1.5: np.array([[1.0, 1.0], [-1.0, -1.0]]),
     2.5: np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [-1.0, -3.0, -2.0]]),
@@ -29,6 +33,14 @@ _SPREADS = {  # S, by nu
     1.5: np.eye(2),
     2.5: np.array([[1.0, 0.0, -1.0 / 3.0], [0.0, 1.0 / 3.0, 0.0], [-1.0 / 3.0, 0.0, 1.0]]),
 }
+
+
+def as_duration(value: object, name: str) -> float:
+    """Return a time span whose ratios to other times are numerically stable."""
+    span = as_positive(value, name)
+    if not _SHORTEST <= span <= _LONGEST:
+        raise InputError(f"{name} from {_SHORTEST:g} to {_LONGEST:g}", repr(value), "", name)
+    return span
 
 
 class _Forgets(MarkovTerm):
@@ -136,9 +148,14 @@ class Season(_Forgets):
     True
     """
 
-    period: float = field(metadata=checked(as_positive))
+    period: float = field(metadata=checked(as_duration))
     harmonics: int = field(default=1, metadata=checked(as_whole, least=1))
     epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.harmonics > _MOST_HARMONICS:
+            raise InputError(f"at most {_MOST_HARMONICS}", repr(self.harmonics), "", "harmonics")
 
     @cached_property
     def order(self) -> int:
@@ -166,13 +183,25 @@ class Trend(MarkovTerm):
     """A linear trend: k(x, x') (s - origin) (t - origin) / unit^2."""
 
     origin: float = field(default=0.0, metadata=checked(as_number))
-    unit: float = field(default=1.0, metadata=checked(as_positive))
+    unit: float = field(default=1.0, metadata=checked(as_duration))
 
     def seen(self, t: float) -> Array:
-        return np.array([(t - self.origin) / self.unit])
+        return np.array([self._since_origin(t)])
 
     def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
-        return np.asarray((s - self.origin) * (t - self.origin) / self.unit**2)
+        return np.asarray(self._since_origin(s) * self._since_origin(t))
+
+    def _since_origin(self, t: ArrayLike) -> Array:
+        units = (np.asarray(t) - self.origin) / self.unit
+        farthest = float(np.abs(units).max(initial=0.0))
+        if farthest > _FAR:
+            raise InputError(
+                f"times within {_FAR:g} units of the trend's origin",
+                f"one {farthest:.3g} units away",
+                "Give Trend an origin near your times, and a longer unit.",
+                "t",
+            )
+        return units
 
 
 @register
@@ -184,7 +213,7 @@ class Smooth(MarkovTerm):
     2010), so A(dt) = exp(-lam dt) sum_k (lam dt N)^k / k!, and N^p = 0.
     """
 
-    length: float = field(metadata=checked(as_positive))
+    length: float = field(metadata=checked(as_duration))
     nu: float = field(default=1.5, metadata=checked(as_positive))
 
     def __post_init__(self) -> None:

@@ -52,7 +52,7 @@ def as_table(values: ArrayLike, name: str) -> Array:
         given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
         real = _are_numbers(given) and not _has_booleans(values)
         table = np.array(np.ma.filled(given.astype(float), np.nan)) if real else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         table = None
     if table is None:
         raise InputError(
