@@ -65,7 +65,9 @@ class Precision(Checked):
     def from_row(cls, row: Sequence[float]) -> Precision:
         """Return the precision of a :attr:`row`."""
         variance, repeats = row
-        return cls(None if isnan(variance) else variance, int(repeats))
+        if isnan(variance):
+            return USUAL if repeats == 1.0 else cls(repeats=int(repeats))
+        return cls(variance, int(repeats))
 
 
 USUAL = Precision()

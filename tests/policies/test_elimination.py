@@ -90,6 +90,16 @@ def test_a_prior_that_is_right_is_not_eliminated() -> None:
         assert 0.05 in epsilons_left(agent_of(optimizer))
 
 
+def test_an_error_within_the_noise_of_its_result_eliminates_nothing() -> None:
+    left = []
+    for std in (None, 50.0):
+        optimizer = ht.Optimizer(GRID, ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
+        for _ in range(5):
+            optimizer.tell(optimizer.ask(), 50.0, std=std)
+        left.append(len(agent_of(optimizer).left))
+    assert left == [1, 2]
+
+
 def test_the_last_prior_stays() -> None:
     optimizer = ht.Optimizer(GRID, ht.policies.pe_gp_ucb(PRIOR, EPSILONS, beta=0.01), seed=0)
     for _ in range(30):

@@ -27,7 +27,7 @@ def _json_option(meaning: str) -> Any:
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
-Value = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
+MeasuredValue = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
 Std = Annotated[float | None, typer.Option(help="Standard error of the value.")]
 Repeats = Annotated[
     int | None, typer.Option("--n", help="Number of repeats that the value averages.")
@@ -145,7 +145,7 @@ def ask_command(
 def tell_command(
     name: Name,
     id: Id,
-    value: Value = None,
+    value: MeasuredValue = None,
     std: Std = None,
     n: Repeats = None,
     successes: Successes = None,
@@ -164,7 +164,7 @@ def tell_command(
 @_command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
-    value: Value = None,
+    value: MeasuredValue = None,
     params: Annotated[str | None, _json_option("Parameters by name")] = None,
     option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,

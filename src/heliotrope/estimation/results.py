@@ -33,6 +33,8 @@ def cautious(y: Array, noise: Array) -> Array:
     >>> cautious(np.array([1.0, 2.0, 3.0, 50.0]), np.array([[np.nan, 1.0]] * 3 + [[100.0, 1.0]]))
     array([ 1.,  2.,  3., 20.])
     """
+    if np.isnan(noise[:, 0]).all():
+        return y
     reach = _ERRORS * np.sqrt(np.nan_to_num(noise[:, 0]))
     return np.asarray(y - np.clip(y - np.median(y), -reach, reach))
 
