@@ -87,7 +87,7 @@ def findings() -> Iterator[Finding]:
             yield _finding(f"TV-GP-UCB, {setting}", tv_gp_ucb, space, epsilon, trials=200)
     for name, player in (("auto", auto), ("a study's default policy", study)):
         setting, space = f"{name}, Matern 5/2, epsilon 0.01", KERNELS["Matern 5/2"]
-        yield _finding(setting, player, space, 0.01, trials=40)
+        yield _finding(setting, player, space, 0.01, trials=80)
 
 
 def _finding(name: str, player: Player, space: Kernel, epsilon: float, trials: int) -> Finding:
