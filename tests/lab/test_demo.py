@@ -139,7 +139,7 @@ def test_version_and_help() -> None:
 def test_season_prints_a_table_and_draws(tmp_path: Path) -> None:
     result = invoke("demo", "--world", "season", "--steps", "120", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
-    assert all(f" {name} " in result.stdout for name in season.policies())
+    assert all(f" {name} " in result.stdout for name in season.season_policies())
     assert "The forecast of the next day" in result.stdout
     assert f"Wrote {tmp_path / 'season.png'}" in result.stdout
     with Image.open(tmp_path / "season.png") as still:
@@ -155,7 +155,7 @@ def test_one_step_of_a_season_is_enough(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def six_days() -> season.SeasonRun:
-    return season.run(6 * season.DAY, 0, lambda: None)
+    return season.run_season(6 * season.DAY, 0, lambda: None)
 
 
 def test_the_season_is_worth_knowing(six_days: season.SeasonRun) -> None:

@@ -79,8 +79,8 @@ def _show_season(out: Path, steps: int, seed: int) -> _Shown:
 
     still = out / "season.png"
     with progress() as bars:
-        running = bars.add_task("running", total=len(season.policies()) * steps)
-        run = season.run(steps, seed, lambda: bars.advance(running))
+        running = bars.add_task("running", total=len(season.season_policies()) * steps)
+        run = season.run_season(steps, seed, lambda: bars.advance(running))
         season_picture.draw_season(run, still)
     return run.trajectories, _season_summary(run), [still]
 

@@ -87,7 +87,7 @@ def drift_prior() -> ht.Prior:
     return ht.Prior(variance * Matern(0.2, nu=2.5), ht.Forgetting(epsilon), _NOISE)
 
 
-def policies() -> dict[str, Policy]:
+def season_policies() -> dict[str, Policy]:
     """Return the compared policies by name."""
     return {
         SUM: ht.tv_gp_ucb(whole_prior()),
@@ -96,14 +96,15 @@ def policies() -> dict[str, Policy]:
     }
 
 
-def run(steps: int, seed: int, tick: Callable[[], None]) -> SeasonRun:
+def run_season(steps: int, seed: int, tick: Callable[[], None]) -> SeasonRun:
     """Run all policies in one world, and forecast the next day; tick once per step of each."""
     steps, seed = as_whole(steps, "steps", least=1), as_whole(seed, "seed", least=0)
     with threadpool_limits(1):  # a step is too short for several threads
         world = GPDrift(ht.grid(_PLACES), whole_prior())
         episode = world.episode(steps + DAY, seed)
         optimizers = {
-            name: ht.Optimizer(world.domain, policy, seed) for name, policy in policies().items()
+            name: ht.Optimizer(world.domain, policy, seed)
+            for name, policy in season_policies().items()
         }
         noise = [episode.noise(t) for t in episode.times[:steps]]
         lived = FiniteEpisode(world.domain, episode.values[:steps], noise)
