@@ -1,8 +1,8 @@
 """What knowing the sum is worth: average regret against policies that know one drifting term.
 
-Synthetic worlds: every policy has the beta that is best for it in other worlds of the same kind. The
-parameters of the worlds were chosen so that the terms differ clearly; with a slower drift (0.1) the
-gain is smaller (docs/sums.md).
+Synthetic worlds: every policy has the beta that is best for it in other worlds of the same kind.
+The parameters of the worlds were chosen so that the terms differ clearly; with a slower drift (0.1)
+the gain is smaller (docs/sums.md).
 
 Intel log: days 1 to 3 give the parameters, regret counts on days 4 and 5, and trials differ in the
 first sensor. The paper's recipe (empirical mean and covariance, one epsilon) plays the last two
@@ -10,8 +10,9 @@ days, as in the paper. The sum plays all five days, since it learns the season f
 measurements of earlier days. Its parameters are fitted to 800 values of the first three days. The
 mean (one number), the two harmonics and the paper's beta were chosen by fitting to days 1 and 2 and
 playing until day 3. The rate of the season is held at 0.0005. Day 3 did not decide this (0.86 held,
-0.84 free): with a free rate the fit to three days makes the season forget within hours, and the last
-two days, which were looked at, are worse (0.98 against 0.83). So the last days are not untouched data.
+0.84 free). With a free rate the fit to three days makes the season forget within hours, and the
+regret of the last two days, which were looked at, is higher (0.98 against 0.83). So the last days
+are not untouched data.
 """
 
 from __future__ import annotations
