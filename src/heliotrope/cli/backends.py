@@ -28,12 +28,14 @@ class StoreBackend:
             raise InputError("a store that outlives the command", url, advice)
         self._url, self._opened = url, ExitStack()
 
-    def create_from(self, name: str, description: Mapping[str, Any]) -> None:
+    def create_from(
+        self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
+    ) -> None:
         """Create a study from its description as JSON, and its SQLite file if it is missing."""
         from heliotrope.study import Study, StudyConfig
 
         config = StudyConfig.from_json(description)  # an error here creates no file
-        Study.create_from(name, config, self._store(make=True))
+        Study.create_from(name, config, self._store(make=True), exist_ok=exist_ok)
 
     def open(self, name: str) -> Study:
         """Open an existing study."""
