@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.client import connect, read_tokens
 from heliotrope.errors import InputError
+from heliotrope.storage.protocol import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
@@ -66,6 +67,11 @@ class StoreBackend:
 def is_service(url: str) -> bool:
     """Whether a URL is that of a service rather than a store."""
     return url.startswith(("http://", "https://"))
+
+
+def default_backend() -> str:
+    """The URL of the environment, or of the default store."""
+    return os.environ.get("HELIOTROPE_STORE", DEFAULT_STORE)
 
 
 def open_backend(url: str, token_file: Path | None) -> StoreBackend | Service:
