@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import NoBeliefError
-from heliotrope.study.results import BestChoice, Summary
+from heliotrope.study.results import BeliefReport, BestChoice, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from heliotrope.study.config import StudyConfig
     from heliotrope.study.optimizing import Callback, Measured, Report
 
 
@@ -27,6 +28,21 @@ class EverydayStudy(StudyVerbs):
     @abstractmethod
     def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         """The configuration, the counts, the present best and the drift in words."""
+
+    @property
+    @abstractmethod
+    def config(self) -> StudyConfig:
+        """The configuration that it was created with."""
+
+    @abstractmethod
+    def belief(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> BeliefReport:
+        """The belief at a present, future or past time (default: now)."""
+
+    @abstractmethod
+    def track(self) -> Track:
+        """The results over time with their choices, and the best over time."""
 
     @abstractmethod
     def export(self, kind: str = "csv") -> str:
