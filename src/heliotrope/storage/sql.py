@@ -46,6 +46,7 @@ _locked = (
     .with_for_update(key_share=True)
 )
 _moved = update(studies).where(studies.c.id == bindparam("key"))
+_MOVING = ("updated", "last", "chain", "seal")  # an update of the id would scan all events
 _stretch = (
     select(events.c.seq, events.c.at, events.c.body, events.c.checksum)
     .where(
@@ -248,4 +249,9 @@ def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | H
 def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(insert(events), rows)
-        connection.execute(_moved, [{"key": row.id, **row.values()} for row in changed])
+        connection.execute(_moved, [_moved_row(row) for row in changed])
+
+
+def _moved_row(row: StudyRow) -> dict[str, Any]:
+    values = row.values()
+    return {"key": row.id, **{name: values[name] for name in _MOVING}}
