@@ -20,8 +20,8 @@ from cluster import wait_for
 class Served:
     """A service of a store, with a token if one is given."""
 
-    def __init__(self, store: str, token: str | None = None) -> None:
-        self.store, self._token = store, token
+    def __init__(self, store: str, token: str | None = None, workers: int = 1) -> None:
+        self.store, self._token, self._workers = store, token, workers
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
@@ -32,7 +32,7 @@ class Served:
     def start(self) -> None:
         """Start the process, and wait until it answers."""
         command = [sys.executable, "-m", "heliotrope", "serve", "--store", self.store]
-        command += ["--port", str(self._port)]
+        command += ["--port", str(self._port), "--workers", str(self._workers)]
         if self._token is not None:
             file = Path(self._folder.name) / "tokens"
             file.write_text(f"{self._token}\n")
@@ -45,6 +45,17 @@ class Served:
             start_new_session=True,
         )
         wait_for(self._answers)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The running process."""
+        assert self._process is not None
+        return self._process
+
+    def forget(self) -> None:
+        """Note that the process has ended."""
+        self.process.wait()
+        self._process = None
 
     def kill(self) -> None:
         """Kill it."""

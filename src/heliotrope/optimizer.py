@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.domains import Contextual, Domain, DomainAdapter
-from heliotrope.history import History, Suggestion
+from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Policy
 from heliotrope.policies.run import PolicyRun
@@ -17,6 +17,7 @@ from heliotrope.queries import Queries
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
+from heliotrope.validation import as_number
 
 
 class Optimizer(Queries, Archived):
@@ -82,6 +83,10 @@ class Optimizer(Queries, Archived):
         """Whether a suggestion is without a result."""
         return id in self._ledger.open
 
+    def suggestion(self, id: int) -> Suggestion:
+        """The open suggestion with an id; ClosedSuggestionError, UnknownSuggestionError."""
+        return self._ledger.lookup(id)
+
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
 
@@ -134,6 +139,21 @@ class Optimizer(Queries, Archived):
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
+
+    def observe_cancelled(
+        self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
+    ) -> None:
+        """Record a result that came after its suggestion was cancelled.
+
+        The policy sees it when it is next built, by :meth:`reconsider`.
+        """
+        done = self._adapter.suggestion_at(id, t, x)
+        self._ledger.add([Observation(done.t, done.x, y, done.index, id, precision)])
+
+    def set_back(self, latest: float) -> None:
+        """Replace all later times by ``latest``; the policy begins anew, without any result."""
+        self._ledger.set_back(as_number(latest, "latest"))
+        self.reconsider(self.policy, last=0)
 
     def tell_many(
         self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None = None, **noise: Unpack[NoiseColumns]

@@ -119,7 +119,7 @@ def test_a_log_that_somebody_else_began_anew_is_refused(store: Store, path: Path
     process, hears = writers.start(writers.change_otherwise, f"sqlite:///{path}")
     assert hears.recv() == "written"
     for _ in range(2):
-        with pytest.raises(StoreError, match="opened as .*-wal; got another one with content"):
+        with pytest.raises(StoreError, match=r"opened as .*-wal; got another one with content"):
             store.append([Append(uid, 1, [BODY])])
     process.kill()
     process.join()

@@ -1047,7 +1047,7 @@ def test_acknowledged_events_are_synced_under_any_server_setting(url: str) -> No
         with closing(open_store(f"{url}%20-csynchronous_commit%3D{asked}")) as store:
             assert isinstance(store, SqlStore)
             found = store._database.write(lambda c: c.execute(text(f"SELECT {setting}")).one())
-            assert tuple(found) == (got, "30s")
+            assert tuple(found) == (got, "10s")
 
 
 @on_server

@@ -36,6 +36,7 @@ class Service:
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
@@ -48,6 +49,7 @@ class Service:
             direction=direction,
             clock=clock,
             seed=seed,
+            lease=lease,
             store="memory:",
         )
         return self.create_from(name, local.config.to_json())

@@ -26,7 +26,7 @@ def run_service(
         raise InputError("a store that processes can share", "memory:", "Use one worker.")
     _check_address(host, port)
     open_store(settings.store).close()  # reports an error before any worker starts
-    pass_on(settings, token_file)
+    pass_on(settings, token_file, supervisor=os.getpid() if workers > 1 else None)
     with _shared_metrics() if workers > 1 else nullcontext():
         uvicorn.run(
             "heliotrope.service.app:worker_app",

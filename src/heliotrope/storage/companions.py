@@ -5,7 +5,6 @@ committed there is lost when the process ends. As long as a connection to the re
 a checkpoint through it still saves everything into the database.
 """
 
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
@@ -96,12 +95,12 @@ def _identity(path: Path) -> Identity:
 def _open_size(identity: Identity) -> int | None:
     """The size of a file that this process has open, even if it was removed; None if unknown."""
     try:
-        names = os.listdir(_OPEN_FILES)
+        files = list(_OPEN_FILES.iterdir())
     except OSError:
         return None
-    for name in names:
+    for file in files:
         try:
-            status = (_OPEN_FILES / name).stat()
+            status = file.stat()
         except OSError:  # closed meanwhile
             continue
         if (status.st_dev, status.st_ino) == identity:

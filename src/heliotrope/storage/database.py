@@ -40,6 +40,10 @@ class Database:
     def check_place(self) -> None:
         """Raise a StoreError if the opened database is no longer in its place."""
 
+    def clock_offset(self) -> float:
+        """Seconds that the clock of this process is ahead of the database's; 0 if it has none."""
+        return 0.0
+
     def prepare(self) -> None:
         """Create or update the tables; StoreError if they are of a later version."""
         if not self.read(self._is_current):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
@@ -25,7 +25,7 @@ from heliotrope.storage.protocol import (
     snapshot_ahead,
     unknown_study,
 )
-from heliotrope.storage.schema import events, snapshots, studies
+from heliotrope.storage.schema import VERSIONS, events, snapshots, studies
 from heliotrope.storage.study_rows import (
     StudyRow,
     checked_row,
@@ -56,6 +56,7 @@ _stretch = (
     )
     .order_by(events.c.seq)
 )
+_unchanged = text(f"UPDATE {VERSIONS} SET version_num = version_num")
 _kept = (
     select(snapshots.c.seq, snapshots.c.data, snapshots.c.checksum, events.c.checksum)
     .join(events, (events.c.study == snapshots.c.study) & (events.c.seq == snapshots.c.seq))
@@ -98,6 +99,12 @@ class SqlStore:
         removing = delete(studies).where(studies.c.uid == as_uid(study))
         if not self._database.write(lambda c: c.execute(removing).rowcount):
             raise unknown_study(study)
+
+    def clock_offset(self) -> float:
+        return self._database.clock_offset()
+
+    def probe(self) -> None:
+        self._database.write(lambda connection: connection.execute(_unchanged))
 
     def close(self) -> None:
         self._database.close()
@@ -148,11 +155,11 @@ class SqlStore:
         with self._database.damage_ignored():  # the events before it are sound
             previous = event_checksum(connection, row, after)
             stretch = connection.execute(_stretch, {"study": row.id, "after": after, "end": end})
-            for expected, (seq, at, text, checksum) in enumerate(stretch, start=after + 1):
-                if seq != expected or link(previous, seq, at, text) != checksum:
+            for expected, (seq, at, body, checksum) in enumerate(stretch, start=after + 1):
+                if seq != expected or link(previous, seq, at, body) != checksum:
                     break
                 times.append(at)
-                texts.append(text)
+                texts.append(body)
                 previous = checksum
         reached = after + len(texts)
         if reached < end or (end == row.last and previous != row.chain):

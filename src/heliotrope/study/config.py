@@ -12,7 +12,7 @@ from heliotrope.errors import InputError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
+from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
@@ -30,6 +30,7 @@ class StudyConfig:
     clock: Clock = field(default_factory=Steps)
     seed: int = 0
     context: SearchSpace | None = None
+    lease: str | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
@@ -42,6 +43,9 @@ class StudyConfig:
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
         if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
             raise InputError("maximize or minimize", short_repr(self.direction), "", "direction")
+        if self.lease is not None:
+            with located("lease"):
+                as_length(self.lease)
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -95,6 +99,7 @@ class StudyConfig:
             "direction": self.direction,
             "clock": self.clock.to_json(),
             "seed": self.seed,
+            **({} if self.lease is None else {"lease": self.lease}),
         }
 
     @classmethod
@@ -113,7 +118,7 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
-        return cls(where.space, policy, direction, clock, seed, where.context)
+        return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
 
 
-_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")
+_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")

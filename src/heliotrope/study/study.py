@@ -13,7 +13,7 @@ from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
 from heliotrope.study.cache import Decision, StateCache
-from heliotrope.study.clocks import Clock, Now, Steps, Wall
+from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import Direction, StudyConfig
@@ -46,9 +46,9 @@ class Study(StudyVerbs):
     def __init__(
         self, store: Store, name: str, *, journal: Journal | None = None, now: Now = time.time
     ) -> None:
-        self._store, self._now = store, now
+        self._store, self._now = store, by_store(now, store)
         self._info = store.find(name)
-        self._cache = StateCache(store, journal or Journal(store), self._info.uid, now)
+        self._cache = StateCache(store, journal or Journal(store), self._info.uid, self._now)
 
     @classmethod
     def create(
@@ -61,6 +61,7 @@ class Study(StudyVerbs):
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
         store: Store | str = DEFAULT_STORE,
         now: Now = time.time,
     ) -> Study:
@@ -77,6 +78,9 @@ class Study(StudyVerbs):
         clock
             A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
             default time counts the asks.
+        lease
+            Time such as "10min" after which an ask without a result or a heartbeat expires. By
+            default asks stay open.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
         now
@@ -87,7 +91,7 @@ class Study(StudyVerbs):
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
         config = StudyConfig(
-            _as_space(space), chosen, direction, ticking, seed, _as_context(context)
+            _as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
         )
         return _with_store(store, lambda opened: cls.create_from(name, config, opened, now=now))
 

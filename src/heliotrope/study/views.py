@@ -213,8 +213,8 @@ def _rows(events: Sequence[Event]) -> list[Json]:
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
             rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
-        elif body["kind"] == "cancelled":
-            rows[body["id"]] |= {"state": "cancelled"}
+        elif body["kind"] in ("cancelled", "expired"):
+            rows[body["id"]] |= {"state": body["kind"]}
     return list(rows.values())
 
 
