@@ -88,6 +88,7 @@ def test_the_service_says_that_it_is_not_well_and_ends_when_told(own_server: Ser
             time.sleep(1.0)  # until the request has arrived
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=25.0)
+            served.forget()
             asking.wait(timeout=5.0)
 
 
