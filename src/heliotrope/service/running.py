@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from heliotrope.errors import InputError
+from heliotrope.service.connections import GuardedProtocol
 from heliotrope.service.metrics import FOLDER
 from heliotrope.service.settings import Settings, pass_on
 from heliotrope.storage import open_store
@@ -37,6 +38,7 @@ def run_service(
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http=GuardedProtocol,
             ws="none",
             timeout_graceful_shutdown=_SHUTDOWN,
             timeout_worker_healthcheck=_SLOW_START,
