@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import SupportsFloat, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.domains import Contextual, Domain, DomainAdapter
+from heliotrope.errors import HeliotropeError
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Policy
@@ -17,6 +19,7 @@ from heliotrope.queries import Queries
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
+from heliotrope.threads import Exclusive, exclusive
 from heliotrope.validation import as_number
 
 
@@ -24,7 +27,8 @@ class Optimizer(Queries, Archived):
     """Ask where to measure, tell the results, and track the moving maximum.
 
     A suggestion depends only on the seed and on everything asked and told before. A call that
-    raises one of this package's errors changes nothing.
+    raises one of this package's errors changes nothing. Several threads may share it: each call
+    waits for the others.
 
     Examples
     --------
@@ -39,6 +43,7 @@ class Optimizer(Queries, Archived):
     FORMAT, VERSION = "heliotrope.optimizer", 2  # 1 if no result has its own noise
 
     def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
+        self._exclusive = Exclusive()
         self._adapter = DomainAdapter(domain)
         self._rng = RNGStream(seed)
         self._run = PolicyRun(policy, self._adapter)
@@ -87,6 +92,7 @@ class Optimizer(Queries, Archived):
         """The open suggestion with an id; ClosedSuggestionError, UnknownSuggestionError."""
         return self._ledger.lookup(id)
 
+    @exclusive
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
 
@@ -95,11 +101,13 @@ class Optimizer(Queries, Archived):
         """
         return self._begin(self.propose(t, context=context))
 
+    @exclusive
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Return what :meth:`ask` would suggest; changes nothing."""
         choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
         return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
 
+    @exclusive
     def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index) that was chosen elsewhere.
 
@@ -128,18 +136,21 @@ class Optimizer(Queries, Archived):
         """
         self.observe(suggestion, *value_and_precision(y, **noise))
 
+    @exclusive
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.tell(suggestion.id, y, precision)
         self._ledger.tell(suggestion, y, precision)
 
+    @exclusive
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
 
+    @exclusive
     def observe_cancelled(
         self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
     ) -> None:
@@ -150,11 +161,13 @@ class Optimizer(Queries, Archived):
         done = self._adapter.suggestion_at(id, t, x)
         self._ledger.add([Observation(done.t, done.x, y, done.index, id, precision)])
 
+    @exclusive
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``; the policy begins anew, without any result."""
         self._ledger.set_back(as_number(latest, "latest"))
         self.reconsider(self.policy, last=0)
 
+    @exclusive
     def tell_many(
         self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None = None, **noise: Unpack[NoiseColumns]
     ) -> None:
@@ -172,6 +185,7 @@ class Optimizer(Queries, Archived):
             self._run = self._run.followed_by(added)
         self._ledger.add(added)
 
+    @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Continue with another policy, which sees all observations and open suggestions.
 
@@ -181,6 +195,7 @@ class Optimizer(Queries, Archived):
         run = PolicyRun(policy, self._adapter).show([*visible.of(self.history), *self.open])
         self._run, self._ledger.visible = run, visible
 
+    @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
         header: JsonTree = {"format": self.FORMAT, "version": 1 + self.history.has_own_noise}
@@ -188,6 +203,11 @@ class Optimizer(Queries, Archived):
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
         return header | entries, arrays | under("agent/", self._run.agent.state())
+
+    def check_usable(self) -> None:
+        with suppress(HeliotropeError):  # such as a context that is missing
+            self.tell(self.ask(), 0.0)
+            self.best()
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:

@@ -21,6 +21,7 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
+from heliotrope.tables import escaped
 from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
@@ -118,7 +119,7 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_flat(row) for row in rows)
+    writer.writerows({name: escaped(value) for name, value in _flat(row).items()} for row in rows)
     return text.getvalue()
 
 
