@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from heliotrope.client.errors import valid_answer
+from heliotrope.client.errors import error_from, valid_answer
 from heliotrope.client.transport import Reply, Transport
 from heliotrope.storage.protocol import StudyInfo, as_name
 
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from heliotrope.client.study import RemoteStudy
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
+    from heliotrope.study.command_fields import Command
     from heliotrope.study.config import Direction
 
 _PAGE = 100  # studies in one answer
+_BATCH = 1_000  # commands in one request
 
 
 class Service:
@@ -73,6 +76,28 @@ class Service:
         """Open an existing study."""
         return self._study(self._transport.send("GET", f"studies/{as_name(name)}"))
 
+    def batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies, decided together and synced once.
+
+        Returns the result of each, or the exception that it would have raised. Commands are in
+        :mod:`heliotrope.study.commands`.
+        """
+        results = list[Any]()
+        for start in range(0, len(commands), _BATCH):
+            results += self._batch(commands[start : start + _BATCH])
+        return results
+
+    def _batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
+        sent = [(study.name, study.repeatable(command)) for study, command in commands]
+        entries = [
+            {"study": name, "verb": command.verb, "body": command.to_json()}
+            for name, command in sent
+        ]
+        answer = self._transport.send("POST", "batch", {"commands": entries}).data()
+        with valid_answer():
+            pairs = zip(sent, answer["answers"], strict=True)
+            return [_outcome(command, one) for (_, command), one in pairs]
+
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
         found: list[StudyInfo] = []
@@ -98,3 +123,10 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _outcome(command: Command[Any], answer: Mapping[str, Any]) -> Any:
+    """The result of a command of a batch, or its exception."""
+    if answer["status"] == httpx.codes.OK:
+        return command.result(answer["answer"])
+    return error_from(answer["status"], json.dumps({"error": answer["error"]}).encode())

@@ -65,7 +65,7 @@ class RemoteStudy(StudyVerbs):
     # ---- changing it
 
     def do(self, command: Command[T]) -> T:
-        sent = self._repeatable(command)
+        sent = self.repeatable(command)
         path = f"{self._path}/{sent.verb}"
         answer = self._transport.send("POST", path, sent.to_json()).data()
         with valid_answer():
@@ -132,7 +132,7 @@ class RemoteStudy(StudyVerbs):
         with valid_answer():
             return SpaceAdapter.from_json(self._setup)
 
-    def _repeatable(self, command: Command[T]) -> Command[T]:
+    def repeatable(self, command: Command[T]) -> Command[T]:
         """The command for this study alone, with a key that makes it safe to send again."""
         result: Any = command
         match command:

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
+from heliotrope.service.batches import BATCH, carry_out
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
 from heliotrope.service.health import Health
@@ -74,6 +75,7 @@ class Api:
             Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
             Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
+            Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
             Operation("POST", "/api/demo", self.demo, "Demo", (), [429], status=201),
             Operation("GET", "/healthz", self.health, "Health"),
             Operation("GET", "/metrics", self.metrics, None, media_type=_METRICS),
@@ -88,6 +90,11 @@ class Api:
 
         path, schema = f"{_ONE}/{command.verb}", json_schema(command)
         return Operation("POST", path, do, answer, (), [409], schema, subject=command)
+
+    def batch(self, body: Json) -> Response:
+        """Carry out commands to many studies with one sync; each is answered on its own."""
+        answers = carry_out(self._studies, body, self._metrics.count)
+        return JSONResponse({"answers": answers})
 
     def create(self, body: Json) -> Response:
         """Create a study."""

@@ -58,6 +58,10 @@ SCHEMAS = {
         optional=["ask"],
     ),
     "Cancelled": _object("An evaluation was cancelled.", _typed(string="cancelled")),
+    "Batch": _object(
+        "The answers to the commands, in their order: `status`, and `answer` or `error`.",
+        {"answers": _RECORDS},
+    ),
     "Retimed": _object("Later times were moved back.", _typed(boolean="retimed")),
     "Listing": _object(
         "Studies by name, and the name after which the next page starts.",

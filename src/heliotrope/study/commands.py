@@ -271,3 +271,9 @@ class Retime(Command[None]):
 
     def result(self, answer: Mapping[str, Any]) -> None:
         return None
+
+
+BY_VERB: Mapping[str, type[Command[Any]]] = {
+    kind.verb: kind for kind in (Ask, Tell, Add, Cancel, Heartbeat, Retime)
+}
+"""All commands by their verbs."""

@@ -140,6 +140,13 @@ class Study(StudyVerbs):
         """Carry out several commands with one sync; return the result or the error of each."""
         return self._cache.change_all([self._decision(command) for command in commands])
 
+    def begin_all(self, commands: Sequence[Command[Any]]) -> Callable[[], list[Any]]:
+        """Decide several commands, and return a function that waits for the disk.
+
+        That one returns the result or the error of each.
+        """
+        return self._cache.begin_all([self._decision(command) for command in commands])
+
     def delete(self) -> None:
         """Delete the study with all its events."""
         self._store.delete(self._info.uid)
