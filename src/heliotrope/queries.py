@@ -18,12 +18,14 @@ from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.threads import Exclusive, exclusive
 from heliotrope.validation import Array, as_whole
 
 
 class Queries:
     """The part of an optimizer that only reads its state."""
 
+    _exclusive: Exclusive
     _adapter: DomainAdapter
     _ledger: Ledger
     _rng: RNGStream
@@ -40,6 +42,7 @@ class Queries:
         """Whether high or low values are good."""
         return self._direction
 
+    @exclusive
     def belief(
         self,
         t: float | None = None,
@@ -60,6 +63,7 @@ class Queries:
         t = self._ledger.query_time(t)
         return self._run.belief(t, self._adapter.places(X, context), count_open, part)
 
+    @exclusive
     def shares(self, t: float | None = None) -> dict[str, float]:
         """Return the share of each part, and of the noise, in the variance of a result.
 
@@ -70,6 +74,7 @@ class Queries:
         opened = [suggestion.t for suggestion in ledger.open.values()]
         return self._run.shares(now, float(np.append(ledger.history.t, opened).min(initial=now)))
 
+    @exclusive
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
         """Return the point of best posterior mean at time t, by default the latest time."""
         choices, make_rng = (
@@ -78,6 +83,7 @@ class Queries:
         )
         return self._run.best(choices, self._ledger.query_time(t), make_rng)
 
+    @exclusive
     def sample(
         self,
         t: float | None = None,
@@ -93,14 +99,17 @@ class Queries:
         return self._run.sample(t, places, rng, count)
 
     @property
+    @exclusive
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that the memory uses."""
         return self._run.joint.log_likelihood
 
+    @exclusive
     def learned(self) -> Learned:
         """Return what a policy with ``learn=...`` has learned about the drift."""
         return self._run.learned()
 
+    @exclusive
     def model(self) -> Model:
         """Return the current model of a policy that learns all its parameters, such as auto.
 

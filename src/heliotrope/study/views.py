@@ -21,6 +21,7 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
+from heliotrope.tables import escaped
 from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
@@ -117,7 +118,7 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     names, flat = table(config, rows)
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows({name: escaped(value) for name, value in row.items()} for row in flat)
     return text.getvalue()
 
 
@@ -219,8 +220,8 @@ def _rows(events: Sequence[Event]) -> list[Json]:
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
             rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
-        elif body["kind"] == "cancelled":
-            rows[body["id"]] |= {"state": "cancelled"}
+        elif body["kind"] in ("cancelled", "expired"):
+            rows[body["id"]] |= {"state": body["kind"]}
     return list(rows.values())
 
 
