@@ -52,6 +52,7 @@ class Samples:
             "kernels": [str(kernel) for kernel in _KERNELS.values()],
             "epsilon": _EPSILON,
             "points": _POINTS,
+            "lags": list(self._lags()),
             "horizon": self.horizon,
             "seed": self.seed,
         }
