@@ -7,6 +7,7 @@ The registry describes them all. Every module lists its factories in ``__all__``
 from heliotrope.policies.adaptive import Adaptive as Adaptive
 from heliotrope.policies.auto import *
 from heliotrope.policies.bandits import *
+from heliotrope.policies.certificate import Certificate as Certificate
 from heliotrope.policies.elimination import *
 from heliotrope.policies.exponential_weights import *
 from heliotrope.policies.gp import GPPolicy as GPPolicy
