@@ -13,6 +13,7 @@ from heliotrope.policies.exponential_weights import *
 from heliotrope.policies.gp import GPPolicy as GPPolicy
 from heliotrope.policies.model_free import *
 from heliotrope.policies.named import *
+from heliotrope.policies.phased_elimination import *
 from heliotrope.policies.protocol import (
     Agent as Agent,
     Belief as Belief,
