@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction
 from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike
-from heliotrope.errors import NoBeliefError
+from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
 from heliotrope.notebook import facts_table
-from heliotrope.policies import Belief, Best
+from heliotrope.policies import Belief, Best, Certificate
+from heliotrope.policies.certificate import certify
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
@@ -97,6 +98,19 @@ class Queries:
         t, rng = self._ledger.query_time(t), np.random.default_rng(as_whole(seed, "seed", least=0))
         places, count = self._adapter.places(X, context), as_whole(size, "size", least=1)
         return self._run.sample(t, places, rng, count)
+
+    @exclusive
+    def certificate(self) -> Certificate:
+        """Bound the regret so far along the actual path, with what the bound assumes.
+
+        Only a policy whose beta is a theorem's has one: tv_gp_ucb or gp_ucb with
+        :class:`~heliotrope.acquisition.FiniteBeta` or :class:`~heliotrope.acquisition.TVBeta`. All
+        results are replayed, so it costs as much as asking for all of them again.
+        """
+        if self._adapter.contextual is not None:
+            raise InputError("a problem without contexts", "one with contexts")
+        events = [*self._ledger.history, *self._ledger.open.values()]
+        return certify(self._run.policy, self._adapter.domain, events)
 
     @property
     @exclusive

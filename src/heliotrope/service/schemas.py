@@ -80,8 +80,8 @@ SCHEMAS = {
         optional=["context"],
     ),
     "Track": _object(
-        "Results over time, and the best as it was believed then.",
-        {"results": _RECORDS, "best": _RECORDS},
+        "Results over time, the best as it was believed then, and a bound of the regret so far.",
+        {"results": _RECORDS, "best": _RECORDS, "certificate": _or_null("object")},
     ),
     "EventPage": _object(
         "Events, and the number of the study's last event.",
