@@ -1,9 +1,11 @@
 """The queries of an optimizer, which change nothing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import DomainAdapter
+from heliotrope.domains import DomainAdapter, PlaceLike
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
 from heliotrope.policies import Belief, Best
@@ -24,7 +26,7 @@ class Queries:
     def belief(
         self,
         t: float | None = None,
-        X: ArrayLike | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
         *,
         context: ArrayLike | None = None,
         count_open: bool = True,
@@ -32,10 +34,11 @@ class Queries:
     ) -> Belief:
         """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
 
-        By default t is the latest time; a later time gives a forecast. With a ``context``, X are
-        choices. The deviation treats open suggestions as measured, unless ``count_open`` is False.
-        A ``part`` is the name of a term of the prior, such as "season", or "choice" for the terms
-        that differ between places. Of all parts, only "choice" includes the prior mean.
+        In a named space X is a list of params or options. By default t is the latest time; a later
+        time gives a forecast. With a ``context``, X are choices. The deviation treats open
+        suggestions as measured, unless ``count_open`` is False. A ``part`` is the name of a term of
+        the prior, such as "season", or "choice" for the terms that differ between places. Of all
+        parts, only "choice" includes the prior mean.
         """
         t = self._ledger.query_time(t)
         return self._run.belief(t, self._adapter.places(X, context), count_open, part)
@@ -51,7 +54,7 @@ class Queries:
         return self._run.shares(now, float(np.append(ledger.history.t, opened).min(initial=now)))
 
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
-        """Return the point of highest posterior mean at time t, by default the latest time."""
+        """Return the point of best posterior mean at time t, by default the latest time."""
         choices, make_rng = (
             self._adapter.choices(context),
             self._rng.at(self._ledger.asked, purpose=1),
@@ -61,7 +64,7 @@ class Queries:
     def sample(
         self,
         t: float | None = None,
-        X: ArrayLike | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
         *,
         context: ArrayLike | None = None,
         size: int = 1,
@@ -70,7 +73,7 @@ class Queries:
         """Sample f_t jointly, (size, points), from the posterior; points as in :meth:`belief`."""
         t, rng = self._ledger.query_time(t), np.random.default_rng(as_whole(seed, "seed", least=0))
         places, count = self._adapter.places(X, context), as_whole(size, "size", least=1)
-        return self._run.joint.sample(t, places, rng, count)
+        return self._run.sample(t, places, rng, count)
 
     @property
     def log_likelihood(self) -> float:

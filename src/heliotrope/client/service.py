@@ -13,9 +13,9 @@ from heliotrope.storage.protocol import StudyInfo, as_name
 
 if TYPE_CHECKING:
     from heliotrope.client.study import RemoteStudy
+    from heliotrope.directions import Direction
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
-    from heliotrope.study.config import Direction
 
 _PAGE = 100  # studies in one answer
 

@@ -1,7 +1,7 @@
 """Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,13 +31,18 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The point of the highest posterior mean at time ``t``, with that mean and its deviation."""
+    """The point of the best posterior mean at time ``t``, with that mean and its deviation.
+
+    In a SearchSpace ``params`` are the values by name; among Options ``option`` is the name.
+    """
 
     t: float
     x: Array
     index: int | None
     mean: float
     std: float
+    params: dict[str, Any] | None = None
+    option: str | None = None
 
 
 @runtime_checkable

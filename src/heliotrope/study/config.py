@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import Given, Model
@@ -16,8 +17,6 @@ from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
-
-Direction: TypeAlias = Literal["maximize", "minimize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,7 @@ class StudyConfig:
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
-        if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
-            raise InputError("maximize or minimize", short_repr(self.direction), "", "direction")
+        sign_of(self.direction)  # refuses any other
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -56,7 +54,7 @@ class StudyConfig:
     @property
     def sign(self) -> float:
         """The factor of values that makes the highest the best."""
-        return 1.0 if self.direction == "maximize" else -1.0
+        return sign_of(self.direction)
 
     @property
     def independent(self) -> bool:

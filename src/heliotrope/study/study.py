@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from heliotrope.directions import Direction
 from heliotrope.errors import located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
@@ -16,7 +17,7 @@ from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
-from heliotrope.study.config import Direction, StudyConfig
+from heliotrope.study.config import StudyConfig
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import StudyState, created_event
 from heliotrope.study.verbs import StudyVerbs
