@@ -7,9 +7,10 @@ from math import isfinite
 from typing import Any
 
 import heliotrope as ht
+from heliotrope.directions import Direction
 from heliotrope.errors import InputError, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Direction, Tracker
+from heliotrope.integrations.tracker import Tracker
 
 with requires_extra("ax"):
     from ax.core.data import Data

@@ -10,9 +10,10 @@ from numbers import Real
 from typing import Any
 
 import heliotrope as ht
+from heliotrope.directions import Direction
 from heliotrope.errors import InputError, UnknownSuggestionError, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Direction, Tracker
+from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Clock, Now, Steps, Wall
 from heliotrope.tables import DataFrame, as_rows
 from heliotrope.validation import as_whole

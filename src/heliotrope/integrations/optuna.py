@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import heliotrope as ht
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same, Stepped
+from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Wall
 
@@ -180,9 +180,7 @@ def _as_parameter(one: BaseDistribution) -> ForeignParameter:
     if isinstance(one, IntDistribution):
         return Same(ht.Integer(one.low, one.high, log=one.log, step=one.step))
     if isinstance(one, FloatDistribution):
-        if one.step is not None:
-            return Stepped(one.low, one.high, one.step)
-        return Same(ht.Real(one.low, one.high, log=one.log))
+        return Same(ht.Real(one.low, one.high, log=one.log, step=one.step))
     raise InputError("a distribution of floats, integers or choices", repr(one))
 
 

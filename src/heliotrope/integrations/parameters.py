@@ -40,32 +40,6 @@ class Same:
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """Numbers from low to high in steps.
-
-    Examples
-    --------
-    >>> half = Stepped(0.0, 2.0, step=0.5)
-    >>> half.parameter.count, half.enter(1.5), half.leave(3)
-    (5, 3, 1.5)
-    """
-
-    low: float
-    high: float
-    step: float
-
-    @property
-    def parameter(self) -> ht.Integer:
-        return ht.Integer(0, round((self.high - self.low) / self.step))
-
-    def enter(self, value: Any) -> int:
-        return round((float(value) - self.low) / self.step)
-
-    def leave(self, value: Any) -> float:
-        return min(self.low + int(value) * self.step, self.high)
-
-
-@dataclass(frozen=True)
 class Listed:
     """Any values in a list; if they are ordered, neighbours are alike.
 

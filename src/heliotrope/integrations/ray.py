@@ -9,7 +9,7 @@ from typing import Any
 
 import heliotrope as ht
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same, Stepped
+from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 
 with requires_extra("ray"):
@@ -140,9 +140,7 @@ def _as_parameter(domain: Domain) -> ForeignParameter:
     if not isinstance(sampler, (Uniform, LogUniform)) or (log and step is not None):
         raise InputError("uniform, loguniform, quniform, randint and choice", repr(domain))
     if isinstance(domain, Float):
-        if step is None:
-            return Same(ht.Real(domain.lower, domain.upper, log=log))
-        return Stepped(domain.lower, domain.upper, step)
+        return Same(ht.Real(domain.lower, domain.upper, log=log, step=step))
     assert isinstance(domain, Integer)
     if step is None:  # the upper end is excluded
         return Same(ht.Integer(domain.lower, domain.upper - 1, log=log))

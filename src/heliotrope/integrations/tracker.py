@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from math import isfinite, isnan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 import heliotrope as ht
+from heliotrope.directions import Direction, sign_of
 from heliotrope.errors import InputError, located
 from heliotrope.integrations.constraints import Feasibility
 from heliotrope.integrations.parameters import ForeignParameter
 from heliotrope.precision import Noise
-from heliotrope.validation import Array
-
-Direction = Literal["maximize", "minimize"]
 
 _LARGEST = 1e45  # an optimizer refuses larger values
 
@@ -44,11 +42,9 @@ class Tracker:
         seed: int = 0,
     ) -> None:
         self._parameters = dict(parameters)
-        self._space = ht.SearchSpace({name: one.parameter for name, one in parameters.items()})
-        self._sign = 1.0 if direction == "maximize" else -1.0
-        domain = self._space.domain
-        self._optimizer = ht.Optimizer(domain, ht.auto(domain), seed)
-        self._feasibility = Feasibility(domain, seed)
+        space = ht.SearchSpace({name: one.parameter for name, one in parameters.items()})
+        self._optimizer = ht.Optimizer(space, ht.auto(space), seed, direction=direction)
+        self._feasibility = Feasibility(space, seed)
         self._open: dict[Hashable, tuple[ht.Suggestion, dict[str, Any]]] = {}
 
     def is_open(self, key: Hashable) -> bool:
@@ -61,8 +57,8 @@ class Tracker:
         The default time is one step after the latest.
         """
         proposed = self._optimizer.propose(self._time(t))
-        place = self._feasibility.choose(self._optimizer, proposed)
-        params = self._leave(place)
+        chosen = self._feasibility.choose(self._optimizer, proposed)
+        params = {name: one.leave(chosen[name]) for name, one in self._parameters.items()}
         self.begin(key, params, proposed.t)
         return params
 
@@ -74,9 +70,9 @@ class Tracker:
         chosen = {name: params.get(name) for name in self._parameters}
         if key in self._open and self._open[key][1] == chosen:
             return
-        place = self._place(params)
+        entered = self._enter(params)
         self.cancel(key)
-        suggestion = self._optimizer.begin(place, self._time(t))
+        suggestion = self._optimizer.begin(entered, self._time(t))
         self._feasibility.begin(suggestion)
         self._open[key] = suggestion, chosen
 
@@ -93,7 +89,7 @@ class Tracker:
         or lowest of the finite ones. NaN, and a first value that is infinite, count as no result.
         """
         suggestion, _ = self._open.pop(key)
-        finite = self._finite(self._sign * value)
+        finite = self._finite(value)
         if finite is None:
             self._optimizer.cancel(suggestion)
         else:
@@ -110,22 +106,18 @@ class Tracker:
 
     def check(self, params: Mapping[str, Any]) -> None:
         """Raise an InputError for a configuration that is not in the space."""
-        self._point(params)
+        self._optimizer.placed(self._enter(params))
 
     def rank(self, configurations: Sequence[Mapping[str, Any]]) -> list[int]:
         """Return the numbers of configurations, the one believed best now first.
 
         Those that are likely to satisfy the constraints come before the others.
         """
-        X = np.array([self._point(params) for params in configurations])
-        mean = self._optimizer.belief(X=X).mean
+        X = [self._enter(params) for params in configurations]
+        gain = sign_of(self._optimizer.direction) * self._optimizer.belief(X=X).mean
         unlikely = ~self._feasibility.is_likely(self._optimizer.latest, X)
-        order: list[int] = np.lexsort([-mean, unlikely]).tolist()
+        order: list[int] = np.lexsort([-gain, unlikely]).tolist()
         return order
-
-    def _leave(self, place: Array) -> dict[str, Any]:
-        found = self._space.params(place)
-        return {name: one.leave(found[name]) for name, one in self._parameters.items()}
 
     def _enter(self, params: Mapping[str, Any]) -> dict[str, Any]:
         entered = {}
@@ -135,14 +127,6 @@ class Tracker:
             with located(name):
                 entered[name] = one.enter(params[name])
         return entered
-
-    def _point(self, params: Mapping[str, Any]) -> Array:
-        return self._space.point(self._enter(params))
-
-    def _place(self, params: Mapping[str, Any]) -> int | Array:
-        if isinstance(self._space.domain, ht.Finite):
-            return self._space.index(self._enter(params))
-        return self._point(params)
 
     def _time(self, t: float | None) -> float | None:
         return None if t is None else max(t, self._optimizer.latest)
