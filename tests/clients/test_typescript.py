@@ -56,7 +56,7 @@ def test_the_description_passes_the_linter() -> None:
 
 @needs_node
 def test_the_types_are_made_from_the_description() -> None:
-    assert "src/schema.ts" in npm("generate", "--", "--check")
+    npm("generate", "--", "--check")  # fails if the file differs
 
 
 @needs_node

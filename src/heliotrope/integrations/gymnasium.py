@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from heliotrope.domains import Box, Finite
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.lab.environments import Place
-from heliotrope.lab.environments.suite import SUITE, problem
+from heliotrope.lab.environments import Place, suite
 from heliotrope.validation import as_whole
 
 with requires_extra("gymnasium"):
@@ -30,13 +29,13 @@ _HORIZON = 300
 
 
 class HeliotropeWorld(gym.Env[Observation, Any]):
-    """A world of the suite: each step measures one place, and the reward is the noisy value.
+    """A world of the suite, by the id of its problem: each step measures one place.
 
-    The action is the number of a place in a finite world, and a point in a box. The observation is
-    the time as a share of the horizon, the last place in the unit cube, and its value (0 at first).
-    ``info`` has the time ``t`` of the next measurement and, after a step, ``value`` without noise,
-    ``best`` and ``regret``. An episode is truncated after ``horizon`` steps. The seed of ``reset``
-    determines the world.
+    The reward is the noisy value. The action is the number of a place in a finite world, and a
+    point in a box. The observation is the time as a share of the horizon, the last place in the
+    unit cube, and its value (0 at first). ``info`` has the time ``t`` of the next measurement and,
+    after a step, ``value`` without noise, ``best`` and ``regret``. An episode is truncated after
+    ``horizon`` steps. The seed of ``reset`` determines the world.
 
     Examples
     --------
@@ -47,8 +46,10 @@ class HeliotropeWorld(gym.Env[Observation, Any]):
     (False, True)
     """
 
-    def __init__(self, id: str, horizon: int = _HORIZON, data: str | Path | None = None) -> None:
-        self._world = problem(id).world(None if data is None else Path(data))
+    def __init__(
+        self, problem: str, horizon: int = _HORIZON, data: str | Path | None = None
+    ) -> None:
+        self._world = suite.problem(problem).world(None if data is None else Path(data))
         self._horizon = as_whole(horizon, "horizon", least=1)
         domain = self._world.domain
         self._lower, self._widths = domain.lower, domain.widths
@@ -98,9 +99,9 @@ def _action_space(domain: Finite | Box) -> gym.Space[Any]:
     return gym.spaces.Box(domain.lower, domain.upper, dtype=np.float64)
 
 
-for _id in SUITE:
+for _id in suite.SUITE:
     gym.register(
         f"heliotrope/{_id.replace('/', '-')}-v0",
         entry_point=f"{__name__}:{HeliotropeWorld.__name__}",
-        kwargs={"id": _id},
+        kwargs={"problem": _id},
     )
