@@ -77,7 +77,7 @@ class PolicyEntry:
     def needs(self) -> str:
         """The requirements of the policy, in words."""
         if self.has_prior:
-            return "a prior"
+            return "a prior" if self.takes_contexts else "a prior, no contexts"
         basis = "a Finite domain, the range of the values" if self.has_range else "nothing"
         return basis if self.takes_contexts else f"{basis}, no contexts"
 
