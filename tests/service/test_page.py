@@ -275,17 +275,18 @@ def test_asking_beside_a_live_worker_asks_first(open_page: Open, api: Api) -> No
 
 
 def test_the_snippets_have_the_names_of_the_study(open_page: Open, api: Api) -> None:
-    page = open_page(api.study("it's mine", SPACES["slices"], results=2))
+    space = {"it's": REAL, "mode": CHOICE}
+    page = open_page(api.study("my own", {"space": space}, results=2))
     page.get_by_text("Use it from curl and Python").click()
     python = page.get_by_label("Python", exact=True).inner_text()
     compile(python, "snippet", "exec")
-    assert 'service.open("it\'s mine")' in python
+    assert 'service.open("my own")' in python
     assert "**ask.params" in python
     curl = page.get_by_label("curl", exact=True).inner_text()
     words = shlex.split(curl, comments=True)
     bodies = [json.loads(words[i + 1]) for i, word in enumerate(words) if word == "-d"]
-    assert bodies[2]["params"].keys() == SPACES["slices"]["space"].keys()
-    assert words[2] == f"{api.url}/api/studies/it's%20mine/ask"
+    assert bodies[2]["params"].keys() == space.keys()
+    assert words[2] == f"{api.url}/api/studies/my%20own/ask"
     run = subprocess.run(["sh", "-c", curl], capture_output=True, text=True, check=False)
     if run.returncode != 127:  # where curl is installed
         assert '"params"' in run.stdout
@@ -704,12 +705,12 @@ def test_the_values_have_a_log_axis_if_they_are_positive(open_page: Open, api: A
     for value in (1.0, 10.0, 1000.0):
         api.step("positive", value)
     page.get_by_role("button", name="Log axis").click()
-    wait_until(page, "document.getElementById('rewards').layout.yaxis.type === 'log'")
-    wait_until(page, "document.getElementById('belief').layout.yaxis.type === 'log'")
+    wait_until(page, "document.getElementById('rewards').layout?.yaxis.type === 'log'")
+    wait_until(page, "document.getElementById('belief').layout?.yaxis.type === 'log'")
     assert min(drawn(page, "rewards", 0, "y")) > 0.0
     api.step("positive", -1.0)
     expect(page.get_by_role("button", name="Log axis")).to_be_hidden()
-    wait_until(page, "document.getElementById('rewards').layout.yaxis.type === 'linear'")
+    wait_until(page, "document.getElementById('rewards').layout?.yaxis.type === 'linear'")
 
 
 def test_long_names_lose_their_middle(open_page: Open, api: Api) -> None:
