@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from heliotrope.errors import NoBeliefError
+from heliotrope.errors import HeliotropeError, NoBeliefError
+from heliotrope.notebook import facts_table
 from heliotrope.study.results import BeliefReport, BestChoice, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
@@ -102,4 +103,7 @@ class EverydayStudy(StudyVerbs):
         return frame_of(self.export("json"))
 
     def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
+        try:
+            return self.summary()._repr_html_()
+        except HeliotropeError as error:
+            return facts_table(self.name, {"error": str(error)})
