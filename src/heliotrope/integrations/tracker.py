@@ -51,6 +51,10 @@ class Tracker:
         """Whether the evaluation with this key waits for its result."""
         return key in self._open
 
+    def params(self, key: Hashable) -> dict[str, Any]:
+        """Return the configuration of an open evaluation."""
+        return self._open[key][1]
+
     def ask(self, key: Hashable, t: float | None = None) -> dict[str, Any]:
         """Open an evaluation and return its configuration.
 
