@@ -71,16 +71,6 @@ class Optimizer(Queries, Archived):
         return self._adapter.domain
 
     @property
-    def space(self) -> SearchSpace | Options | None:
-        """The named space that it was created with, if any."""
-        return self._adapter.space if isinstance(self._adapter, NamedAdapter) else None
-
-    @property
-    def direction(self) -> Direction:
-        """Whether high or low values are good."""
-        return self._direction
-
-    @property
     def contextual(self) -> Contextual | None:
         """The choices and contexts of a contextual problem."""
         return self._adapter.contextual

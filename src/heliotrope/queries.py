@@ -1,17 +1,23 @@
 """The queries of an optimizer, which change nothing."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import DomainAdapter, PlaceLike
+from heliotrope.directions import Direction
+from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike
+from heliotrope.errors import NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
+from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
+from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.validation import Array, as_whole
 
 
@@ -22,6 +28,17 @@ class Queries:
     _ledger: Ledger
     _rng: RNGStream
     _run: PolicyRun
+    _direction: Direction
+
+    @property
+    def space(self) -> SearchSpace | Options | None:
+        """The named space that it was created with, if any."""
+        return self._adapter.space if isinstance(self._adapter, NamedAdapter) else None
+
+    @property
+    def direction(self) -> Direction:
+        """Whether high or low values are good."""
+        return self._direction
 
     def belief(
         self,
@@ -90,3 +107,33 @@ class Queries:
         Its length scale is that of the unit cube; ``epsilon`` is the drift per unit of time.
         """
         return self._run.model()
+
+    def __repr__(self) -> str:
+        facts = self._facts()
+        counts = f"{facts.pop('results')} results, {facts.pop('open')} open"
+        return f"Optimizer({', '.join(facts.values())}, {counts})"
+
+    def _repr_html_(self) -> str:
+        facts = self._facts()
+        if len(self._ledger.history):
+            with suppress(NoBeliefError):
+                best = self.best()
+                facts["best now"] = str(best.params or best.option or best.x)
+                facts["its value"] = f"{best.mean:.4g} ± {best.std:.2g}"
+        return facts_table("Optimizer", facts)
+
+    def _facts(self) -> dict[str, str]:
+        domain = self.space or self._adapter.given
+        return {
+            "domain": f"{type(domain).__name__} of {_size(self._adapter.domain)}",
+            "policy": type(self._run.policy).__name__,
+            "direction": self.direction,
+            "results": f"{len(self._ledger.history):,}",
+            "open": f"{len(self._ledger.open):,}",
+        }
+
+
+def _size(domain: Domain) -> str:
+    if isinstance(domain, Finite):
+        return f"{len(domain):,} points"
+    return f"{domain.dimension} coordinates"

@@ -7,6 +7,7 @@ import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model
+from heliotrope.notebook import facts_table
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
@@ -27,6 +28,20 @@ class Belief:
     points: Array
     mean: Array
     std: Array
+
+    def __repr__(self) -> str:
+        return f"Belief({', '.join(f'{name} {words}' for name, words in self._facts().items())})"
+
+    def _repr_html_(self) -> str:
+        return facts_table("Belief", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        ranges = {"mean": self.mean, "std": self.std} if len(self.mean) else {}
+        return {
+            "t": f"{self.t:g}",
+            "points": f"{len(self.points):,}",
+            **{name: f"{some.min():.4g} to {some.max():.4g}" for name, some in ranges.items()},
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "week": 604800.0}
-_SECONDS |= {"sec": 1.0, "hour": 3600.0, "day": 86400.0}  # synonyms
+_SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
 _UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*")
 _LONGEST = 1e12  # seconds
 _UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer
@@ -56,7 +56,7 @@ class Wall:
         length = float(number or 1.0) * scale
         if not 0.0 < length < _LONGEST:
             raise InputError(
-                "a unit of time such as 30s, 10min, 1h or 1d", repr(self.unit)[:60], field="unit"
+                "a unit of time such as 30s, 10m, 1h or 1d", repr(self.unit)[:60], field="unit"
             )
         return length
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
-from heliotrope.errors import InputError, located
+from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
@@ -114,4 +114,31 @@ class StudyConfig:
         return cls(where.space, policy, direction, clock, seed, where.context)
 
 
+def is_same(one: StudyConfig, other: StudyConfig) -> bool:
+    """Whether two configurations describe the same study."""
+    return one.to_json() == other.to_json()
+
+
+def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
+    """Raise a StudyExistsError that says how two configurations differ."""
+    differing = list(_differences(wanted.to_json(), found.to_json()))
+    if differing:
+        raise StudyExistsError(
+            "the configuration of the existing study",
+            "another one: " + "; ".join(differing[:_SHOWN]),
+            "Take another name, or Study.open to continue that study.",
+        )
+
+
+def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
+    """Each field that differs, with both values."""
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for name in [*wanted, *(name for name in found if name not in wanted)]:
+            inner = f"{field}.{name}" if field else str(name)
+            yield from _differences(wanted.get(name), found.get(name), inner)
+    elif wanted != found:
+        yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
+
+
+_SHOWN = 3  # differences in a message
 _KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")

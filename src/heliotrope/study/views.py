@@ -114,12 +114,18 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     if kind != "csv":
         raise InputError("csv or json", repr(kind)[:60], "", "kind")
     text = io.StringIO()
-    noise = [name for name in CHECKS if any(name in row for row in rows)]
-    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
+    names, flat = table(config, rows)
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_flat(row) for row in rows)
+    writer.writerows(flat)
     return text.getvalue()
+
+
+def table(config: StudyConfig, rows: Sequence[Json]) -> tuple[list[str], list[Json]]:
+    """The names of the columns, and the rows, of all evaluations as a table."""
+    noise = [name for name in CHECKS if any(name in row for row in rows)]
+    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
+    return names, [_flat(row) for row in rows]
 
 
 def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
