@@ -7,6 +7,7 @@ are shares of the average regret of ``auto`` on the same problem.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import optuna
@@ -22,7 +23,7 @@ from heliotrope.lab.environments.suite import problem
 from heliotrope.validation import Array
 
 PROBLEMS = ("paper/se/0.01", "jumps/drift", "peaks/steady", "sliced/hartmann-3")
-TRIALS, HORIZON, FIRST_SEED = 10, 100, 500
+TRIALS, HORIZON, FIRST_SEED = 6, 80, 500
 SIDE = 20  # of the suite's grids
 
 Runner = Callable[[Episode, int], float]  # average regret in an episode, with a seed
@@ -65,9 +66,17 @@ def pooled_error(differences: Array) -> float:
 
 
 def _pair(runner: Runner, id: str, seed: int) -> tuple[float, float]:
-    episode = problem(id).world().episode(HORIZON, seed)
-    own = [step.regret for step in play(ht.auto(episode.domain), episode, seed)]
-    return runner(episode, seed), float(np.mean(own))
+    return runner(_episode(id, seed), seed), by_auto(id, seed)
+
+
+@cache
+def by_auto(id: str, seed: int) -> float:
+    episode = _episode(id, seed)
+    return float(np.mean([step.regret for step in play(ht.auto(episode.domain), episode, seed)]))
+
+
+def _episode(id: str, seed: int) -> Episode:
+    return problem(id).world().episode(HORIZON, seed)
 
 
 def by_gest_api(episode: Episode, seed: int) -> float:

@@ -75,6 +75,7 @@ class Tracker:
         if key in self._open and self._open[key][1] == chosen:
             return
         entered = self._enter(params)
+        self._optimizer.placed(entered, self._time(t))  # raises an error before anything changes
         self.cancel(key)
         suggestion = self._optimizer.begin(entered, self._time(t))
         self._feasibility.begin(suggestion)
