@@ -30,9 +30,9 @@ class Faulty:
     --------
     >>> import heliotrope as ht
     >>> world = Faulty(GPDrift(ht.grid(9), ht.Prior(time=ht.Forgetting(0.01))), outages)
-    >>> episode = world.episode(horizon=60, seed=0)
+    >>> episode = world.episode(horizon=100, seed=0)
     >>> sum(episode.measure(t, 4) in (-10.0, 10.0) for t in episode.times)
-    25
+    10
     """
 
     def __init__(self, world: GPDrift, stand_ins: StandIns) -> None:
