@@ -20,7 +20,7 @@ from heliotrope.estimation import (
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import GPPolicy, Policy, uniform
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
-from heliotrope.policies.auto import Tracking, lasting_beta
+from heliotrope.policies.auto import lasting_beta
 from heliotrope.policies.registry import REGISTRY, Named
 from heliotrope.testing import check_policy
 from strategies import ask_of, assert_same, refusal
@@ -248,10 +248,6 @@ def test_parameters_follow_from_the_drift_between_results() -> None:
     restarting = Named("r_gp_ucb").policy(model, epsilon, GRID)
     assert isinstance(restarting, GPPolicy)
     assert restarting.memory == ht.memory.Restart(38 * 60.0)
-    tracking = Tracking().policy(model, epsilon, GRID)
-    assert isinstance(tracking, GPPolicy)
-    assert tracking.acquisition == MeasurementUCB(lasting_beta(0.01), model.noise)
-    assert tracking.prior.time == ht.Forgetting(epsilon)
 
 
 def test_wrong_recipes_and_domains() -> None:

@@ -13,7 +13,7 @@ import heliotrope as ht
 from heliotrope import policies
 from heliotrope.errors import InputError
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES
-from heliotrope.policies.registry import AUTO, BASELINE, REGISTRY, STUDY_DEFAULT, Named, as_markdown
+from heliotrope.policies.registry import AUTO, BASELINE, PARAMETRIC, REGISTRY, Named, as_markdown
 from heliotrope.serialization.codec import decode, encode
 from heliotrope.study import PolicyChoice
 
@@ -34,8 +34,8 @@ def test_every_factory_is_registered() -> None:
 
 
 def test_the_roles() -> None:
-    assert (AUTO.name, STUDY_DEFAULT.name, BASELINE.name) == ("auto", "tv_gp_ucb", "uniform")
-    assert [entry.name for entry in REGISTRY.values() if entry.learns_drift] == [STUDY_DEFAULT.name]
+    assert (AUTO.name, PARAMETRIC.name, BASELINE.name) == ("auto", "tv_gp_ucb", "uniform")
+    assert [entry.name for entry in REGISTRY.values() if entry.learns_drift] == [PARAMETRIC.name]
 
 
 @pytest.mark.parametrize("name", REGISTRY)

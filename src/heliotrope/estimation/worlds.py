@@ -55,13 +55,15 @@ _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 class World:
     """A sum of what stays, what drifts and what all places share, over values or logarithms.
 
-    ``stays``, ``drifts``, ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
+    ``mean_variance`` is the doubt about the mean, which all places share. ``stays``, ``drifts``,
+    ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
     the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
     the unit cube. With the scale "log" all of them are those of ``sign`` times the logarithm of
     ``sign`` times the value; values are at least ``floor`` in size.
     """
 
     mean: float
+    mean_variance: float
     stays: float
     drifts: float
     level: float
@@ -77,7 +79,8 @@ class World:
         """The prior; time is counted in results."""
         shape = Matern(self.lengths, nu=2.5)
         least = _NEGLIGIBLE * (self.stays + self.drifts + self.level)
-        terms: list[Term] = [Drifts(self.drifts * shape, self.drift_rate)]
+        constant = Level(self.mean_variance, name="mean")
+        terms: list[Term] = [Drifts(self.drifts * shape, self.drift_rate), constant]
         if self.stays > least:
             terms.append(Stays(self.stays * shape))
         if self.level > least:
@@ -107,7 +110,7 @@ class World:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> World:
         """Read the output of :meth:`to_json`."""
-        positive = ("stays", "drifts", "level", "noise")
+        positive = ("mean_variance", "stays", "drifts", "level", "noise")
         numbers = {name: as_positive(data[name], name) for name in positive}
         for name in ("drift_rate", "level_rate"):
             numbers[name] = as_number(data[name], name)
@@ -252,7 +255,8 @@ class _Fit:
             lengths[list(group)] = length
         stays, drifts, level = (self._spread**2 * values[g : g + 3]).tolist()
         return World(
-            mean=self._center + self._spread * self._mean(theta),
+            mean=self._center,
+            mean_variance=_MEAN * self._spread**2,
             stays=stays,
             drifts=drifts,
             level=level,
@@ -264,12 +268,6 @@ class _Fit:
             sign=self._sign,
             floor=self._floor,
         )
-
-    def _mean(self, theta: Array) -> float:
-        """The posterior mean of the standardized mean."""
-        columns = np.column_stack([self._r, np.ones_like(self._r)])
-        known, precision = np.linalg.solve(self._parts(theta).K, columns).sum(axis=0)
-        return float(known / (precision + 1.0 / _MEAN))
 
 
 def _squares(x: Array) -> Array:

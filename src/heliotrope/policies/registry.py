@@ -139,8 +139,9 @@ _ENTRIES = (
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
 """The entries by name."""
 
-AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, auto, uniform))
-"""The policy to start with, a study's default, and the one that all others must beat."""
+AUTO, PARAMETRIC, BASELINE = (REGISTRY[one.__name__] for one in (auto, named.tv_gp_ucb, uniform))
+"""The policy to start with, the one of a study that is given parameters without a name, and the one
+that all others must beat."""
 
 
 @register(former="Ranged")

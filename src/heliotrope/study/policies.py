@@ -11,9 +11,8 @@ from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
 from heliotrope.policies import GPPolicy, Policy, lasting_beta
 from heliotrope.policies.auto import before_results, of_world
-from heliotrope.policies.named import tv_gp_ucb
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
-from heliotrope.policies.registry import AUTO, REGISTRY, STUDY_DEFAULT, PolicyEntry
+from heliotrope.policies.registry import AUTO, PARAMETRIC, REGISTRY, PolicyEntry
 from heliotrope.posterior import Learn
 from heliotrope.validation import as_python, short_repr
 
@@ -31,7 +30,7 @@ class PolicyChoice:
     they are told.
     """
 
-    kind: str = STUDY_DEFAULT.name
+    kind: str = AUTO.name
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,16 +106,14 @@ class PolicyChoice:
     def from_json(cls, data: object) -> PolicyChoice:
         """Read {"kind": NAME, "epsilon": 0.01, ...}; None is the default, with all learned.
 
-        Parameters without a kind are those of TV-GP-UCB.
+        Parameters without a kind are those of the registry's ``PARAMETRIC`` policy.
         """
         if data is None or data == {}:
             return cls()
         if not isinstance(data, Mapping):
-            raise InputError(
-                f'a policy such as {{"kind": "{STUDY_DEFAULT.name}"}}', short_repr(data)
-            )
+            raise InputError(f'a policy such as {{"kind": "{AUTO.name}"}}', short_repr(data))
         parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
-        return cls(data.get("kind", tv_gp_ucb.__name__), parameters)
+        return cls(data.get("kind", PARAMETRIC.name), parameters)
 
     def _arguments(self, sign: float) -> dict[str, Any]:
         """The given arguments of the factory, over values that are multiplied by a sign."""

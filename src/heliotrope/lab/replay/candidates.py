@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from heliotrope.policies.registry import (
     AUTO,
     BASELINE,
+    PARAMETRIC,
     REGISTRY,
-    STUDY_DEFAULT,
     PolicyEntry,
 )
 
@@ -17,12 +17,12 @@ ENTRIES: Mapping[str, PolicyEntry] = {
     RANDOM_CHOICE if entry is BASELINE else entry.name: entry
     for entry in REGISTRY.values()
     if entry is AUTO or entry.in_paper
-} | {LEARNING: STUDY_DEFAULT}
+} | {LEARNING: PARAMETRIC}
 """The registry's entry of each candidate; the best place of the past has none."""
 
 CANDIDATES: Mapping[str, str] = {
-    STUDY_DEFAULT.name: STUDY_DEFAULT.label,
-    LEARNING: f"{STUDY_DEFAULT.label}, learning",
+    PARAMETRIC.name: PARAMETRIC.label,
+    LEARNING: f"{PARAMETRIC.label}, learning",
     **{
         name: ENTRIES[name].label
         for name in ENTRIES

@@ -13,10 +13,10 @@ from heliotrope.lab.replay.candidates import CANDIDATES, FIXED, LEARNING, RANDOM
 from heliotrope.lab.replay.drift import half_life
 from heliotrope.lab.replay.picture import draw_replay
 from heliotrope.lab.replay.result import ReplayResult, ReplayRow
-from heliotrope.policies.registry import STUDY_DEFAULT
+from heliotrope.policies.registry import PARAMETRIC
 
 _ALONE = 0.05  # share of variance in common with neighbours that is negligible
-_LABELS = {**CANDIDATES, LEARNING: f"{STUDY_DEFAULT.label} that learns the drift"}
+_LABELS = {**CANDIDATES, LEARNING: f"{PARAMETRIC.label} that learns the drift"}
 
 
 def sentences(result: ReplayResult) -> list[str]:

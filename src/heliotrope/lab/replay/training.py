@@ -16,7 +16,7 @@ from heliotrope.lab.environments import FiniteEpisode, Step, Table, play
 from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, TUNABLE
 from heliotrope.lab.replay.drift import Drift, drift_rate
 from heliotrope.policies import Policy, rexp3_batch
-from heliotrope.policies.registry import AUTO, STUDY_DEFAULT
+from heliotrope.policies.registry import AUTO, PARAMETRIC
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array
@@ -182,7 +182,7 @@ def _tuned(
     """Tune each policy by replay in folds: c1, and N if it restarts."""
     latest = Panel(panel.times[-_LATEST:], panel.values[-_LATEST:])
     blocks = [n for n in BLOCKS if n <= len(latest.times) // _FOLDS] or BLOCKS[:1]
-    wanted = {STUDY_DEFAULT.name if name == LEARNING else name for name in policies} & set(TUNABLE)
+    wanted = {PARAMETRIC.name if name == LEARNING else name for name in policies} & set(TUNABLE)
     tried = [
         Tuning(name, c1, n)
         for name in sorted(wanted)
@@ -195,6 +195,6 @@ def _tuned(
     best: dict[str, Tuning] = {}
     for i in np.argsort(regret, kind="stable"):
         best.setdefault(tried[i].name, tried[i])
-    if STUDY_DEFAULT.name in best:  # learning is slow to replay, and explores the same way
-        best[LEARNING] = replace(best[STUDY_DEFAULT.name], name=LEARNING)
+    if PARAMETRIC.name in best:  # learning is slow to replay, and explores the same way
+        best[LEARNING] = replace(best[PARAMETRIC.name], name=LEARNING)
     return best

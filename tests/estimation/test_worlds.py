@@ -1,0 +1,151 @@
+"""What the world is made of: gradients, likelihoods, logarithms, and the policies that follow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.gaussian_process.kernels import Matern
+
+import heliotrope as ht
+from heliotrope.domains import coordinate_groups
+from heliotrope.errors import InputError
+from heliotrope.estimation import (
+    Model,
+    Observations,
+    Results,
+    World,
+    estimate_world,
+    log_likelihood,
+)
+from heliotrope.estimation.worlds import _Fit
+from heliotrope.policies.auto import of_world
+from heliotrope.policies.logarithmic import LogarithmicPolicy
+from heliotrope.terms import Drifts, Level
+
+WORLD = World(
+    mean=20.0,
+    mean_variance=4.0,
+    stays=1.5,
+    drifts=1.0,
+    level=2.0,
+    noise=0.2,
+    drift_rate=0.05,
+    level_rate=0.1,
+    lengths=(0.3, 0.5),
+)
+GROUPS = [[0], [1]]
+
+
+def results(n: int = 40, seed: int = 0, *, noisy: bool = False) -> Results:
+    """Results drawn from WORLD at random places, one a unit of time."""
+    rng = np.random.default_rng(seed)
+    x, t = rng.random((n, 2)), np.arange(1.0, n + 1.0)
+    lag = np.abs(t[:, None] - t)
+    K = (WORLD.stays + WORLD.drifts * 0.95 ** (0.5 * lag)) * Matern(WORLD.lengths, nu=2.5)(x)
+    K += WORLD.level * 0.9 ** (0.5 * lag) + WORLD.noise * np.eye(n)
+    y = WORLD.mean + np.linalg.cholesky(K) @ rng.standard_normal(n)
+    noise = np.column_stack([np.where(np.arange(n) % 3 == 0, 0.1, np.nan), 1.0 + np.arange(n) % 2])
+    return Results(t, x, y, noise) if noisy else Results(t, x, y)
+
+
+@pytest.mark.parametrize("noisy", [False, True], ids=["usual", "mixed precision"])
+def test_the_gradient_is_that_of_the_score(noisy: bool) -> None:
+    fit = _Fit(results(noisy=noisy), GROUPS, "identity")
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        theta = fit._usual + 0.5 * rng.standard_normal(8)
+        numeric = approx_fprime(theta, lambda at: fit.score(at)[0], 1e-6)
+        np.testing.assert_allclose(fit.score(theta)[1], numeric, rtol=1e-3, atol=1e-3)
+
+
+def test_the_score_is_the_likelihood_of_the_prior() -> None:
+    """Differences between two worlds, against the likelihood of their priors."""
+    data = results(noisy=True)
+    observed = Observations(data.t, data.x, data.y, std=np.sqrt(data.noise[:, 0]))
+    single = Results(data.t, data.x, data.y, np.column_stack([data.noise[:, 0], np.ones(40)]))
+    fit = _Fit(single, GROUPS, "identity")
+    spread = fit._spread**2
+    found, expected = [], []
+    for drifts in (0.5, 1.5):
+        world = replace(WORLD, mean=fit._center, mean_variance=spread, drifts=drifts)
+        theta = fit._theta(world)
+        z = (theta - fit._usual) / fit._spreads
+        found.append(-fit.score(theta)[0] + 0.5 * z @ z)
+        expected.append(log_likelihood(world.prior(), observed))
+    assert np.diff(found) == pytest.approx(np.diff(expected), abs=1e-6)
+
+
+def test_the_parts_of_a_world_are_found() -> None:
+    shares = [estimate_world(results(150, seed), GROUPS).shares() for seed in range(4)]
+    mean = {name: float(np.mean([one[name] for one in shares])) for name in shares[0]}
+    truth = WORLD.shares()
+    assert all(abs(mean[name] - truth[name]) < 0.25 for name in truth)
+
+
+def test_units_do_not_matter() -> None:
+    data = results()
+    found = estimate_world(data, GROUPS)
+    other = estimate_world(replace(data, y=-500.0 * data.y + 7.0), GROUPS)
+    assert other.scale == found.scale == "identity"
+    assert other.drifts == pytest.approx(500.0**2 * found.drifts, rel=1e-2)
+    assert other.lengths == pytest.approx(found.lengths, rel=1e-2)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_values_that_span_decades_are_seen_as_such(sign: float) -> None:
+    data = results()
+    wide = replace(data, y=sign * np.exp(sign * 2.0 * (data.y - 20.0)))
+    found = estimate_world(wide, GROUPS)
+    assert (found.scale, found.sign) == ("log", sign)
+    plain = estimate_world(replace(data, y=2.0 * (data.y - 20.0)), GROUPS)
+    assert found.lengths == pytest.approx(plain.lengths, rel=0.05)
+    assert found.drifts == pytest.approx(plain.drifts, rel=0.1)
+    assert plain.scale == "identity"  # both signs
+
+
+def test_a_logarithmic_policy_answers_in_the_unit_of_the_values() -> None:
+    """Its moments are those of the exponentials of draws of the inner policy."""
+    world = replace(WORLD, mean=1.0, scale="log", sign=1.0, floor=1e-3)
+    policy = of_world(world, 0.0, 1e6)
+    assert isinstance(policy, LogarithmicPolicy)
+    opt = ht.Optimizer(ht.grid(5, 5), policy, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        opt.tell(opt.ask(), float(np.exp(rng.normal(1.0, 0.5))), std=0.2)
+    belief, draws = opt.belief(13.0), opt.sample(13.0, size=20_000)
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - belief.mean) < 5.0 * error)
+    opt.tell(opt.ask(), -4.0)  # counts as the floor
+    assert np.all(opt.belief(14.0).mean > 0.0)
+
+
+def test_terms_that_vanish_are_left_out() -> None:
+    kinds = [type(term) for term in replace(WORLD, stays=1e-6).prior().terms]
+    assert kinds == [Drifts, Level, Level]
+
+
+def test_a_model_keeps_its_world_as_json() -> None:
+    model = Model.of_world(WORLD, pace=2.0, bounds=ht.estimation.OutlierBounds(high=30.0))
+    again = Model.from_json(json.loads(json.dumps(model.to_json())))
+    assert again == model
+    assert again.world == WORLD
+    for name, wrong in (("stays", -1.0), ("drift_rate", 1.5), ("scale", "root"), ("mean", None)):
+        with pytest.raises(InputError):
+            World.from_json({**WORLD.to_json(), name: wrong})
+
+
+def test_the_pace_changes_the_rates_alone() -> None:
+    slower = WORLD.for_unit_of(10.0)
+    assert (1.0 - slower.drift_rate) ** 10.0 == pytest.approx(0.95)
+    assert slower.lengths == WORLD.lengths
+
+
+def test_categories_and_many_coordinates_share_a_length_scale() -> None:
+    space = ht.SearchSpace({"mode": ht.Categorical(["a", "b", "c"]), "heat": ht.Real(0, 1)})
+    assert sorted(map(len, coordinate_groups(space.domain))) == [1, 3]
+    assert len(coordinate_groups(ht.Finite(np.eye(50)))) == 1
+    assert coordinate_groups(ht.grid(3, 3)) == [[0], [1]]
