@@ -278,7 +278,7 @@ def _learned_event(state: StudyState) -> EventBody | None:
     """The event of a new model, or None if none is due or the new one is close to the old."""
     history, given = state.optimizer.history, state.config.given
     policy = state.config.policy
-    if not policy.learns_model or (given.complete and not policy.learns_sums):
+    if not policy.has_model or (given.complete and not policy.learns_sums):
         return None
     results, since = _current_level(state)
     told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))

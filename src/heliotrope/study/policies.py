@@ -60,8 +60,8 @@ class PolicyChoice:
         return self.entry is AUTO
 
     @property
-    def learns_model(self) -> bool:
-        """Whether parameters of the model may be learned."""
+    def has_model(self) -> bool:
+        """Whether the policy has a model of the values."""
         return self.learns_sums or self.entry.has_prior
 
     @property
