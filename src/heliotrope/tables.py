@@ -1,6 +1,7 @@
-"""Files of separated values as tables of text: named columns of cells.
+"""Tables: files of separated values as text, and the rows of data frames.
 
-Each row keeps its position in the file for error messages.
+Each row of a file keeps its position in the file for error messages. A data frame is a table of
+pandas, polars or another package whose columns have names; none of these packages is needed here.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +33,18 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _ADVICE = "Save the table as text in UTF-8, separated by commas."
 
 _Record: TypeAlias = tuple[int, list[str]]  # the line on which a row begins, and its fields
+
+
+@runtime_checkable
+class DataFrame(Protocol):
+    """A table of pandas or polars: names of columns, and columns by name."""
+
+    @property
+    def columns(self) -> Any:
+        """The names."""
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +167,27 @@ def escaped(value: object) -> object:
 def unescaped(cell: str) -> str:
     """The text that :func:`escaped` changed."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def frame_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a data frame, with plain Python values by the names of their columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_rows(pd.DataFrame({"x": [0.5, 1.5], "mode": ["a", "b"]}))
+    [{'x': 0.5, 'mode': 'a'}, {'x': 1.5, 'mode': 'b'}]
+    """
+    names = list(frame.columns)
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise InputError("a table whose columns have distinct names", f"{names}"[:200])
+    columns = [frame[name].to_list() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def as_rows(table: DataFrame | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a data frame or of a list of rows."""
+    return [*frame_rows(table)] if isinstance(table, DataFrame) else list(table)
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:

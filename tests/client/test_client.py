@@ -421,7 +421,7 @@ def test_a_token_is_asked_for(pauses: list[float]) -> None:
 
 
 def test_a_setup_of_another_version_is_refused() -> None:
-    there = RemoteStudy(study(Script())._transport, {**SUMMARY, "setup": {"space": 1}})
+    there = RemoteStudy(service(Script())._transport, {**SUMMARY, "setup": {"space": 1}})
     with refused(ServiceError):
         _ = there.config
 

@@ -26,7 +26,7 @@ REAL = {"type": "real", "low": 0.0, "high": 1.0}
 CHOICE = {"type": "categorical", "choices": ["eco", "<b>fast</b>"]}
 EVIL = "<img src=x onerror=pwned=1>"
 SPACES: Mapping[str, Mapping[str, Any]] = {
-    "map": {"space": {"a": REAL, "b": {"type": "real", "low": 0.1, "high": 10, "scale": "log"}}},
+    "map": {"space": {"a": REAL, "b": {"type": "real", "low": 0.1, "high": 10, "log": True}}},
     "band": {"space": {"a": REAL}},
     "slices": {"space": {"a": REAL, "n": {"type": "integer", "low": 1, "high": 9}, "mode": CHOICE}},
     "options": {"options": ["hall", "roof", EVIL, "a & b %{x} $y$"], "policy": UNLIKE},
@@ -305,7 +305,7 @@ def test_the_past_is_seen_in_the_chosen_context(open_page: Open, api: Api) -> No
 def test_sliders_go_by_the_scale_of_their_parameter(open_page: Open, api: Api) -> None:
     context = {
         "whole": {"type": "integer", "low": 1, "high": 9, "step": 2},
-        "log": {"type": "real", "low": 1e-4, "high": 1, "scale": "log"},
+        "log": {"type": "real", "low": 1e-4, "high": 1, "log": True},
         "narrow": {"type": "real", "low": 1e6, "high": 1e6 + 1},
     }
     values = {"whole": 5, "log": 0.01, "narrow": 1000000.25}

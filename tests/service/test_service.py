@@ -342,7 +342,7 @@ def test_a_wrong_ask_beside_a_result_is_found_in_its_place(
 def test_an_ask_in_a_context(client: httpx.Client) -> None:
     weather = {"outside": {"type": "real", "low": -10, "high": 40}}
     created = post(client, "", name="in context", **SPACE, context=weather)
-    assert created["setup"]["context"] == {"outside": {**weather["outside"], "scale": "linear"}}
+    assert created["setup"]["context"] == {"outside": {**weather["outside"], "log": False}}
     assert created["context"] == {"outside": 15.0}
     path = "/api/studies/in context"
     ask = post(client, "/in context/ask", context={"outside": 21.5})

@@ -20,6 +20,7 @@ from hypothesis import given, strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
+from heliotrope.directions import Direction
 from heliotrope.domains import Finite
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -44,7 +45,6 @@ from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_sto
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.cache import Emit
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.config import Direction
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import Keys, StudyState
 from strategies import bad_numbers, fixed

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
-from heliotrope.client.errors import error_from, valid_answer
-from heliotrope.client.transport import Reply, Transport
-from heliotrope.storage.protocol import StudyInfo, as_name
+from heliotrope.client import calls
+from heliotrope.client.calls import StudyCalls
+from heliotrope.client.study import RemoteStudy
+from heliotrope.client.transport import Calls, Transport
+from heliotrope.storage.protocol import StudyInfo
 
 if TYPE_CHECKING:
-    from heliotrope.client.study import RemoteStudy
+    from heliotrope.directions import Direction
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
     from heliotrope.study.command_fields import Command
-    from heliotrope.study.config import Direction
-
-_PAGE = 100  # studies in one answer
-_BATCH = 1_000  # commands in one request
 
 
 class Service:
@@ -40,6 +35,7 @@ class Service:
         clock: Clock | str | None = None,
         seed: int = 0,
         lease: str | None = None,
+        exist_ok: bool = False,
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
@@ -55,26 +51,21 @@ class Service:
             lease=lease,
             store="memory:",
         )
-        return self.create_from(name, local.config.to_json())
+        return self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
 
-    def create_from(self, name: str, description: Mapping[str, Any]) -> RemoteStudy:
-        """Create a study from its description as JSON.
+    def create_from(
+        self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
+    ) -> RemoteStudy:
+        """Create a study from its description as JSON; with ``exist_ok``, or continue it.
 
         If the answer to an earlier attempt was lost, and the study now exists with exactly this
         description, it counts as created by the earlier attempt.
         """
-        reply = self._transport.send("POST", "studies", {"name": as_name(name), **description})
-        if reply.status == httpx.codes.CONFLICT and reply.doubtful:
-            from heliotrope.study import StudyConfig  # slow to load
-
-            found = self.open(name)
-            if found.config.to_json() == StudyConfig.from_json(description).to_json():
-                return found
-        return self._study(reply)
+        return self._study(calls.create(name, description, exist_ok))
 
     def open(self, name: str) -> RemoteStudy:
         """Open an existing study."""
-        return self._study(self._transport.send("GET", f"studies/{as_name(name)}"))
+        return self._study(calls.open_study(name))
 
     def batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
         """Carry out commands to many studies, decided together and synced once.
@@ -82,38 +73,15 @@ class Service:
         Returns the result of each, or the exception that it would have raised. Commands are in
         :mod:`heliotrope.study.commands`.
         """
-        results = list[Any]()
-        for start in range(0, len(commands), _BATCH):
-            results += self._batch(commands[start : start + _BATCH])
-        return results
-
-    def _batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
         sent = [(study.name, study.repeatable(command)) for study, command in commands]
-        entries = [
-            {"study": name, "verb": command.verb, "body": command.to_json()}
-            for name, command in sent
-        ]
-        answer = self._transport.send("POST", "batch", {"commands": entries}).data()
-        with valid_answer():
-            pairs = zip(sent, answer["answers"], strict=True)
-            return [_outcome(command, one) for (_, command), one in pairs]
+        return self._transport.run(calls.batch(sent))
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
-        found: list[StudyInfo] = []
-        params: dict[str, str | float] = {"limit": _PAGE}
-        while True:
-            page = self._transport.send("GET", "studies", params=params).data()
-            with valid_answer():
-                found += [StudyInfo(**entry) for entry in page["studies"]]
-                if page["next"] is None:
-                    return found
-                params["after"] = page["next"]
+        return self._transport.run(calls.list_studies())
 
-    def _study(self, reply: Reply) -> RemoteStudy:
-        from heliotrope.client.study import RemoteStudy  # not needed to list studies
-
-        return RemoteStudy(self._transport, reply.data())
+    def _study(self, made: Calls[StudyCalls]) -> RemoteStudy:
+        return RemoteStudy(self._transport, self._transport.run(made))
 
     def close(self) -> None:
         self._transport.close()
@@ -123,10 +91,3 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _outcome(command: Command[Any], answer: Mapping[str, Any]) -> Any:
-    """The result of a command of a batch, or its exception."""
-    if answer["status"] == httpx.codes.OK:
-        return command.result(answer["answer"])
-    return error_from(answer["status"], json.dumps({"error": answer["error"]}).encode())

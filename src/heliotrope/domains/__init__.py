@@ -5,6 +5,7 @@ from heliotrope.domains.box import (
     Choices as Choices,
     Domain as Domain,
     Lattice as Lattice,
+    PlaceLike as PlaceLike,
     Places as Places,
     all_choices as all_choices,
     are_indices as are_indices,

@@ -11,6 +11,7 @@ from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
+from heliotrope.spaces import Options, SearchSpace
 from heliotrope.validation import short_repr
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
@@ -19,7 +20,7 @@ _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
 
-def auto(domain: Domain | Contextual) -> Adaptive:
+def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
     """The policy to start with: TV-GP-UCB that learns drift rate, length scale and noise.
 
     Examples
@@ -28,8 +29,9 @@ def auto(domain: Domain | Contextual) -> Adaptive:
     >>> opt = ht.Optimizer(domain := ht.grid(20, 20), ht.auto(domain), seed=0)
     >>> opt.tell(opt.ask(), 3.5)
     """
-    if not isinstance(domain, (Finite, Box, Contextual)):
-        raise InputError("a Finite domain, a Box or a Contextual one", short_repr(domain))
+    if not isinstance(domain, (Finite, Box, Contextual, SearchSpace, Options)):
+        expected = "a Finite domain, a Box, a Contextual one, a SearchSpace or Options"
+        raise InputError(expected, short_repr(domain))
     return Adaptive(Tracking())
 
 

@@ -80,8 +80,8 @@ SCHEMAS = {
         optional=["context"],
     ),
     "Track": _object(
-        "Results over time, and the best as it was believed then.",
-        {"results": _RECORDS, "best": _RECORDS},
+        "Results over time, the best as it was believed then, and a bound of the regret so far.",
+        {"results": _RECORDS, "best": _RECORDS, "certificate": _or_null("object")},
     ),
     "EventPage": _object(
         "Events, and the number of the study's last event.",
@@ -94,10 +94,11 @@ SCHEMAS = {
 """Answers by name."""
 
 _NUMBER = _object(
-    "A number; `step` is for integers.",
-    _typed(number="low high", integer="step")
-    | {"type": {"enum": ["real", "integer"]}, "scale": {"enum": ["linear", "log"]}},
-    optional=["scale", "step"],
+    "A number. `log` asks for a logarithmic scale; with a `step`, values are low, low + step, ...",
+    _typed(number="low high step", boolean="log")
+    | {"type": {"enum": ["real", "integer"]}}
+    | {"scale": {"enum": ["linear", "log"], "deprecated": True, "description": "Use log."}},
+    optional=["log", "step", "scale"],
 )
 _CHOICE = _object("A choice.", {"type": {"const": "categorical"}} | _typed(array="choices"))
 _BOOLEAN = _object("True or false.", {"type": {"const": "boolean"}})

@@ -14,7 +14,7 @@ Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "week": 604800.0}
-_SECONDS |= {"sec": 1.0, "hour": 3600.0, "day": 86400.0}  # synonyms
+_SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)?\s*([a-z]+)")
 _CHARACTERS = 40  # of a length of time
 _LONGEST = 1e12  # seconds
@@ -128,7 +128,7 @@ def seconds_of(length: object) -> float:
     scale = _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 0.0)
     seconds = float(number or 1.0) * scale
     if not 0.0 < seconds < _LONGEST:
-        raise InputError("a length of time such as 30s, 10min, 1h or 1d", short_repr(length))
+        raise InputError("a length of time such as 30s, 10m, 1h or 1d", short_repr(length))
     return seconds
 
 

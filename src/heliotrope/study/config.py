@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
-from heliotrope.errors import InputError, located
+from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
@@ -16,8 +17,6 @@ from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_js
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
-
-Direction: TypeAlias = Literal["maximize", "minimize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,7 @@ class StudyConfig:
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
-        if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
-            raise InputError("maximize or minimize", short_repr(self.direction), "", "direction")
+        sign_of(self.direction)  # refuses any other
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
@@ -60,7 +58,7 @@ class StudyConfig:
     @property
     def sign(self) -> float:
         """The factor of values that makes the highest the best."""
-        return 1.0 if self.direction == "maximize" else -1.0
+        return sign_of(self.direction)
 
     @property
     def independent(self) -> bool:
@@ -121,4 +119,31 @@ class StudyConfig:
         return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
 
 
+def is_same(one: StudyConfig, other: StudyConfig) -> bool:
+    """Whether two configurations describe the same study."""
+    return one.to_json() == other.to_json()
+
+
+def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
+    """Raise a StudyExistsError that says how two configurations differ."""
+    differing = list(_differences(wanted.to_json(), found.to_json()))
+    if differing:
+        raise StudyExistsError(
+            "the configuration of the existing study",
+            "another one: " + "; ".join(differing[:_SHOWN]),
+            "Take another name, or Study.open to continue that study.",
+        )
+
+
+def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
+    """Each field that differs, with both values."""
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for name in [*wanted, *(name for name in found if name not in wanted)]:
+            inner = f"{field}.{name}" if field else str(name)
+            yield from _differences(wanted.get(name), found.get(name), inner)
+    elif wanted != found:
+        yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
+
+
+_SHOWN = 3  # differences in a message
 _KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")

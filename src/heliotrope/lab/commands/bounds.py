@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from heliotrope.cli.console import Seed, progress
-from heliotrope.lab.commands import lab_errors_as_messages
+from heliotrope.cli.console import AsJson, Seed, progress
+from heliotrope.lab.commands import lab_errors_as_messages, show
 
 if TYPE_CHECKING:
     from heliotrope.lab.theory.report import MeasuredRegret, Setting, Theory
@@ -52,6 +51,7 @@ def bounds_command(
     b0: _Constant0 = None,
     a1: _Constant1 = None,
     b1: _Constant1 = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the paper's regret bounds, and compare them with measured regret."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
@@ -68,10 +68,8 @@ def bounds_command(
         side = side or {1: 200, 2: 50}.get(dimension, max(2, int(_POINTS ** (1 / dimension))))
         setting = report.Setting(space, assumptions, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
-    console = Console()
-    console.print(tables.theory_table(setting, numbers))
-    console.print(tables.regret_table(setting, numbers, measured))
-    console.print(report.summarize_bounds(setting, numbers, measured), highlight=False)
+    found = [tables.theory_table(setting, numbers), tables.regret_table(setting, numbers, measured)]
+    show(found, [report.summarize_bounds(setting, numbers, measured)], [], as_json)
 
 
 def _bound_and_measure(setting: Setting) -> tuple[Theory, list[MeasuredRegret]]:

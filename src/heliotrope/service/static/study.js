@@ -12,7 +12,7 @@ import { movesFigure, rewardsFigure } from "./past.js";
 import { paced } from "./refresh.js";
 import { timeSlider } from "./replay.js";
 import { varying } from "./scales.js";
-import { showSummary } from "./summary.js";
+import { showCertificate, showSummary } from "./summary.js";
 import { clockOf } from "./words.js";
 
 const FEW = 8; // parameters drawn by default
@@ -116,6 +116,7 @@ async function showBelief() {
 async function showPast() {
   const { summary, track } = study;
   const clock = clockOf(summary);
+  showCertificate(track.certificate);
   const why = track.results.length ? NO_BELIEF : UNTOLD;
   await (track.results.length
     ? draw(byId("rewards"), rewardsFigure(track, clock))
