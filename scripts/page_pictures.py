@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import numpy as np
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, ViewportSize
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -21,8 +21,9 @@ from serving import post, serving  # noqa: E402
 
 Measure = Callable[[dict[str, Any], float], float]
 SENSORS = ["hall", "roof", "cellar", "kitchen", "attic", "north wall", "south wall"]
-DESK = {"width": 1100, "height": 900}
-PHONE = {"width": 375, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 375, "height": 812}
+ROTATED: ViewportSize = {"width": 812, "height": 375}
 
 
 def boiler(ask: dict[str, Any], t: float) -> float:
@@ -106,10 +107,28 @@ def take(browser: Browser, url: str, picture: str, **options: Any) -> None:
     if "/studies/" in url:
         for id in ("belief", "rewards", "moves"):
             page.wait_for_selector(f"#{id} .main-svg", timeout=60_000)
-    page.get_by_text("Live", exact=True).wait_for()
-    page.wait_for_timeout(1_000)
-    page.screenshot(path=ROOT / "docs" / "images" / f"page-{picture}.png", full_page=True)
+    if not url.endswith("/docs"):
+        page.get_by_text("Live", exact=True).wait_for()
+    shoot(page, picture, full_page=not url.endswith("/docs"))
     page.close()
+
+
+def rotate(browser: Browser, url: str, **options: Any) -> None:
+    """Take pictures of a phone before, while and after it is rotated."""
+    page = browser.new_page(**options)
+    page.goto(url)
+    page.wait_for_selector("#moves .main-svg", timeout=60_000)
+    shoot(page, "phone")
+    page.set_viewport_size(ROTATED)
+    shoot(page, "rotated")
+    page.set_viewport_size(PHONE)
+    shoot(page, "rotated-back")
+    page.close()
+
+
+def shoot(page: Page, picture: str, *, full_page: bool = True) -> None:
+    page.wait_for_timeout(1_500)
+    page.screenshot(path=ROOT / "docs" / "images" / f"page-{picture}.png", full_page=full_page)
 
 
 def main() -> None:
@@ -123,8 +142,9 @@ def main() -> None:
         take(browser, f"{at}/sensors", "options", viewport=DESK, color_scheme="dark")
         take(browser, f"{at}/learning rate", "band", viewport=DESK)
         take(browser, f"{at}/fan", "context", viewport=DESK, color_scheme="dark")
-        take(browser, f"{at}/boiler", "phone", **phone)
+        rotate(browser, f"{at}/boiler", **phone)
         take(browser, url, "list", viewport=DESK)
+        take(browser, f"{url}/docs", "docs", viewport=DESK)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import RBF
 import heliotrope as ht
 from heliotrope.errors import InputError
 from heliotrope.terms import Drifts, Stays
+from heliotrope.validation import Array
 
 WIDE = ht.SearchSpace(
     {"x": ht.Real(0, 1), "rate": ht.Real(1e-3, 1, log=True), "mode": ht.Categorical(["a", "b"])}
@@ -21,7 +22,7 @@ FLAT = ht.SearchSpace({"x": ht.Real(0, 1), "n": ht.Integer(1, 9)})
 
 
 def hill(params: dict[str, Any]) -> float:
-    return -10.0 * (params["x"] - 0.6) ** 2 + (0.1 if params.get("mode") == "b" else 0.0)
+    return float(-10.0 * (params["x"] - 0.6) ** 2 + (0.1 if params.get("mode") == "b" else 0.0))
 
 
 def optimizer(space: Any, measure: Any, n: int = 12) -> ht.Optimizer:
@@ -30,6 +31,10 @@ def optimizer(space: Any, measure: Any, n: int = 12) -> ht.Optimizer:
         s = opt.ask()
         opt.tell(s, measure(s))
     return opt
+
+
+def heights(line: Any) -> Array:
+    return np.asarray(line.get_ydata(), dtype=float)
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +102,7 @@ def test_two_numbers_are_a_map(space: Any, measure: Any, names: tuple[str, str])
     best = opt.best()
     shown = axes.lines[0].get_xydata()
     wanted = list(best.params.values()) if best.params else best.x
-    np.testing.assert_allclose(shown, [wanted])
+    np.testing.assert_allclose(np.asarray(shown, dtype=float), np.array([wanted], dtype=float))
 
 
 def test_a_study_of_two_numbers_is_a_map() -> None:
@@ -111,7 +116,7 @@ def test_a_study_of_two_numbers_is_a_map() -> None:
 def test_one_coordinate_is_a_curve() -> None:
     opt = optimizer(ht.grid(9), lambda s: float(s.x[0]))
     axes = ht.plot.belief(opt)
-    np.testing.assert_allclose(axes.lines[0].get_ydata(), opt.belief().mean)
+    np.testing.assert_allclose(heights(axes.lines[0]), opt.belief().mean)
 
 
 def test_the_parameters_that_matter_come_first(study: ht.Study) -> None:
@@ -131,8 +136,8 @@ def test_the_track_has_all_results(study: ht.Study) -> None:
 
 def test_regret_is_the_average_so_far() -> None:
     axes = ht.plot.regret({"one": [1.0, 0.0, 0.5], "many": [[1.0, 1.0], [3.0, 1.0]]})
-    np.testing.assert_allclose(axes.lines[0].get_ydata(), [1.0, 0.5, 0.5])
-    np.testing.assert_allclose(axes.lines[1].get_ydata(), [2.0, 1.5])
+    np.testing.assert_allclose(heights(axes.lines[0]), np.array([1.0, 0.5, 0.5]))
+    np.testing.assert_allclose(heights(axes.lines[1]), np.array([2.0, 1.5]))
     assert len(axes.collections) == 1  # a band, of several trials alone
     with pytest.raises(InputError, match="regrets by name"):
         ht.plot.regret(3)  # type: ignore[arg-type]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from browser import launched
@@ -128,7 +131,8 @@ def wait_for_title(page: Page, words: str) -> None:
 
 def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) -> None:
     page = open_page("/")
-    page.get_by_label("Name", exact=True).fill("by hand")
+    page.get_by_label("Name", exact=True).first.fill("by hand")
+    page.get_by_label("what I describe as JSON").check()
     page.get_by_label("Policy").fill(json.dumps(POLICY))
     page.get_by_role("button", name="Create").click()
     page.wait_for_url("**/studies/by%20hand")
@@ -164,11 +168,13 @@ def test_a_lease_is_shown_and_prolonged_by_hand(open_page: Open, api: Api) -> No
 
 def test_a_wrong_form_shows_the_error_and_its_field(open_page: Open, api: Api) -> None:
     page = open_page("/")
-    alert, described = page.get_by_role("alert"), page.get_by_label("Parameters, as JSON")
-    page.get_by_label("Name", exact=True).fill("wrong")
+    alert = page.get_by_role("alert")
+    described = page.get_by_label("Parameters or options, as JSON")
+    page.get_by_label("Name", exact=True).first.fill("wrong")
+    page.get_by_label("what I describe as JSON").check()
     described.fill('{"a": ')
     page.get_by_role("button", name="Create").click()
-    expect(alert).to_contain_text("Parameters is not JSON")
+    expect(alert).to_contain_text("The description is not JSON")
 
     described.fill('{"a": {"type": "real", "low": 2, "high": 1}}')
     page.get_by_role("button", name="Create").click()
@@ -181,14 +187,131 @@ def test_a_wrong_form_shows_the_error_and_its_field(open_page: Open, api: Api) -
     expect(alert).to_be_empty()
 
 
-def test_the_kind_of_study_changes_the_example_but_not_what_was_typed(open_page: Open) -> None:
+def test_a_study_is_created_without_json(open_page: Open, api: Api) -> None:
     page = open_page("/")
-    described = page.locator("textarea[name=described]")
+    page.get_by_label("Name", exact=True).first.fill("no json")
+    page.get_by_role("button", name="Remove this parameter").last.click()
+    page.get_by_label("From").fill("0.001")
+    page.get_by_label("To", exact=True).fill("1")
+    page.get_by_label("Log scale").check()
+    page.get_by_role("button", name="Add a parameter").click()
+    row = page.locator(".parameter").last
+    row.get_by_label("Name").fill("mode")
+    row.get_by_label("Type").select_option("choice")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("alert")).to_contain_text("Mode needs choices")
+    expect(row.get_by_label("Choices")).to_be_focused()
+    row.get_by_label("Choices").fill("eco, boost")
+    page.get_by_role("button", name="Add a condition").click()
+    condition = page.locator("#context-rows .parameter")
+    condition.get_by_label("Name").fill("day")
+    condition.get_by_label("Type").select_option("yes or no")
+    page.get_by_label("Best is").select_option("the lowest value")
+    page.get_by_role("button", name="Create").click()
+    page.wait_for_url("**/studies/no%20json")
+    setup = api.get("/studies/no json")["setup"]
+    assert setup["space"] == {
+        "temperature": {"type": "real", "low": 0.001, "high": 1.0, "log": True},
+        "mode": {"type": "categorical", "choices": ["eco", "boost"]},
+    }
+    assert setup["context"] == {"day": {"type": "boolean"}}
+    assert setup["direction"] == "minimize"
+
+
+def test_the_field_of_a_row_is_marked(open_page: Open) -> None:
+    page = open_page("/")
+    page.get_by_label("Name", exact=True).first.fill("marked")
+    page.get_by_label("From").first.fill("30")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("alert")).to_contain_text("high to be no less than low")
+    expect(page.get_by_label("To", exact=True).first).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("From").first.fill("")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("alert")).to_contain_text("Temperature needs a number as its low end")
+
+
+def test_options_are_named_one_per_line(open_page: Open, api: Api) -> None:
+    page = open_page("/")
+    page.get_by_label("Name", exact=True).first.fill("lines")
     page.get_by_label("one of several named options").check()
-    assert json.loads(described.input_value()) == ["hall", "roof", "cellar"]
-    described.fill('["mine"]')
-    page.get_by_label("values of parameters").check()
-    expect(described).to_have_value('["mine"]')
+    page.get_by_label("Options, one per line").fill("north wall\n\n south wall ")
+    page.get_by_role("button", name="Create").click()
+    page.wait_for_url("**/studies/lines")
+    assert api.get("/studies/lines")["setup"]["options"] == ["north wall", "south wall"]
+
+
+def test_the_list_shows_results_best_direction_and_age(open_page: Open, api: Api) -> None:
+    api.study("listed low", {**SPACES["options"], "direction": "minimize"}, results=3)
+    api.study("listed new", SPACES["band"])
+    page = open_page("/")
+    row = page.get_by_role("row").filter(has_text="listed low")
+    best = api.get("/studies/listed low")["best"]["option"]
+    expect(row).to_contain_text(best[:10])
+    expect(row.get_by_role("cell").nth(1)).to_have_text("3")
+    expect(row.get_by_role("cell").nth(3)).to_have_text("lowest")
+    expect(row.get_by_role("cell").nth(4)).to_contain_text(re.compile("ago|now"))
+    page.get_by_label("Search studies by name").fill("LISTED N")
+    expect(row).to_have_count(0)
+    expect(page.get_by_role("link", name="listed new")).to_be_visible()
+    page.get_by_label("Search studies by name").fill("no such study")
+    expect(page.locator("#no-match")).to_be_visible()
+
+
+def test_the_search_looks_at_all_names(api: Api) -> None:
+    for i in range(5):
+        api.study(f"hay {i}", SPACES["band"])
+    api.study("needle", SPACES["band"])
+    found = api.get("/studies?limit=1&contains=NEED")
+    assert [one["name"] for one in found["studies"]] == ["needle"]
+    pages, after = [], ""
+    while after is not None:
+        page = api.get(f"/studies?limit=2&contains=hay&after={after}")
+        pages += [one["name"] for one in page["studies"]]
+        after = page["next"]
+    assert pages == [f"hay {i}" for i in range(5)]
+
+
+def test_asking_beside_a_live_worker_asks_first(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("busy", SPACES["band"], results=1))
+    expect(page.get_by_role("status")).to_have_text("Live")
+    page.get_by_role("button", name="Ask", exact=True).click()  # nobody else is there
+    expect(page.locator("#asks li")).to_have_count(1)
+    api.step("busy", 1.0)
+    expect(page.locator("#about")).to_contain_text("2 results of 3 asks")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("within the last minute")
+    page.get_by_role("button", name="Do not ask").click()
+    assert api.get("/studies/busy")["asked"] == 3
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Ask anyway").click()
+    expect(page.locator("#asks li")).to_have_count(2)
+
+
+def test_the_snippets_have_the_names_of_the_study(open_page: Open, api: Api) -> None:
+    space = {"it's": REAL, "mode": CHOICE}
+    page = open_page(api.study("my own", {"space": space}, results=2))
+    page.get_by_text("Use it from curl and Python").click()
+    python = page.get_by_label("Python", exact=True).inner_text()
+    compile(python, "snippet", "exec")
+    assert 'service.open("my own")' in python
+    assert "**ask.params" in python
+    curl = page.get_by_label("curl", exact=True).inner_text()
+    words = shlex.split(curl, comments=True)
+    bodies = [json.loads(words[i + 1]) for i, word in enumerate(words) if word == "-d"]
+    assert bodies[2]["params"].keys() == space.keys()
+    assert words[2] == f"{api.url}/api/studies/my%20own/ask"
+    run = subprocess.run(["sh", "-c", curl], capture_output=True, text=True, check=False)
+    if run.returncode != 127:  # where curl is installed
+        assert '"params"' in run.stdout
+
+
+def test_the_description_of_the_interface_is_a_page(open_page: Open) -> None:
+    page = open_page("/docs")
+    expect(page.get_by_role("heading", name="POST /api/studies/{name}/tell")).to_be_visible()
+    section = page.locator("section").filter(has_text="POST /api/studies/{name}/tell")
+    expect(section).to_contain_text("The standard error of the value.")
+    section.get_by_role("link", name="Told").click()
+    expect(page.locator("#Told")).to_be_in_viewport()
 
 
 def test_a_demo_starts_from_the_page_and_continues(open_page: Open) -> None:
@@ -233,7 +356,8 @@ def in_contexts(api: Api, name: str, described: Mapping[str, Any], results: int 
 
 def test_a_study_with_contexts_is_created_and_asked_by_hand(open_page: Open, api: Api) -> None:
     page = open_page("/")
-    page.get_by_label("Name", exact=True).fill("in the weather")
+    page.get_by_label("Name", exact=True).first.fill("in the weather")
+    page.get_by_label("what I describe as JSON").check()
     page.get_by_label("Policy").fill(json.dumps(POLICY))
     context = page.get_by_label("Context, as JSON")
     context.fill('{"outside": 5}')
@@ -405,7 +529,7 @@ def test_the_slider_shows_the_belief_of_a_past_time(open_page: Open, api: Api) -
     now = api.get("/studies/replayed/belief")
     assert drawn(page, "belief", 0, "z") == now["mean"]
     page.get_by_role("button", name="Uncertainty").click()
-    wait_until(page, "document.getElementById('belief').data[0].zmin === 0")
+    wait_until(page, "document.getElementById('belief').data[0].colorbar.title.text[0] === 's'")
     assert drawn(page, "belief", 0, "z") == now["std"]
     page.get_by_role("button", name="Uncertainty").click()
 
@@ -541,11 +665,90 @@ def test_a_phone_scrolls_only_down(open_page: Open, api: Api, view: str) -> None
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
+SIZES: Mapping[str, ViewportSize] = {
+    "phone": {"width": 375, "height": 812},
+    "rotated": {"width": 812, "height": 375},
+    "desk": {"width": 1280, "height": 800},
+}
+
+
+def test_the_heat_map_survives_rotating(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("rotated", SPACES["map"], results=3), viewport=SIZES["phone"])
+    before = heat_map(page, 375)
+    page.set_viewport_size(SIZES["rotated"])
+    across = heat_map(page, 812)
+    page.set_viewport_size(SIZES["desk"])
+    heat_map(page, 1280)
+    page.set_viewport_size(SIZES["phone"])
+    assert heat_map(page, 375) == before
+    assert across[0] > 1.5 * before[0]
+    assert min(before[1], across[1]) > 200
+
+
+def heat_map(page: Page, width: int) -> tuple[float, float]:
+    """The size of the heat map, once the chart has the width of its card in this window."""
+    page.wait_for_selector("#belief .main-svg")
+    card = "document.getElementById('belief')"
+    wait_until(page, f"innerWidth === {width} && {card}._fullLayout?.width === {card}.clientWidth")
+    page.wait_for_timeout(300)
+    box = page.locator("#belief .heatmaplayer image").bounding_box()
+    assert box is not None
+    inside = page.evaluate(f"(({{w, h}}) => [w, h])({card}._fullLayout._size)")
+    assert [box["width"], box["height"]] == pytest.approx(inside, abs=2.0)  # it fills its axes
+    return round(box["width"]), round(box["height"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/docs", "map", "options"])
+def test_no_accessibility_rule_is_broken(open_page: Open, api: Api, scheme: str, path: str) -> None:
+    if path in SPACES:
+        path = api.study(f"axe {path} {scheme}", SPACES[path], results=3)
+        api.post(f"{path}/ask", {})
+    page = open_page(path, color_scheme=scheme)
+    if "studies" in path:
+        drawn(page, "moves", 0, "x")
+    found = Axe().run(page).response
+    broken = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+    assert broken == []
+    assert len(found["passes"]) > 15
+
+
+def test_the_values_have_a_log_axis_if_they_are_positive(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("positive", SPACES["band"]))
+    for value in (1.0, 10.0, 1000.0):
+        api.step("positive", value)
+    page.get_by_role("button", name="Log axis").click()
+    wait_until(page, "document.getElementById('rewards').layout?.yaxis.type === 'log'")
+    wait_until(page, "document.getElementById('belief').layout?.yaxis.type === 'log'")
+    assert min(drawn(page, "rewards", 0, "y")) > 0.0
+    api.step("positive", -1.0)
+    expect(page.get_by_role("button", name="Log axis")).to_be_hidden()
+    wait_until(page, "document.getElementById('rewards').layout?.yaxis.type === 'linear'")
+
+
+def test_long_names_lose_their_middle(open_page: Open, api: Api) -> None:
+    names = [f"sensor in the north wing, floor {i}" for i in range(3)]
+    page = open_page(api.study("long names", {"options": names, "policy": UNLIKE}, results=3))
+    drawn(page, "belief", 1, "x")
+    shown = page.locator("#belief .ytick text").all_text_contents()
+    assert sorted(shown) == [f"sensor in the …wing, floor {i}" for i in range(3)]
+
+
+def test_colours_span_what_is_shown(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("colours", SPACES["map"], results=4))
+    api.step("colours", 100.0)  # an outlier
+    expect(page.locator("#about")).to_contain_text("5 results")
+    wait_until(page, "document.getElementById('belief').data[1].x.length === 5")
+    z = [value for row in drawn(page, "belief", 0, "z") for value in row]
+    heat = page.evaluate("document.getElementById('belief')._fullData[0]")
+    assert [heat["zmin"], heat["zmax"]] == pytest.approx([min(z), max(z)])
+
+
 # ---- what is served
 
 
 def test_the_browser_is_told_to_run_no_other_script(api: Api) -> None:
-    for path in ("/", "/studies/any"):
+    for path in ("/", "/docs", "/studies/any"):
         policy = httpx.get(api.url + path).headers["content-security-policy"]
         rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
         assert rules["default-src"] == "'none'"

@@ -116,6 +116,9 @@ def test_reprs_say_what_a_thing_is(study: Study) -> None:
     html = study._repr_html_()
     assert html.startswith("<table><caption>bowl</caption>")
     assert "2 of 2 asked" in html
+    study.delete()
+    assert repr(study) == "Study('bowl')"
+    assert "<th>error</th>" in study._repr_html_()
     opt = ht.Optimizer(ht.grid(5), ht.auto(ht.grid(5)))
     assert repr(opt) == "Optimizer(Finite of 5 points, Adaptive, maximize, 0 results, 0 open)"
     opt.tell(opt.ask(), 1.0)
@@ -182,6 +185,27 @@ def test_an_interrupt_keeps_what_was_told(study: Study, caplog: pytest.LogCaptur
     assert (report.told, report.cancelled, report.reason) == (3, 1, "interrupted")
     assert study.open_asks() == []
     assert "interrupted after" in caplog.text
+
+
+@pytest.mark.parametrize("verb", ["ask", "tell"])
+def test_an_interrupt_of_a_call_leaves_nothing_open(
+    study: Study, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+    real = getattr(study, verb)
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        calls.append(given)
+        done = real(*given, **named)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(study, verb, interrupted)
+    report = study.optimize(bowl, 9)
+    assert report.reason == "interrupted"
+    assert report.told == study.summary().told == (2 if verb == "ask" else 3)
+    assert study.open_asks() == []
 
 
 CTRL_C = """

@@ -3,7 +3,6 @@
 Each prints one line of JSON for scripts. On a terminal, ``list`` and ``show`` print tables.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
@@ -15,14 +14,15 @@ import typer
 from heliotrope.cli.backends import default_backend, open_backend
 from heliotrope.cli.console import AsJson, LazyCommands, Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
-from heliotrope.errors import HeliotropeError, InputError
+from heliotrope.cli.values import read_names, read_values
+from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
 def _json_option(meaning: str) -> Any:
-    """An option of values by name, which :func:`_read` reads."""
+    """An option of values by name, which :func:`read_values` reads."""
     help = f"{meaning}: JSON, a JSON file, or NAME=VALUE,..."
     return typer.Option(metavar="VALUES", help=help)
 
@@ -139,9 +139,9 @@ def create_command(
     with errors_as_messages(), open_backend(at, token_file) as studies:
         for key, text in {"space": space, "context": context, "policy": policy}.items():
             if text is not None:
-                form[key] = _read(text, f"--{key}")
+                form[key] = read_values(text, f"--{key}")
         if options is not None:
-            form["options"] = _names(options)
+            form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
         if lease is not None:
@@ -282,7 +282,7 @@ def show_command(
 ) -> None:
     """Show the current best, the drift, and the open evaluations."""
     with errors_as_messages(), open_backend(at, token_file) as studies:
-        given = None if context is None else _read(context, "--context")
+        given = None if context is None else read_values(context, "--context")
         summary = studies.open(name).summary(context=given)
     print_out(summary, None if as_json else summary_table(summary))
 
@@ -341,36 +341,7 @@ def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -
     with errors_as_messages(), open_backend(at, token_file) as studies:
         for key in ("params", "context"):
             if fields.get(key) is not None:
-                fields[key] = _read(fields[key], f"--{key}")
+                fields[key] = read_values(fields[key], f"--{key}")
         command = getattr(commands, kind).from_json(fields)
         answer = command.answer(studies.open(name).do(command))
     print_out(answer)
-
-
-def _read(text: str, option: str) -> Any:
-    """The JSON in an option, pairs such as pool=9,mode=eco, or the JSON file that it names."""
-    if not text.lstrip().startswith(("{", "[")) and "=" in text and not Path(text).exists():
-        return dict(_pair(part, option) for part in text.split(","))
-    is_file = text.strip() and not text.lstrip().startswith(("{", "["))
-    try:
-        return json.loads(Path(text).read_text() if is_file else text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
-
-
-def _pair(text: str, option: str) -> tuple[str, Any]:
-    """A name and its value, which is a text if it is not JSON."""
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not (name and equals and value):
-        advice = "Use JSON for values with commas."
-        raise InputError(f"NAME=VALUE,NAME=VALUE for {option}", repr(text)[:60], advice)
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
-
-
-def _names(text: str) -> Any:
-    if text.lstrip().startswith("["):
-        return _read(text, "--options")
-    return [name.strip() for name in text.split(",")]

@@ -16,7 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.settings import ANY_HOST, Settings
 
-_OPEN = ("/", "/healthz", "/openapi.json")  # need no token: they reveal nothing about a study
+_OPEN = (
+    "/",
+    "/docs",
+    "/healthz",
+    "/openapi.json",
+)  # need no token: they reveal nothing about a study
 _OPEN_BELOW = ("/static/", "/studies/")
 _READING = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {

@@ -50,6 +50,7 @@ def _static_file(request: Request) -> Response:
 
 ROUTES = (
     Route("/", _page("index.html")),
+    Route("/docs", _page("docs.html")),
     Route("/studies/{name}", _page("study.html")),  # its script finds out whether the study exists
     Route("/static/{file}", _static_file),
 )

@@ -32,6 +32,7 @@ _SEQ: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _PAGE_SIZE: Json = {"type": "integer", "minimum": 1, "maximum": 1_000}
 _LIMIT = parameter("limit", "Page size.", _PAGE_SIZE, 100)
 _AFTER_NAME = parameter("after", "List names after this one.", _TEXT, "")
+_CONTAINS = parameter("contains", "List names that contain this text.", _TEXT, "")
 _AFTER_EVENT = parameter("after", "List events after this number.", _SEQ, 0)
 _LAST_EVENT = parameter("Last-Event-ID", "Overrides `after`.", _SEQ, location="header")
 _ACCEPT = parameter("Accept", "", _TEXT, "", location="header")
@@ -73,7 +74,7 @@ class Api:
                 "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=STREAM
             ),
             Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
-            Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT]),
+            Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT, _CONTAINS]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
             Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
             Operation("POST", "/api/demo", self.demo, "Demo", (), [429], status=201),
@@ -102,10 +103,16 @@ class Api:
             raise InputError("a value", "none", field="name")
         return JSONResponse(self._studies.create(body.pop("name"), body).summary(), 201)
 
-    def list(self, after: str, limit: int) -> Response:
+    def list(self, after: str, limit: int, contains: str) -> Response:
         """List studies by name."""
         with located("after"):
             found = self._studies.store.studies(after, limit)
+        page, wanted = found, contains.casefold()
+        found = [info for info in page if wanted in info.name.casefold()]
+        while len(found) < limit == len(page):
+            page = self._studies.store.studies(page[-1].name, limit)
+            found += [info for info in page if wanted in info.name.casefold()]
+        found = found[:limit]
         following = found[-1].name if len(found) == limit else None
         return JSONResponse({"studies": [asdict(info) for info in found], "next": following})
 

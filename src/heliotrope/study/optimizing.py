@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -91,9 +92,10 @@ class Run:
                     advance(outcome)
                     for callback in self.callbacks:
                         callback(self.study, outcome)
-            except KeyboardInterrupt as error:
-                lost = int(isinstance(error, _Interrupted))
-                report = replace(report, cancelled=report.cancelled + lost, reason="interrupted")
+            except _Interrupted as error:
+                report = replace(_counted(report, error.outcome), reason="interrupted")
+            except KeyboardInterrupt:
+                report = replace(report, reason="interrupted")
             except StopIteration:
                 report = replace(report, reason="callback")
         report = replace(report, seconds=monotonic() - self.start)
@@ -106,26 +108,44 @@ class Run:
 
     def _evaluate(self) -> Outcome:
         """Ask, measure and tell; cancel what failed."""
-        asked = self.study.ask(context=self.context() if callable(self.context) else self.context)
+        asked = self._ask()
         try:
             measured = self._measure(asked)
-            told = measured if isinstance(measured, Mapping) else {"value": measured}
         except Exception as error:
             return self._cancelled(asked, error, "the function failed")
         except BaseException as error:
             with suppress(HeliotropeError):
                 self.study.cancel(asked)
             if isinstance(error, KeyboardInterrupt):
-                raise _Interrupted from None
+                raise _Interrupted(Outcome(asked, error=error)) from None
             raise
+        told = measured if isinstance(measured, Mapping) else {"value": measured}
         try:
-            self.study.tell(asked, **told)
+            self._tell(asked, told, measured)
         except (InputError, TypeError) as error:  # a NaN, or no number at all
             return self._cancelled(asked, error, "no result that can be told")
         except ClosedSuggestionError as error:  # someone else closed it meanwhile
             _log.warning("%s: %s: %s", self.study.name, asked.id, error)
             return Outcome(asked, measured, error)
         return Outcome(asked, measured)
+
+    def _ask(self) -> Evaluation:
+        """Ask; after an interrupt, cancel the evaluation that may have been opened."""
+        context, key = self.context() if callable(self.context) else self.context, uuid.uuid4().hex
+        try:
+            return self.study.ask(context=context, key=key)
+        except KeyboardInterrupt:
+            with suppress(HeliotropeError):
+                self.study.cancel(self.study.ask(context=context, key=key))
+            raise
+
+    def _tell(self, asked: Evaluation, told: Mapping[str, Any], measured: Measured) -> None:
+        """Tell; repeat it after an interrupt, since the result is known."""
+        try:
+            self.study.tell(asked, **told)
+        except KeyboardInterrupt:
+            self.study.tell(asked, **told)
+            raise _Interrupted(Outcome(asked, measured)) from None
 
     def _measure(self, asked: Evaluation) -> Measured:
         chosen = asked.params if asked.option is None else asked.option
@@ -145,7 +165,11 @@ class Run:
 
 
 class _Interrupted(KeyboardInterrupt):
-    """An interrupt during an evaluation, which was cancelled."""
+    """An interrupt during an evaluation, which was cancelled or told."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
 
 
 def _counted(report: Report, outcome: Outcome) -> Report:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from heliotrope.directions import Direction
-from heliotrope.errors import StudyExistsError, located, relocated
+from heliotrope.errors import HeliotropeError, StudyExistsError, located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
@@ -218,8 +218,11 @@ class Study(EverydayStudy):
         return views.export(self.config, self.events(), kind)
 
     def __repr__(self) -> str:
-        told = self._cache.read(lambda state: len(state.optimizer.history))
-        return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
+        try:
+            told = self._cache.read(lambda state: len(state.optimizer.history))
+            return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
+        except HeliotropeError:  # it was deleted, or its store is closed
+            return f"Study({self.name!r})"
 
     # ---- private
 

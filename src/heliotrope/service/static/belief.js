@@ -2,7 +2,7 @@
 
 import { faded, palette, plain, shortened } from "./charts.js";
 import { nearness } from "./contexts.js";
-import { namedScale, notation, scaleOf, valueAxis } from "./scales.js";
+import { drawable, namedScale, notation, scaleOf, valueAxis } from "./scales.js";
 import { Z95, interval, listed, number } from "./words.js";
 
 const RANKED = 30; // options shown, the best first
@@ -10,7 +10,7 @@ const RECENT = 60; // chosen points shown
 
 /** The figure of a belief, or null if there is none.
  *
- * study: {setup, results, epsilon, deviation}; look: {isDeviation, isNarrow, limit}.
+ * study: {setup, results, epsilon}; look: {isDeviation, isLog, isNarrow, limit}.
  */
 export function beliefFigure(belief, study, look) {
   const draw = { map: mapFigure, band: bandFigure, options: rankedFigure, slices: slicesFigure }[belief.view];
@@ -62,7 +62,6 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
     x: belief.values[0].map(across.place),
     y: belief.values[1].map(up.place),
     z: isDeviation ? belief.std : belief.mean,
-    ...colourRange(study, isDeviation),
     colorscale: "Cividis",
     zsmooth: across.isDiscrete || up.isDiscrete ? false : "best",
     colorbar: { ...colourBar(shown, isNarrow), ...notation(belief.mean.flat()) },
@@ -95,20 +94,12 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
   };
 }
 
-/** The colour range is the same at all times, so that a replay shows changes. */
-function colourRange({ results, deviation }, isDeviation) {
-  if (isDeviation) return { zmin: 0, zmax: deviation };
-  const values = results.map((one) => one.value);
-  const [zmin, zmax] = [Math.min(...values), Math.max(...values)];
-  return zmin < zmax ? { zmin, zmax } : {};
-}
-
 function colourBar(text, isNarrow) {
   const bar = { thickness: 12, outlinewidth: 0, title: { text, side: isNarrow ? "top" : "right" } };
   return isNarrow ? { ...bar, orientation: "h", y: -0.22, yanchor: "top" } : bar;
 }
 
-function bandFigure(belief, study) {
+function bandFigure(belief, study, { isLog }) {
   const colours = palette();
   const name = belief.parameter;
   const scale = scaleOf(name, study.setup.space[name]);
@@ -124,10 +115,10 @@ function bandFigure(belief, study) {
   };
   const best = scale.place(belief.best.params[name]);
   return {
-    traces: [...bandTraces(belief, scale, colours), dots],
+    traces: [...bandTraces(belief, scale, colours, "", isLog), dots],
     layout: {
       xaxis: scale.axis,
-      yaxis: valueAxis(belief.mean),
+      yaxis: valueAxis(belief.mean, isLog),
       shapes: [upright(best, colours)],
     },
     label: `Expected value over ${name}; the best is at ${number(best)}.`,
@@ -140,7 +131,7 @@ const upright = (x, colours, axis = "") => ({
 });
 
 /** The mean and its 95 % band over one parameter; points with error bars if it is categorical. */
-function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "") {
+function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "", isLog = false) {
   const on = { type: "scatter", x: values.map(scale.place), xaxis: `x${axis}`, yaxis: `y${axis}` };
   const hovertemplate = `${plain(parameter)} %{x:.4g}<br>expected %{y:.8~g}<extra></extra>`;
   if (scale.isDiscrete) {
@@ -148,7 +139,7 @@ function bandTraces({ parameter, values, mean, std }, scale, colours, axis = "")
     const error_y = { type: "data", array, color: colours.blue, thickness: 1.5 };
     return [{ ...on, y: mean, error_y, mode: "markers", marker: { size: 9, color: colours.blue }, hovertemplate: "expected %{y:.8~g}<extra></extra>" }];
   }
-  const edges = mean.map((m, i) => interval({ mean: m, std: std[i] }));
+  const edges = mean.map((m, i) => drawable(interval({ mean: m, std: std[i] }), m, isLog));
   const edge = { ...on, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
   return [
     { ...edge, y: edges.map(([low]) => low) },
@@ -201,7 +192,7 @@ function padded(values) {
   return [low - 0.04 * (high - low), high + 0.04 * (high - low)];
 }
 
-function slicesFigure(belief, { setup }, { isNarrow, limit }) {
+function slicesFigure(belief, { setup }, { isLog, isNarrow, limit }) {
   const colours = palette();
   const slices = belief.slices.slice(0, limit);
   const columns = isNarrow ? 1 : 2;
@@ -211,11 +202,11 @@ function slicesFigure(belief, { setup }, { isNarrow, limit }) {
   slices.forEach((slice, i) => {
     const axis = i === 0 ? "" : String(i + 1);
     const scale = scaleOf(slice.parameter, setup.space[slice.parameter]);
-    traces.push(...bandTraces(slice, scale, colours, axis));
+    traces.push(...bandTraces(slice, scale, colours, axis, isLog));
     layout[`xaxis${axis}`] = { ...scale.axis };
     layout[`yaxis${axis}`] = {
       ...(i > 0 && { matches: "y" }),
-      ...(i % columns === 0 ? valueAxis(slice.mean) : notation(slice.mean)),
+      ...valueAxis(slice.mean, isLog, i % columns === 0 ? "value" : ""),
     };
     layout.shapes.push(upright(scale.place(belief.best.params[slice.parameter]), colours, axis));
   });

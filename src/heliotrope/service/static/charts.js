@@ -21,7 +21,12 @@ function plotly() {
 export const plain = (text) =>
   String(text).replace(/[&<>%]/g, (sign) => `&#${sign.codePointAt(0)};`);
 
-export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+/** A long text without its middle: names often differ at their ends. */
+export function shortened(text, most) {
+  if (text.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}`;
+}
 
 /** The colours of the current theme, by their names in the style sheet. */
 export function palette() {
@@ -39,19 +44,34 @@ export function palette() {
 /** The same colour, transparent. */
 export const faded = (rgb, alpha) => rgb.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
 
-/** Draw a figure {traces, layout, label, height?}; an existing chart is updated. */
-export async function draw(plot, { traces, layout, label, height }) {
+const shown = new WeakMap(); // the figure of each plot, and the width that it was drawn for
+
+/** Draw a figure {traces, layout, label, height?}; an existing chart of this width is updated. */
+export async function draw(plot, figure) {
+  const { traces, layout, label, height } = figure;
   const library = await plotly();
   plot.style.height = height ? `${height}px` : "";
   plot.querySelector(":scope > .faint")?.remove();
   describe(plot, label, true);
-  const config = { displayModeBar: false, responsive: true };
-  await library.react(plot, traces, dressed(layout), config);
+  const width = plot.clientWidth;
+  // of another width, margins and colour bars of the old one would stay: the chart is made anew
+  if (plot.data && shown.get(plot)?.width !== width) library.purge(plot);
+  shown.set(plot, { figure, width });
+  await library.react(plot, traces, dressed(layout), { displayModeBar: false });
+  resizes.observe(plot);
 }
+
+const resizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const known = shown.get(target);
+    if (known && target.data && target.clientWidth && known.width !== target.clientWidth) draw(target, known.figure);
+  }
+});
 
 /** Show words instead of a chart. */
 export async function drawNothing(plot, words) {
   if (plot.data) (await plotly()).purge(plot);
+  shown.delete(plot);
   const text = document.createElement("p");
   text.className = "faint";
   text.textContent = words;

@@ -1,20 +1,21 @@
 // Charts of the results and of the best over time.
 
 import { faded, palette, plain, shortened } from "./charts.js";
-import { namedScale, scaleOf, valueAxis, varying } from "./scales.js";
+import { drawable, namedScale, scaleOf, valueAxis, varying } from "./scales.js";
 import { choiceInContext, interval } from "./words.js";
 
 const GAP = 0.16; // between rows, as a share of a row with its gap
 
 /** Results over time, with the estimated best and its 95 % band. */
-export function rewardsFigure({ results, best }, clock) {
+export function rewardsFigure({ results, best }, clock, { isLog }) {
   const colours = palette();
   const times = best.map((one) => clock.at(one.t));
+  const bands = best.map((one) => drawable(interval(one), one.mean, isLog));
   const edge = { type: "scatter", mode: "lines", x: times, line: { width: 0 }, hoverinfo: "skip", showlegend: false };
   return {
     traces: [
-      { ...edge, y: best.map((one) => interval(one)[0]) },
-      { ...edge, y: best.map((one) => interval(one)[1]), fill: "tonexty", fillcolor: faded(colours.orange, 0.2) },
+      { ...edge, y: bands.map(([low]) => low) },
+      { ...edge, y: bands.map(([, high]) => high), fill: "tonexty", fillcolor: faded(colours.orange, 0.2) },
       {
         type: "scatter",
         mode: "lines",
@@ -39,7 +40,7 @@ export function rewardsFigure({ results, best }, clock) {
       showlegend: true,
       margin: { l: 56, r: 12, t: 32, b: 48 },
       xaxis: clock.axis,
-      yaxis: valueAxis(results.map((one) => one.value)),
+      yaxis: valueAxis(results.map((one) => one.value), isLog),
     },
     label: `${results.length} results over time, with the estimated best.`,
   };

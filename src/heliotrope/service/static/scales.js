@@ -28,7 +28,11 @@ export function notation(values) {
 }
 
 /** The axis of values. */
-export const valueAxis = (values) => ({ title: { text: "value" }, ...notation(values) });
+export const valueAxis = (values, isLog = false, text = "value") =>
+  ({ title: { text }, type: isLog ? "log" : "linear", ...notation(values) });
+
+/** The ends of an interval; on a log axis the lower end is positive. */
+export const drawable = ([low, high], middle, isLog) => [isLog && low <= 0 ? Math.abs(middle) / 10 : low, high];
 
 /** An axis with names at 0, 1, 2, ... */
 export function namedScale(names, title, longest = 16) {

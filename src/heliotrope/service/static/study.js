@@ -12,8 +12,10 @@ import { movesFigure, rewardsFigure } from "./past.js";
 import { paced } from "./refresh.js";
 import { timeSlider } from "./replay.js";
 import { varying } from "./scales.js";
+import { showSnippets } from "./snippets.js";
 import { showCertificate, showSummary } from "./summary.js";
 import { clockOf } from "./words.js";
+import { mayAsk, noteEvent, noteMine } from "./workers.js";
 
 const FEW = 8; // parameters drawn by default
 const TICK = 20_000; // ms between updates of a study with a wall clock
@@ -24,7 +26,7 @@ const name = decodeURIComponent(location.pathname.split("/")[2]);
 const api = pathOf(name);
 
 const study = { summary: null, belief: null, track: { results: [], best: [] }, first: null };
-const look = { isDeviation: false, limit: FEW, isNarrow: narrow.matches };
+const look = { isDeviation: false, isLog: false, limit: FEW, isNarrow: narrow.matches };
 let at = null; // the past time on show, null for now
 let given = null; // the context on show, null for that of the latest ask
 let moving = new AbortController();
@@ -88,6 +90,7 @@ async function showPresent() {
   byId("content").hidden = false;
   setContext(summary.setup.context, given ?? summary.context, given === null);
   showSummary(summary);
+  showSnippets(summary);
   showAsks(summary.open, clock);
   const canReplay = first !== null && belief.view !== "none";
   setSpan({ first: first ?? 0, last: canReplay ? summary.t : first ?? 0, clock });
@@ -103,9 +106,9 @@ function showAllButton({ space }) {
 }
 
 async function showBelief() {
-  const { summary: { setup, drift, model, told, ...summary }, track, belief } = study;
+  const { summary: { setup, drift, told, ...summary }, track, belief } = study;
   const clock = clockOf({ setup, ...summary });
-  const shown = { setup, results: track.results, epsilon: drift.epsilon, deviation: Math.sqrt(model.variance) };
+  const shown = { setup, results: track.results, epsilon: drift.epsilon };
   const figure = told ? beliefFigure(belief, shown, look) : null;
   byId("belief-title").textContent = at === null ? "Belief now" : `Belief at ${clock.label(belief.t)}`;
   byId("uncertainty").hidden = !figure || belief.view !== "map";
@@ -118,8 +121,10 @@ async function showPast() {
   const clock = clockOf(summary);
   showCertificate(track.certificate);
   const why = track.results.length ? NO_BELIEF : UNTOLD;
+  byId("log-values").hidden = !(track.results.length && track.results.every((one) => one.value > 0));
+  look.isLog &&= !byId("log-values").hidden;
   await (track.results.length
-    ? draw(byId("rewards"), rewardsFigure(track, clock))
+    ? draw(byId("rewards"), rewardsFigure(track, clock, look))
     : drawNothing(byId("rewards"), why));
   const isLong = summary.setup.space && varying(summary.setup.space).length > 2;
   for (const id of ["rewards", "moves"]) byId(id).closest(".card").classList.toggle("wide", isLong);
@@ -176,8 +181,10 @@ function showGone() {
 // ---- actions
 
 async function ask() {
+  if (!await mayAsk()) return;
   const { uid, context } = study.summary;
   const made = await call("POST", `${api}/ask`, { uid, ...(context && { context: given ?? context }) });
+  noteMine(made.id);
   study.summary.open.push(made);
   showAsks(study.summary.open, clockOf(study.summary));
   document.querySelector(`[data-ask="${CSS.escape(made.id)}"] input`)?.focus();
@@ -223,6 +230,11 @@ function addListeners() {
     event.currentTarget.setAttribute("aria-pressed", look.isDeviation);
     redraw();
   });
+  byId("log-values").addEventListener("click", (event) => {
+    look.isLog = !look.isLog;
+    event.currentTarget.setAttribute("aria-pressed", look.isLog);
+    redraw();
+  });
   byId("all-parameters").firstElementChild.addEventListener("click", () => {
     look.limit = look.limit === FEW ? Infinity : FEW;
     redraw();
@@ -241,7 +253,7 @@ async function start() {
   refresh();
   if (setup.clock.kind === "wall") setInterval(() => refreshPresent(), TICK);
   await follow(api, events, {
-    onEvent: () => refresh(),
+    onEvent: (event) => { noteEvent(event); refresh(); },
     onState: (state) => (state === "gone" ? showGone() : showState(state)),
   });
 }

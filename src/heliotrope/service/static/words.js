@@ -4,7 +4,7 @@ const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const CLOCK = {
   month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
 };
-const UNIT_SECONDS = { s: 1, sec: 1, min: 60, h: 3600, hour: 3600, d: 86400, day: 86400, week: 604800 };
+const UNIT_SECONDS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, hour: 3600, d: 86400, day: 86400, week: 604800 };
 
 export const Z95 = 1.96; // standard deviations of a 95 % interval
 
