@@ -3,7 +3,7 @@
 The targets are ``archive`` (saved optimizers), ``codec`` (JSON trees and snapshots) and ``tables``.
 A reader may refuse its input with an error of this package; any other exception, or more than
 ``MEGABYTES`` of memory, ends the run and prints the input. It needs the package atheris.
-``tests/assets/corpus`` holds the inputs that once failed, and some that reach far.
+``tests/corpus`` holds inputs that reach far, and those that once failed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 
 import fuzzing
 
-CORPUS = Path(__file__).parents[1] / "assets" / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 FOUND = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
 

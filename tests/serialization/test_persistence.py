@@ -249,11 +249,12 @@ def test_a_foreign_file(write: Callable[[Path], None], tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Save an optimizer, and change the header of its file."""
+    """Save an optimizer, and change the header of its file, which then has no checksum."""
     play(small()).save(path)
     with np.load(path, allow_pickle=False) as entries:
         arrays = {name: entries[name] for name in entries.files}
     header = json.loads(arrays["header"].tobytes())
+    del header["digest"]
     change(header)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with path.open("wb") as file:

@@ -24,7 +24,18 @@ from heliotrope.client.transport import (
 from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell, as_choice, id_of
+from heliotrope.study.commands import (
+    Add,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Retime,
+    Tell,
+    as_choice,
+    id_of,
+    point_of,
+)
 from heliotrope.study.results import BeliefReport, Summary, Track
 
 if TYPE_CHECKING:
@@ -155,13 +166,14 @@ class AsyncStudy:
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
     ) -> Evaluation:
-        return await self.do(Ask(t, context, key))
+        return await self.do(Ask(t, context, key, lease=lease))
 
     async def tell(
         self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
     ) -> None:
-        await self.do(Tell(id_of(ask), value, **noise))
+        await self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
 
     async def tell_and_ask(
         self,
@@ -171,9 +183,11 @@ class AsyncStudy:
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
-        suggested = await self.do(Tell(id_of(ask), value, Ask(t, context, key), **noise))
+        following = Ask(t, context, key, lease=lease)
+        suggested = await self.do(Tell(id_of(ask), value, following, **point_of(ask), **noise))
         assert suggested is not None
         return suggested
 
@@ -192,6 +206,12 @@ class AsyncStudy:
 
     async def cancel(self, ask: Evaluation | str) -> None:
         await self.do(Cancel(id_of(ask)))
+
+    async def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:
+        return await self.do(Heartbeat(id_of(ask), lease))
+
+    async def retime(self, t: float | None = None) -> None:
+        await self.do(Retime(t))
 
     async def delete(self) -> None:
         await self._run(self._calls.delete())

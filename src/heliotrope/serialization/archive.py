@@ -91,9 +91,9 @@ def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree,
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int) -> None:
     """Refuse compressed entries: this package stores them as they are, so none can expand."""
     if any(one.compress_type != zipfile.ZIP_STORED for one in entries):
-        raise FormatError("entries that are not compressed", "a compressed one")
+        raise ValueError("entries of this package are not compressed")
     if sum(one.file_size for one in entries) > size:
-        raise FormatError(f"entries of at most {size:,} bytes together", "larger ones")
+        raise ValueError("entries that are larger than the file")
 
 
 def _stem(name: str) -> str:
@@ -104,10 +104,10 @@ def _array(data: bytes) -> NDArray[Any]:
     """The array of a ``.npy`` entry, whose shape must agree with the bytes that are there."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != _NPY:
-        raise FormatError("arrays in the format of this package", "others")
+        raise ValueError("an array of another format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in _KINDS or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise FormatError("an array of plain numbers with all its values", f"{dtype} {shape}")
+        raise ValueError(f"{dtype} {shape} is no array of numbers with all its values")
     return np.load(io.BytesIO(data), allow_pickle=False)  # type: ignore[no-any-return]
 
 
@@ -160,7 +160,7 @@ def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json
         header, index = json.loads(data[_ALIGNED:start])
         for name, (dtype, shape) in index.items():
             if np.dtype(dtype).kind not in _KINDS or min(shape, default=0) < 0:
-                raise FormatError("arrays of plain numbers", f"{dtype} {shape}")
+                raise ValueError(f"{dtype} {shape} is no array of numbers")
             flat = np.frombuffer(data, dtype, math.prod(shape), start)
             arrays[name] = flat.reshape(shape)
             start += flat.nbytes + -flat.nbytes % _ALIGNED
