@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+NODE_MODULES := clients/typescript/node_modules/.package-lock.json
 
-.PHONY: demo test bench league peers clean
+.PHONY: demo test bench league peers adapters clean
 
 demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
 
-test: $(VENV)/installed
+test: $(VENV)/installed $(if $(shell command -v npm),$(NODE_MODULES))
 	scripts/install-chromium
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
@@ -25,6 +26,18 @@ league: $(VENV)/installed
 peers: $(VENV)/installed $(VENV)-peers/installed
 	$(RUN)/python -m benchmarks.peers --python $(VENV)-peers/bin/python --out out/peers
 
+adapters: $(VENV)-adapters/installed
+	$(VENV)-adapters/bin/python -m pytest --noconftest -W default $(addprefix tests/integrations/test_,ax.py ray.py xopt.py)
+
+$(VENV)-adapters/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-adapters
+	$(VENV)-adapters/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adapters]'
+	touch $@
+
+$(NODE_MODULES): clients/typescript/package-lock.json
+	cd clients/typescript && npm ci --silent --no-fund --no-audit
+	touch $@
+
 $(VENV)-peers/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check '.[peers]'
@@ -36,4 +49,4 @@ $(VENV)/installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-peers out
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-adapters clients/typescript/node_modules out

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import psutil
 
+from benchmarks.limit import against_bare, as_port, batches
 from benchmarks.load import Connection, Load, Outcome, run
 from benchmarks.report import Finding
 from heliotrope.storage import Append, Store, open_store
@@ -39,6 +40,8 @@ SYNCS = 200
 
 def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder, server(fsync=True) as postgres:
+        yield from against_bare(Path(folder), _played)
+        yield batches(f"sqlite:///{folder}/fleet.db", SETUP, _port_of_serving)
         yield from _pairs(f"sqlite:///{folder}/pairs.db", postgres.new_place(), Path(folder))
         for workers in WORKERS:
             for studies in (1, CROWD):
@@ -154,7 +157,7 @@ def _fill(store: Store) -> None:
     log = [event.body for event in played.events()]
     kept = store.snapshot(store.find("played").uid)  # as asking and telling leaves it
     assert kept is not None
-    prefix, text = log[1]["id"].rpartition("-")[0], json.dumps(log[1:])
+    prefix, text = log[1]["id"].partition("-")[0], json.dumps(log[1:])
     for start in range(0, MANY, TOGETHER):
         names = [f"study-{number}" for number in range(start, start + TOGETHER)]
         uids = [store.create(name, log[0], at=0.0) for name in names]
@@ -202,10 +205,10 @@ def _write_long(store: Store) -> None:
     ask = study.ask()
     study.cancel(ask.id)
     *_, asked, _ = (event.body for event in study.events())
-    prefix, last = ask.id.rpartition("-")[0], len(study.events())
+    prefix, last = ask.id.partition("-")[0], len(study.events())
     bodies = []
     for number in range(1, LONG + 1):
-        id, place = f"{prefix}-{number}", number % 50
+        id, place = f"{prefix}-0000beef-{number}", number % 50
         chosen = {"id": id, "t": number + 1.0, "place": place, "option": f"option {place}"}
         told = {"v": asked["v"], "kind": "told", "id": id, "value": rng.random()}
         bodies += [{**asked, **chosen}, told]
@@ -217,6 +220,10 @@ def _write_long(store: Store) -> None:
 
 def _serving(store: str, *options: str) -> AbstractContextManager[Command]:
     return command(store, "--no-demo", *options)
+
+
+def _port_of_serving(store: str) -> AbstractContextManager[int]:
+    return as_port(_serving(store), port_of)
 
 
 def port_of(service: Command) -> int:

@@ -64,7 +64,7 @@ STUDIES: Mapping[str, tuple[dict[str, Any], Measure, int]] = {
         80,
     ),
     "learning rate": (
-        {"space": {"rate": {"type": "real", "low": 1e-4, "high": 1.0, "scale": "log"}}},
+        {"space": {"rate": {"type": "real", "low": 1e-4, "high": 1.0, "log": True}}},
         rate,
         60,
     ),

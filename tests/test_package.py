@@ -16,8 +16,8 @@ NAMES = {
     "Learn", "Belief", "Suggestion", "HeliotropeError",
 }  # fmt: skip
 SUBMODULES = {
-    "acquisition", "domains", "errors", "estimation", "lab", "memory", "policies", "posterior",
-    "priors", "terms", "testing",
+    "acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot",
+    "policies", "posterior", "priors", "terms", "testing",
 }  # fmt: skip
 
 

@@ -175,7 +175,7 @@ class Optuna:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna = optuna
         bounds = np.column_stack([lower, upper]).tolist()
-        self._space = {
+        self._space: dict[str, Any] = {
             f"x{i}": optuna.distributions.FloatDistribution(*ends) for i, ends in enumerate(bounds)
         }
         sampler = optuna.samplers.GPSampler(seed=seed)

@@ -10,11 +10,13 @@ from heliotrope.lazy import lazy_names
 if TYPE_CHECKING:
     from heliotrope import (
         acquisition as acquisition,
+        client as client,
         domains as domains,
         errors as errors,
         estimation as estimation,
         lab as lab,
         memory as memory,
+        plot as plot,
         policies as policies,
         posterior as posterior,
         priors as priors,
@@ -69,8 +71,8 @@ _NAMES = {  # by the submodule that they are loaded from
     "spaces": ("Boolean", "Categorical", "Integer", "Options", "Real", "SearchSpace"),
     "study": ("Study",),
 }
-_SUBMODULES = {"acquisition", "domains", "errors", "estimation", "lab", "memory", "policies"}
-_SUBMODULES |= {"posterior", "priors", "terms", "testing"}
+_SUBMODULES = {"acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot"}
+_SUBMODULES |= {"policies", "posterior", "priors", "terms", "testing"}
 
 __all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,7 +20,8 @@ class Suggestion:
     """Evaluate f at ``x`` (``index`` in a Finite domain) at time ``t``, and tell the result.
 
     In a contextual problem x is the ``choice`` followed by the ``context``. Otherwise the context
-    is None and the choice is x.
+    is None and the choice is x. In a SearchSpace ``params`` are the values by name; among Options
+    ``option`` is the name.
     """
 
     id: int
@@ -28,6 +29,8 @@ class Suggestion:
     x: Array
     index: int | None = None
     context: Array | None = None
+    params: dict[str, Any] | None = None
+    option: str | None = None
 
     @property
     def choice(self) -> Array:
@@ -77,6 +80,11 @@ class History:
         ]
         self._noise[self._length] = observation.precision.row
         self._length += 1
+
+    def _set_back(self, latest: float) -> None:
+        """Replace all later times; only the ledger calls this."""
+        times = self._numbers[: self._length, 0]
+        np.minimum(times, latest, out=times)
 
     @property
     def t(self) -> Array:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import SupportsFloat, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Contextual, Domain, DomainAdapter
-from heliotrope.history import History, Suggestion
+from heliotrope.directions import Direction, sign_of
+from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
+from heliotrope.errors import HeliotropeError
+from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Policy
 from heliotrope.policies.run import PolicyRun
@@ -17,13 +21,22 @@ from heliotrope.queries import Queries
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
+from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.threads import Exclusive, exclusive
+from heliotrope.validation import as_number
 
 
 class Optimizer(Queries, Archived):
-    """Ask where to measure, tell the results, and track the moving maximum.
+    """Ask where to measure, tell the results, and track the moving maximum or minimum.
+
+    The domain is Finite, a Box, Contextual, a SearchSpace or Options. In a SearchSpace a point goes
+    in and out as a dictionary (``params``), among Options as a name (``option``). With
+    ``direction="minimize"`` low values are good; values and prior means keep their sign.
 
     A suggestion depends only on the seed and on everything asked and told before. A call that
-    raises one of this package's errors changes nothing.
+    raises one of this package's errors changes nothing. Several threads may share it: each call
+    waits for the others.
 
     Examples
     --------
@@ -33,14 +46,29 @@ class Optimizer(Queries, Archived):
     >>> opt.tell(s, 1.5)
     >>> opt.best().index == s.index
     True
+    >>> space = ht.SearchSpace({"fan": ht.Integer(1, 3), "mode": ht.Categorical(["a", "b"])})
+    >>> opt = ht.Optimizer(space, ht.auto(space), direction="minimize")
+    >>> opt.tell(opt.begin({"fan": 2, "mode": "a"}), 0.5)
+    >>> sorted(opt.best().params)
+    ['fan', 'mode']
     """
 
-    FORMAT, VERSION = "heliotrope.optimizer", 2  # 1 if no result has its own noise
+    FORMAT = "heliotrope.optimizer"
+    VERSION = 3  # 2 without a named space and a minimum; 1 if no result has its own noise
 
-    def __init__(self, domain: Domain | Contextual, policy: Policy, seed: int = 0) -> None:
-        self._adapter = DomainAdapter(domain)
+    def __init__(
+        self,
+        domain: Domain | Contextual | SearchSpace | Options,
+        policy: Policy,
+        seed: int = 0,
+        *,
+        direction: Direction = "maximize",
+    ) -> None:
+        self._exclusive = Exclusive()
+        self._adapter = _adapter(domain)
+        self._direction, self._sign = direction, sign_of(direction)
         self._rng = RNGStream(seed)
-        self._run = PolicyRun(policy, self._adapter)
+        self._run = PolicyRun(policy, self._adapter, self._sign)
         self._ledger = Ledger(self.domain.dimension)
 
     @property
@@ -82,6 +110,11 @@ class Optimizer(Queries, Archived):
         """Whether a suggestion is without a result."""
         return id in self._ledger.open
 
+    def suggestion(self, id: int) -> Suggestion:
+        """The open suggestion with an id; ClosedSuggestionError, UnknownSuggestionError."""
+        return self._ledger.lookup(id)
+
+    @exclusive
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
 
@@ -90,20 +123,22 @@ class Optimizer(Queries, Archived):
         """
         return self._begin(self.propose(t, context=context))
 
+    @exclusive
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Return what :meth:`ask` would suggest; changes nothing."""
         choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
         return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
 
-    def begin(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
-        """Open an evaluation at a point (or index) that was chosen elsewhere.
+    @exclusive
+    def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
+        """Open an evaluation at a point (or index, params, option) that was chosen elsewhere.
 
         In a contextual problem the point is a choice joined to its context. Replaying a log of
         suggestions this way reproduces the optimizer that made them.
         """
         return self._begin(self.placed(x, t))
 
-    def placed(self, x: ArrayLike | int, t: float | None = None) -> Suggestion:
+    def placed(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """Return what :meth:`begin` would open; changes nothing."""
         return self._adapter.suggestion_at(self.asked, self._ledger.time(t), x)
 
@@ -123,58 +158,121 @@ class Optimizer(Queries, Archived):
         """
         self.observe(suggestion, *value_and_precision(y, **noise))
 
+    @exclusive
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
         suggestion = self._ledger.lookup(suggestion)
-        self._run.agent.tell(suggestion.id, y, precision)
+        self._run.tell(suggestion.id, y, precision)
         self._ledger.tell(suggestion, y, precision)
 
+    @exclusive
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
 
+    @exclusive
+    def observe_cancelled(
+        self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
+    ) -> None:
+        """Record a result that came after its suggestion was cancelled.
+
+        The policy sees it when it is next built, by :meth:`reconsider`.
+        """
+        done = self._adapter.suggestion_at(id, t, x)
+        self._ledger.add([Observation(done.t, done.x, y, done.index, id, precision)])
+
+    @exclusive
+    def set_back(self, latest: float) -> None:
+        """Replace all later times by ``latest``; the policy begins anew, without any result."""
+        self._ledger.set_back(as_number(latest, "latest"))
+        self.reconsider(self.policy, last=0)
+
+    @exclusive
     def tell_many(
-        self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None = None, **noise: Unpack[NoiseColumns]
+        self,
+        t: ArrayLike,
+        x: ArrayLike | Sequence[PlaceLike],
+        y: ArrayLike | None = None,
+        **noise: Unpack[NoiseColumns],
     ) -> None:
         """Take values measured elsewhere: times (n,), points (n, d), values (n,).
 
-        In a Finite domain of several coordinates, points may be given as indices (n,). Times before
-        the latest one are inserted in order, by a replay. The noise arguments are those of
-        :meth:`tell`, as arrays (n,) with NaN where nothing is known, or one number for all.
+        In a named space the points are a list of params or options. In a Finite domain of several
+        coordinates, points may be given as indices (n,). Times before the latest one are inserted
+        in order, by a replay. The noise arguments are those of :meth:`tell`, as arrays (n,) with
+        NaN where nothing is known, or one number for all.
         """
         added = self._adapter.observations(t, x, y, **noise)
         if added and self._ledger.is_past(added[0].t):
-            run = PolicyRun(self.policy, self._adapter)
+            run = PolicyRun(self.policy, self._adapter, self._sign)
             self._run = run.show([*self._ledger.visible.of(self.history), *added, *self.open])
         elif added:
             self._run = self._run.followed_by(added)
         self._ledger.add(added)
 
+    @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Continue with another policy, which sees all observations and open suggestions.
 
         With ``last`` it sees only the last observations, and only those ``since`` a time.
         """
         visible = Visible.last(self.history, last, since)
-        run = PolicyRun(policy, self._adapter).show([*visible.of(self.history), *self.open])
+        run = PolicyRun(policy, self._adapter, self._sign).show(
+            [*visible.of(self.history), *self.open]
+        )
         self._run, self._ledger.visible = run, visible
 
+    @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
-        header: JsonTree = {"format": self.FORMAT, "version": 1 + self.history.has_own_noise}
-        header["domain"] = encode(self._adapter.given, arrays)
+        is_new = self.space is not None or self.direction == "minimize"
+        version = self.VERSION if is_new else 1 + self.history.has_own_noise
+        header: JsonTree = {"format": self.FORMAT, "version": version}
+        header |= _described(self.space or self._adapter.given, arrays)
+        header |= {"direction": self.direction} if is_new else {}
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
         return header | entries, arrays | under("agent/", self._run.agent.state())
+
+    def check_usable(self) -> None:
+        with suppress(HeliotropeError):  # such as a context that is missing
+            self.tell(self.ask(), 0.0)
+            self.best()
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
         check_header(header, cls.FORMAT, cls.VERSION, source)
         with readable("a saved optimizer", source):
-            domain, policy = decode(header["domain"], arrays), decode(header["policy"], arrays)
-            optimizer = cls(domain, policy, header["seed"])
+            domain, policy = _domain(header, arrays), decode(header["policy"], arrays)
+            direction = header.get("direction", "maximize")
+            optimizer = cls(domain, policy, header["seed"], direction=direction)
             optimizer._ledger.restore(header, arrays, optimizer._adapter.suggestion_at)
             optimizer._run.agent.restore(part(arrays, "agent/"))
         return optimizer
+
+
+def _adapter(domain: Domain | Contextual | SearchSpace | Options) -> DomainAdapter:
+    if isinstance(domain, (SearchSpace, Options)):
+        return NamedAdapter(domain)
+    return DomainAdapter(domain)
+
+
+def _described(domain: Domain | Contextual | SearchSpace | Options, arrays: Arrays) -> JsonTree:
+    """The domain or space in the header of a file."""
+    if isinstance(domain, SearchSpace):
+        return {"space": domain.to_json()}
+    if isinstance(domain, Options):
+        return {"options": domain.to_json()}
+    return {"domain": encode(domain, arrays)}
+
+
+def _domain(header: JsonTree, arrays: Arrays) -> Domain | Contextual | SearchSpace | Options:
+    """Read what :func:`_described` wrote."""
+    if "space" in header:
+        return SearchSpace.from_json(header["space"])
+    if "options" in header:
+        return Options.from_json(header["options"])
+    given: Domain | Contextual = decode(header["domain"], arrays)
+    return given

@@ -1,6 +1,7 @@
-"""Files of separated values as tables of text: named columns of cells.
+"""Tables: files of separated values as text, and the rows of data frames.
 
-Each row keeps its position in the file for error messages.
+Each row of a file keeps its position in the file for error messages. A data frame is a table of
+pandas, polars or another package whose columns have names; none of these packages is needed here.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -25,9 +26,25 @@ from heliotrope.validation import LARGEST, Array
 GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"))
 _SEPARATORS = "\t;,"  # on a tie the first one wins, which is rarer in names
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+LARGEST_TEXT = 500_000_000  # bytes of a table
+LARGEST_CELLS = 50_000_000
+_SMALL, _EXPANSION = 1_000_000, 100  # bytes, and bytes for each byte of a compressed table
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _ADVICE = "Save the table as text in UTF-8, separated by commas."
 
 _Record: TypeAlias = tuple[int, list[str]]  # the line on which a row begins, and its fields
+
+
+@runtime_checkable
+class DataFrame(Protocol):
+    """A table of pandas or polars: names of columns, and columns by name."""
+
+    @property
+    def columns(self) -> Any:
+        """The names."""
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +151,45 @@ def normalized_name(name: str) -> str:
     return re.sub(r"[\s\-/]+", "_", bare).removesuffix("s")
 
 
+def escaped(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula; numbers stay as they are.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("fan"), escaped(-1.5)
+    ("'=1+1", 'fan', -1.5)
+    """
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
+    return value
+
+
+def unescaped(cell: str) -> str:
+    """The text that :func:`escaped` changed."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def frame_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a data frame, with plain Python values by the names of their columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_rows(pd.DataFrame({"x": [0.5, 1.5], "mode": ["a", "b"]}))
+    [{'x': 0.5, 'mode': 'a'}, {'x': 1.5, 'mode': 'b'}]
+    """
+    names = list(frame.columns)
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise InputError("a table whose columns have distinct names", f"{names}"[:200])
+    columns = [frame[name].to_list() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def as_rows(table: DataFrame | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a data frame or of a list of rows."""
+    return [*frame_rows(table)] if isinstance(table, DataFrame) else list(table)
+
+
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     """Read a file of separated values."""
     text, source = _text(path), str(path)
@@ -177,9 +233,12 @@ def _text(path: str | os.PathLike[str]) -> str:
         raise InputError("the path of a file", repr(path)) from error
     try:
         if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
+            data = _decompressed(data, path)
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError("a whole gzip file", f"{path} ({error})", "Is it truncated?") from error
+    if len(data) > LARGEST_TEXT:
+        got = f"{len(data):,} in {path}"
+        raise FormatError(f"a table of at most {LARGEST_TEXT:,} bytes", got, "Divide it.")
     if b"\0" in data:
         raise FormatError("a table as text", f"binary data in {path}", _ADVICE)
     try:
@@ -190,13 +249,27 @@ def _text(path: str | os.PathLike[str]) -> str:
         raise FormatError("text in UTF-8", got, _ADVICE) from error
 
 
+def _decompressed(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Decompress a file up to the limits; real tables shrink to a tenth at most."""
+    most = min(LARGEST_TEXT, _SMALL + _EXPANSION * len(data))
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        got = f"more in {path}, which has {len(data):,}"
+        raise FormatError(f"a table of at most {most:,} bytes when decompressed", got)
+    return found
+
+
 def _records(text: str, separator: str, source: str) -> Iterator[_Record]:
     """Yield each record that is not a blank line, with its line number."""
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    line = 1
+    line, found = 1, 0
     try:
         for fields in reader:
+            found += len(fields)
+            if found > LARGEST_CELLS:
+                raise FormatError(f"at most {LARGEST_CELLS:,} cells", f"more in {source}")
             cells = [field.strip() for field in fields]
             if len(cells) > 1 or any(cells):
                 yield line, cells

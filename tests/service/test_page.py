@@ -26,7 +26,7 @@ REAL = {"type": "real", "low": 0.0, "high": 1.0}
 CHOICE = {"type": "categorical", "choices": ["eco", "<b>fast</b>"]}
 EVIL = "<img src=x onerror=pwned=1>"
 SPACES: Mapping[str, Mapping[str, Any]] = {
-    "map": {"space": {"a": REAL, "b": {"type": "real", "low": 0.1, "high": 10, "scale": "log"}}},
+    "map": {"space": {"a": REAL, "b": {"type": "real", "low": 0.1, "high": 10, "log": True}}},
     "band": {"space": {"a": REAL}},
     "slices": {"space": {"a": REAL, "n": {"type": "integer", "low": 1, "high": 9}, "mode": CHOICE}},
     "options": {"options": ["hall", "roof", EVIL, "a & b %{x} $y$"], "policy": UNLIKE},
@@ -147,6 +147,19 @@ def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) ->
     page.get_by_role("button", name="Cancel", exact=True).click()
     expect(page.locator("#asks li")).to_have_count(0)
     expect(page.locator("#about")).to_contain_text("1 result of 2 asks")
+
+
+def test_a_lease_is_shown_and_prolonged_by_hand(open_page: Open, api: Api) -> None:
+    path = api.study("leased", {"options": ["a", "b"], "lease": "1h", "policy": {}})
+    ask = api.post("/studies/leased/ask", {})
+    page = open_page(path)
+    shown = page.locator("#asks .lease")
+    expect(shown).to_contain_text("expires at")
+    before = shown.text_content()
+    page.wait_for_timeout(1100)  # the time is shown in seconds
+    page.get_by_role("button", name="Prolong").click()
+    expect(shown).not_to_have_text(before or "")
+    assert api.get("/studies/leased")["open"][0]["until"] > ask["until"]
 
 
 def test_a_wrong_form_shows_the_error_and_its_field(open_page: Open, api: Api) -> None:
@@ -292,7 +305,7 @@ def test_the_past_is_seen_in_the_chosen_context(open_page: Open, api: Api) -> No
 def test_sliders_go_by_the_scale_of_their_parameter(open_page: Open, api: Api) -> None:
     context = {
         "whole": {"type": "integer", "low": 1, "high": 9, "step": 2},
-        "log": {"type": "real", "low": 1e-4, "high": 1, "scale": "log"},
+        "log": {"type": "real", "low": 1e-4, "high": 1, "log": True},
         "narrow": {"type": "real", "low": 1e6, "high": 1e6 + 1},
     }
     values = {"whole": 5, "log": 0.01, "narrow": 1000000.25}

@@ -27,6 +27,7 @@ from heliotrope.service.settings import checked_hosts, is_loopback
 from heliotrope.service.studies import Studies
 from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study
+from heliotrope.study.commands import BY_VERB
 from serving import (
     OPTIONS,
     SPACE,
@@ -341,7 +342,7 @@ def test_a_wrong_ask_beside_a_result_is_found_in_its_place(
 def test_an_ask_in_a_context(client: httpx.Client) -> None:
     weather = {"outside": {"type": "real", "low": -10, "high": 40}}
     created = post(client, "", name="in context", **SPACE, context=weather)
-    assert created["setup"]["context"] == {"outside": {**weather["outside"], "scale": "linear"}}
+    assert created["setup"]["context"] == {"outside": {**weather["outside"], "log": False}}
     assert created["context"] == {"outside": 15.0}
     path = "/api/studies/in context"
     ask = post(client, "/in context/ask", context={"outside": 21.5})
@@ -447,7 +448,8 @@ def test_the_description_has_every_route(client: httpx.Client) -> None:
     assert {path: set(methods) for path, methods in paths.items()} == {
         "/api/studies": {"get", "post"},
         one: {"get", "delete"},
-        **{f"{one}/{verb}": {"post"} for verb in ("ask", "tell", "add", "cancel")},
+        **{f"{one}/{verb}": {"post"} for verb in BY_VERB},
+        "/api/batch": {"post"},
         **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export")},
         "/api/demo": {"post"},
         "/healthz": {"get"},

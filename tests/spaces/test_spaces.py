@@ -54,6 +54,16 @@ def reals(draw: st.DrawFn) -> ht.Real:
 
 
 @st.composite
+def stepped_reals(draw: st.DrawFn) -> ht.Real:
+    """Decimal steps, as people write them."""
+    digits, count = draw(st.integers(-3, 6)), draw(st.sampled_from([0, 1, 4, 99, 10**5]))
+    low, step = draw(st.integers(-(10**3), 10**3)), draw(st.sampled_from([1, 2, 25]))
+    logarithmic = low > 0 and draw(st.booleans())
+    first, last, size = (float(f"{number}e{-digits}") for number in (low, low + count * step, step))
+    return ht.Real(first, last, logarithmic, size)
+
+
+@st.composite
 def integers(draw: st.DrawFn) -> ht.Integer:
     logarithmic = draw(st.booleans())
     low = draw(st.integers(1, 10**11) if logarithmic else st.integers(-(10**12), 10**11))
@@ -70,6 +80,7 @@ choices = st.lists(
 )
 parameters = st.one_of(
     reals(),
+    stepped_reals(),
     integers(),
     st.floats(-1e99, 1e99).map(lambda value: ht.Real(value, value)),
     choices.map(ht.Categorical),
@@ -85,6 +96,8 @@ discrete_spaces = st.dictionaries(
         choices.map(ht.Categorical),
         st.just(ht.Boolean()),
         st.just(ht.Real(0.25, 0.25)),
+        st.just(ht.Real(0.1, 0.7, step=0.1)),
+        st.just(ht.Real(1e-3, 1.0, log=True, step=0.333)),
     ),
     min_size=1,
     max_size=4,
@@ -103,8 +116,11 @@ def a_point(space: ht.SearchSpace, seed: int) -> Array:
 
 def is_valid(parameter: Parameter, value: Value) -> bool:
     match parameter:
-        case ht.Real(low, high):
+        case ht.Real(low, high, _, None):
             return type(value) is float and low <= value <= high
+        case ht.Real(low, high, _, step):
+            steps = (float(value) - low) / (step or 1.0)
+            return type(value) is float and abs(steps - round(steps)) < 1e-6
         case ht.Integer(low, high, _, step):
             return type(value) is int and low <= value <= high and (value - low) % step == 0
         case ht.Categorical(options):
@@ -115,7 +131,7 @@ def is_valid(parameter: Parameter, value: Value) -> bool:
 
 def rounding(parameter: Parameter) -> float:
     """How far off a real parameter's coordinate can be: a few roundings, seen from its range."""
-    if not isinstance(parameter, ht.Real) or parameter.low == parameter.high:
+    if not isinstance(parameter, ht.Real) or parameter.count is not None:
         return 0.0
     size = max(abs(parameter.low), abs(parameter.high))
     if parameter.log:
@@ -292,17 +308,38 @@ def test_values_measured_elsewhere_are_told_by_their_points(space: ht.SearchSpac
 
 def test_the_json_form_of_a_space() -> None:
     data: dict[str, dict[str, Any]] = {
-        "x": {"type": "real", "low": 0, "high": 1, "scale": "linear"},
-        "rate": {"type": "real", "low": 1e-4, "high": 1, "scale": "log"},
+        "x": {"type": "real", "low": 0, "high": 1, "log": False},
+        "rate": {"type": "real", "low": 1e-4, "high": 1, "log": True},
         "fan": {"type": "integer", "low": 1, "high": 8},
         "mode": {"type": "categorical", "choices": ["a", "b"]},
         "on": {"type": "boolean"},
     }
     space = ht.SearchSpace.from_json(data)
     assert space == MIXED
-    assert space.to_json() == data | {"fan": data["fan"] | {"scale": "linear", "step": 1}}
-    steps = {"n": {"type": "integer", "low": 1, "high": 9, "scale": "log", "step": 4}}
+    assert space.to_json() == data | {"fan": data["fan"] | {"log": False, "step": 1}}
+    steps = {"n": {"type": "integer", "low": 1, "high": 9, "log": True, "step": 4}}
     assert ht.SearchSpace.from_json(steps).to_json() == steps
+    halves = {"x": {"type": "real", "low": 0, "high": 2, "log": False, "step": 0.5}}
+    assert ht.SearchSpace.from_json(halves).to_json() == halves
+
+
+def test_the_scale_of_earlier_versions_is_read() -> None:
+    old: dict[str, Any] = {"x": {"type": "real", "low": 1, "high": 9, "scale": "log"}}
+    assert ht.SearchSpace.from_json(old) == ht.SearchSpace({"x": ht.Real(1, 9, log=True)})
+    old["x"]["scale"] = "linear"
+    assert ht.SearchSpace.from_json(old) == ht.SearchSpace({"x": ht.Real(1, 9)})
+
+
+def test_values_in_steps_are_free_of_rounding_errors() -> None:
+    tenths = ht.Real(0.0, 1.0, step=0.1)
+    assert [tenths.value(i) for i in range(11)] == [
+        0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+    ]  # fmt: skip
+    assert tenths.count == 11
+    assert isinstance(ht.SearchSpace({"x": tenths}).domain, ht.Finite)
+    assert tenths.position(0.1 + 0.2) == 3
+    with pytest.raises(InputError, match=r"in steps of 0\.1; got 0\.35"):
+        tenths.position(0.35)
 
 
 def test_the_order_of_parameters_counts() -> None:
@@ -341,7 +378,14 @@ BAD_SPACES: list[tuple[Any, str]] = [
     ({"x": {"type": "real", "low": 0}}, "space.x.high"),
     ({"x": {"type": "boolean", "low": 0}}, "space.x.low"),
     ({"x": {"type": "boolean", "a\n": 0}}, "space.x"),
-    (real(step=1), "space.x.step"),
+    (real(step=0.3), "space.x.step"),
+    (real(step=0), "space.x.step"),
+    (real(step=2), "space.x.step"),
+    (real(step="1"), "space.x.step"),
+    (real(step=1e-10), "space.x.step"),
+    (real(log=1), "space.x.log"),
+    (real(log=True), "space.x.low"),
+    (real(log=False, scale="linear"), "space.x.scale"),
     (real(low="0"), "space.x.low"),
     (real(low=None), "space.x.low"),
     (real(low=False), "space.x.low"),

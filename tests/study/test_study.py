@@ -20,6 +20,7 @@ from hypothesis import given, strategies as st
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
+from heliotrope.directions import Direction
 from heliotrope.domains import Finite
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -44,7 +45,6 @@ from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_sto
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.cache import Emit
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.config import Direction
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import Keys, StudyState
 from strategies import bad_numbers, fixed
@@ -127,9 +127,9 @@ def test_a_key_is_of_one_ask(store: Store) -> None:
     study.cancel(following.id)
     log = study.events()
     for opened in (study, Study.open("pump", store)):  # as late repetitions would come
-        with pytest.raises(ClosedSuggestionError, match=r"closed one \(\w+-0, told\)"):
+        with pytest.raises(ClosedSuggestionError, match=r"closed one \([\w-]+-0, told\)"):
             opened.ask(key="job 1")
-        with pytest.raises(ClosedSuggestionError, match=r"closed one \(\w+-2, cancelled\)"):
+        with pytest.raises(ClosedSuggestionError, match=r"closed one \([\w-]+-2, cancelled\)"):
             opened.tell_and_ask(ask.id, 1.0, key="job 3")
     assert study.events() == log
 

@@ -28,9 +28,7 @@ class _MainCommands(Commands):
     apps: ClassVar = {name: partial(_app, name) for name in _NAMES}
 
 
-app = typer.Typer(
-    cls=_MainCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(cls=_MainCommands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:

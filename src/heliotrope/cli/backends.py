@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.client import connect, read_tokens
 from heliotrope.errors import InputError
+from heliotrope.storage.protocol import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from heliotrope.client.service import Service
@@ -28,12 +29,14 @@ class StoreBackend:
             raise InputError("a store that outlives the command", url, advice)
         self._url, self._opened = url, ExitStack()
 
-    def create_from(self, name: str, description: Mapping[str, Any]) -> None:
+    def create_from(
+        self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
+    ) -> None:
         """Create a study from its description as JSON, and its SQLite file if it is missing."""
         from heliotrope.study import Study, StudyConfig
 
         config = StudyConfig.from_json(description)  # an error here creates no file
-        Study.create_from(name, config, self._store(make=True))
+        Study.create_from(name, config, self._store(make=True), exist_ok=exist_ok)
 
     def open(self, name: str) -> Study:
         """Open an existing study."""
@@ -64,6 +67,11 @@ class StoreBackend:
 def is_service(url: str) -> bool:
     """Whether a URL is that of a service rather than a store."""
     return url.startswith(("http://", "https://"))
+
+
+def default_backend() -> str:
+    """The URL of the environment, or of the default store."""
+    return os.environ.get("HELIOTROPE_STORE", DEFAULT_STORE)
 
 
 def open_backend(url: str, token_file: Path | None) -> StoreBackend | Service:

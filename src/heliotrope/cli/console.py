@@ -13,6 +13,7 @@ from heliotrope.errors import HeliotropeError
 
 _LONGEST = 60  # shown characters of a wrong value
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, also on a terminal.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
 """Base class of all usage errors; typer does not export it."""

@@ -12,20 +12,31 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from heliotrope.cli.backends import open_backend
-from heliotrope.cli.console import LazyCommands, Seed, errors_as_messages, progress
+from heliotrope.cli.backends import default_backend, open_backend
+from heliotrope.cli.console import AsJson, LazyCommands, Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
-from heliotrope.errors import InputError
+from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
 def _json_option(meaning: str) -> Any:
-    return typer.Option(metavar="JSON", help=f"{meaning}, or a file with them.")
+    """An option of values by name, which :func:`_read` reads."""
+    help = f"{meaning}: JSON, a JSON file, or NAME=VALUE,..."
+    return typer.Option(metavar="VALUES", help=help)
 
 
-Name = Annotated[str, typer.Argument(help="Name of the study.")]
+def _study_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The names of studies that complete a word in the shell."""
+    try:
+        with open_backend(str(ctx.params.get("at") or default_backend()), None) as studies:
+            return [info.name for info in studies.studies() if info.name.startswith(incomplete)]
+    except (HeliotropeError, OSError):
+        return []
+
+
+Name = Annotated[str, typer.Argument(help="Name of the study.", autocompletion=_study_names)]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
 MeasuredValue = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
 Std = Annotated[float | None, typer.Option(help="Standard error of the value.")]
@@ -56,8 +67,14 @@ TokenFile = Annotated[
         help="Token file of the service. Default: $HELIOTROPE_TOKEN.",
     ),
 ]
+AlwaysJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON, as this command always does.")
+]
+Lease = Annotated[
+    str | None,
+    typer.Option(help="Time until an ask expires without a result or heartbeat, such as 10min."),
+]
 InContext = Annotated[str | None, _json_option("Context values by name")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON also on a terminal.")]
 
 
 class ExportKind(StrEnum):
@@ -108,7 +125,12 @@ def create_command(
     clock: Annotated[
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
+    lease: Lease = None,
     seed: Seed = 0,
+    exist_ok: Annotated[
+        bool, typer.Option("--exist-ok", help="Continue an existing study of the same description.")
+    ] = False,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
@@ -122,7 +144,9 @@ def create_command(
             form["options"] = _names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        studies.create_from(name, form)
+        if lease is not None:
+            form["lease"] = lease
+        studies.create_from(name, form, exist_ok=exist_ok)
     print_out({"created": name})
 
 
@@ -134,11 +158,13 @@ def ask_command(
     key: Annotated[
         str | None, typer.Option(help="The same key returns the same open evaluation.")
     ] = None,
+    lease: Lease = None,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    _do("Ask", name, at, token_file, t=t, context=context, key=key)
+    _do("Ask", name, at, token_file, t=t, context=context, key=key, lease=lease)
 
 
 @_command("tell", context_settings={"ignore_unknown_options": True})  # such as -1.5
@@ -152,6 +178,7 @@ def tell_command(
     trials: Trials = None,
     count: Count = None,
     exposure: Exposure = None,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
@@ -178,6 +205,7 @@ def add_command(
     trials: Trials = None,
     count: Count = None,
     exposure: Exposure = None,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
@@ -192,6 +220,7 @@ def add_command(
 def import_command(
     name: Name,
     table: Annotated[Path, typer.Argument(dir_okay=False, help="A CSV file.")],
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
@@ -212,10 +241,35 @@ def import_command(
 
 @_command("cancel")
 def cancel_command(
-    name: Name, id: Id, at: At = DEFAULT_STORE, token_file: TokenFile = None
+    name: Name,
+    id: Id,
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
 ) -> None:
     """Cancel an evaluation whose measurement failed."""
     _do("Cancel", name, at, token_file, id=id)
+
+
+@_command("heartbeat")
+def heartbeat_command(
+    name: Name, id: Id, lease: Lease = None, at: At = DEFAULT_STORE, token_file: TokenFile = None
+) -> None:
+    """Prolong the lease of an open evaluation."""
+    _do("Heartbeat", name, at, token_file, id=id, lease=lease)
+
+
+@_command("retime")
+def retime_command(
+    name: Name,
+    t: Annotated[
+        float | None, typer.Option(help="The latest time that stays. Default: now.")
+    ] = None,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
+) -> None:
+    """Move later times back to the present, after a clock was ahead."""
+    _do("Retime", name, at, token_file, t=t)
 
 
 @_command("show")
@@ -250,13 +304,14 @@ def export_command(
     out: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Output file. Default: print.")
     ] = None,
+    as_json: AsJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Export all evaluations and results."""
     with errors_as_messages():
         with open_backend(at, token_file) as studies:
-            text = studies.open(name).export(kind.value)
+            text = studies.open(name).export("json" if as_json else kind.value)
         if out is not None:
             out.write_text(text, encoding="utf-8", newline="")
     typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
@@ -266,6 +321,7 @@ def export_command(
 def delete_command(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
@@ -292,12 +348,26 @@ def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -
 
 
 def _read(text: str, option: str) -> Any:
-    """The JSON in an option, or in the file that it names."""
+    """The JSON in an option, pairs such as pool=9,mode=eco, or the JSON file that it names."""
+    if not text.lstrip().startswith(("{", "[")) and "=" in text and not Path(text).exists():
+        return dict(_pair(part, option) for part in text.split(","))
     is_file = text.strip() and not text.lstrip().startswith(("{", "["))
     try:
         return json.loads(Path(text).read_text() if is_file else text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
+
+
+def _pair(text: str, option: str) -> tuple[str, Any]:
+    """A name and its value, which is a text if it is not JSON."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        advice = "Use JSON for values with commas."
+        raise InputError(f"NAME=VALUE,NAME=VALUE for {option}", repr(text)[:60], advice)
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def _names(text: str) -> Any:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from heliotrope.errors import InputError, requires_extra
 
 if TYPE_CHECKING:
+    from heliotrope.client.asynchronous import AsyncService
     from heliotrope.client.service import Service
 
-__all__ = ["connect", "read_tokens"]
+__all__ = ["connect", "connect_async", "read_tokens"]
 
 
 def connect(
@@ -40,6 +41,15 @@ def connect(
         from heliotrope.client.service import Service
         from heliotrope.client.transport import Transport
     return Service(Transport.to(url, token, timeout, retries))
+
+
+def connect_async(
+    url: str, token: str | None = None, *, timeout: float = 30.0, retries: int = 5
+) -> AsyncService:
+    """Use the studies of a service from asyncio; the arguments are those of :func:`connect`."""
+    with requires_extra("client"):
+        from heliotrope.client.asynchronous import AsyncService, AsyncTransport
+    return AsyncService(AsyncTransport.to(url, token, timeout, retries))
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:

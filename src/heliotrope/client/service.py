@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
-from heliotrope.client.errors import valid_answer
-from heliotrope.client.transport import Reply, Transport
-from heliotrope.storage.protocol import StudyInfo, as_name
+from heliotrope.client import calls
+from heliotrope.client.calls import StudyCalls
+from heliotrope.client.study import RemoteStudy
+from heliotrope.client.transport import Calls, Transport
+from heliotrope.storage.protocol import StudyInfo
 
 if TYPE_CHECKING:
-    from heliotrope.client.study import RemoteStudy
+    from heliotrope.directions import Direction
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
-    from heliotrope.study.config import Direction
-
-_PAGE = 100  # studies in one answer
+    from heliotrope.study.command_fields import Command
 
 
 class Service:
@@ -36,6 +34,8 @@ class Service:
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
+        exist_ok: bool = False,
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
@@ -48,45 +48,40 @@ class Service:
             direction=direction,
             clock=clock,
             seed=seed,
+            lease=lease,
             store="memory:",
         )
-        return self.create_from(name, local.config.to_json())
+        return self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
 
-    def create_from(self, name: str, description: Mapping[str, Any]) -> RemoteStudy:
-        """Create a study from its description as JSON.
+    def create_from(
+        self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
+    ) -> RemoteStudy:
+        """Create a study from its description as JSON; with ``exist_ok``, or continue it.
 
         If the answer to an earlier attempt was lost, and the study now exists with exactly this
         description, it counts as created by the earlier attempt.
         """
-        reply = self._transport.send("POST", "studies", {"name": as_name(name), **description})
-        if reply.status == httpx.codes.CONFLICT and reply.doubtful:
-            from heliotrope.study import StudyConfig  # slow to load
-
-            found = self.open(name)
-            if found.config.to_json() == StudyConfig.from_json(description).to_json():
-                return found
-        return self._study(reply)
+        return self._study(calls.create(name, description, exist_ok))
 
     def open(self, name: str) -> RemoteStudy:
         """Open an existing study."""
-        return self._study(self._transport.send("GET", f"studies/{as_name(name)}"))
+        return self._study(calls.open_study(name))
+
+    def batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies, decided together and synced once.
+
+        Returns the result of each, or the exception that it would have raised. Commands are in
+        :mod:`heliotrope.study.commands`.
+        """
+        sent = [(study.name, study.repeatable(command)) for study, command in commands]
+        return self._transport.run(calls.batch(sent))
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
-        found: list[StudyInfo] = []
-        params: dict[str, str | float] = {"limit": _PAGE}
-        while True:
-            page = self._transport.send("GET", "studies", params=params).data()
-            with valid_answer():
-                found += [StudyInfo(**entry) for entry in page["studies"]]
-                if page["next"] is None:
-                    return found
-                params["after"] = page["next"]
+        return self._transport.run(calls.list_studies())
 
-    def _study(self, reply: Reply) -> RemoteStudy:
-        from heliotrope.client.study import RemoteStudy  # not needed to list studies
-
-        return RemoteStudy(self._transport, reply.data())
+    def _study(self, made: Calls[StudyCalls]) -> RemoteStudy:
+        return RemoteStudy(self._transport, self._transport.run(made))
 
     def close(self) -> None:
         self._transport.close()

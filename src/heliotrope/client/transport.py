@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
@@ -17,6 +17,9 @@ from heliotrope.client.errors import error_from, valid_answer
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.validation import as_positive, as_whole
 
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 _NOT_DONE = frozenset({408, 429})  # timeout, too many requests: the service did nothing
 _RETRIED = _NOT_DONE | {502, 503, 504}
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -53,6 +56,62 @@ class Reply:
         return parsed
 
 
+@dataclass(frozen=True)
+class Call:
+    """A request to the service."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    params: Mapping[str, str | float] | None = None
+
+
+Calls: TypeAlias = Generator[Call, Reply, T]
+"""Calls one after another: each gets its reply, and the last one returns the result."""
+
+
+class Attempts:
+    """The attempts of one call: whether to try again, and after which pause."""
+
+    def __init__(self, url: httpx.URL, timeout: float, retries: int) -> None:
+        self._url, self._timeout, self._retries = url, timeout, retries
+        self._failures, self._doubtful = 0, False
+
+    def pause_after(self, outcome: Reply | httpx.TransportError) -> float | None:
+        """Seconds to wait before the next attempt; None if the reply is the last one.
+
+        ServiceError if there is no reply after the last attempt.
+        """
+        is_last, pause = self._failures == self._retries, 0.0
+        if isinstance(outcome, Reply):
+            pause = outcome.pause
+            if is_last or outcome.status not in _RETRIED or pause > _LONGEST_RETRY_AFTER:
+                return None
+            self._doubtful |= outcome.status not in _NOT_DONE
+            _log.info("the service answered with status %d: trying again", outcome.status)
+        else:
+            if is_last:
+                raise self._no_answer(outcome) from outcome
+            self._doubtful |= not isinstance(outcome, _NOT_SENT)
+            _log.info("no answer from the service (%r): trying again", outcome)
+        self._failures += 1
+        return max(pause, _own_pause(self._failures - 1))
+
+    def final(self, reply: Reply) -> Reply:
+        """The last reply, which is doubtful if an earlier attempt may have been carried out."""
+        return replace(reply, doubtful=self._doubtful)
+
+    def _no_answer(self, error: httpx.TransportError) -> HeliotropeError:
+        if isinstance(error, httpx.TimeoutException):
+            reason = f"none within {self._timeout:g} s"
+        else:
+            reason = f"{type(error).__name__} ({error})"
+        attempts = f" in the last of {self._retries + 1} attempts" if self._retries else ""
+        return ServiceError(
+            f"an answer from {self._url}", reason + attempts, "Check that the service is running."
+        )
+
+
 class Transport:
     """Connections to a service; several threads may share it.
 
@@ -66,71 +125,92 @@ class Transport:
     @classmethod
     def to(cls, url: str, token: str | None, timeout: float, retries: int) -> Transport:
         """A transport to the service at a URL."""
-        seconds, count = as_positive(timeout, "timeout"), as_whole(retries, "retries", least=0)
-        headers = {} if token is None else {"Authorization": f"Bearer {_as_token(token)}"}
-        base = _api_url(url)
-        verify = base.scheme == "https"  # plain HTTP needs no certificates, which are slow to load
-        http = httpx.Client(base_url=base, headers=headers, timeout=seconds, verify=verify)
-        return cls(http, seconds, count)
+        given = connection(url, token, timeout, retries)
+        return cls(httpx.Client(**given), timeout, retries)
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        params: Mapping[str, str | float] | None = None,
-    ) -> Reply:
+    def run(self, calls: Calls[T]) -> T:
+        """Carry out calls, and return their result."""
+        try:
+            call = next(calls)
+            while True:
+                call = calls.send(self.send(call))
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+    def send(self, call: Call) -> Reply:
         """Send a request, and repeat it until the service answers."""
-        if self._http.is_closed:
-            raise ServiceError("an open connection", "a closed one")
-        content = None if body is None else _as_json(body)
-        headers = None if content is None else {"Content-Type": "application/json"}
-        request = self._http.build_request(
-            method, path, content=content, params=params, headers=headers
-        )
-        return self._send_with_retries(request)
+        request = request_of(self._http, call)
+        attempts = Attempts(self._http.base_url, self._timeout, self._retries)
+        while True:
+            outcome = self._attempt(request)
+            pause = attempts.pause_after(outcome)
+            if pause is None and isinstance(outcome, Reply):
+                return attempts.final(outcome)
+            sleep(pause or 0.0)
 
     def close(self) -> None:
         self._http.close()
 
-    def _send_with_retries(self, request: httpx.Request) -> Reply:
-        doubtful = False
-        for failures in count():
-            is_last, pause = failures == self._retries, 0.0
-            try:
-                reply = self._send_once(request)
-            except httpx.TransportError as error:
-                if is_last:
-                    raise self._no_answer(error) from error
-                doubtful |= not isinstance(error, _NOT_SENT)
-            else:
-                pause = reply.pause
-                if is_last or reply.status not in _RETRIED or pause > _LONGEST_RETRY_AFTER:
-                    break
-                doubtful |= reply.status not in _NOT_DONE
-            sleep(max(pause, _own_pause(failures)))
-        return replace(reply, doubtful=doubtful)
-
-    def _send_once(self, request: httpx.Request) -> Reply:
-        deadline = monotonic() + self._timeout
+    def _attempt(self, request: httpx.Request) -> Reply | httpx.TransportError:
+        body = Body(request, self._timeout)
         try:
-            with closing(self._http.send(request, stream=True)) as response:
-                content = _read_bounded(response, deadline)
-        except httpx.DecodingError as error:
-            raise ServiceError("an answer that can be decompressed", str(error)) from error
-        return Reply(response.status_code, content, _retry_after(response))
+            with decodable(), closing(self._http.send(request, stream=True)) as response:
+                for chunk in response.iter_bytes():
+                    body.add(chunk)
+        except httpx.TransportError as error:
+            return error
+        return body.reply(response)
 
-    def _no_answer(self, error: httpx.TransportError) -> HeliotropeError:
-        if isinstance(error, httpx.TimeoutException):
-            reason = f"none within {self._timeout:g} s"
-        else:
-            reason = f"{type(error).__name__} ({error})"
-        attempts = f" in the last of {self._retries + 1} attempts" if self._retries else ""
-        return ServiceError(
-            f"an answer from {self._http.base_url}",
-            reason + attempts,
-            "Check that the service is running.",
-        )
+
+def connection(url: str, token: str | None, timeout: float, retries: int) -> dict[str, Any]:
+    """The arguments of an httpx client of the service at a URL, after a check of them."""
+    as_whole(retries, "retries", least=0)
+    base = _api_url(url)
+    return {
+        "base_url": base,
+        "headers": {} if token is None else {"Authorization": f"Bearer {_as_token(token)}"},
+        "timeout": as_positive(timeout, "timeout"),
+        "verify": base.scheme == "https",  # plain HTTP needs no certificates: slow to load
+    }
+
+
+def request_of(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
+    """The HTTP request of a call; ServiceError if the client is closed."""
+    if http.is_closed:
+        raise ServiceError("an open connection", "a closed one")
+    content = None if call.body is None else _as_json(call.body)
+    headers = None if content is None else {"Content-Type": "application/json"}
+    return http.build_request(
+        call.method, call.path, content=content, params=call.params, headers=headers
+    )
+
+
+class Body:
+    """The content of an answer as it arrives, within bounds of size and time."""
+
+    def __init__(self, request: httpx.Request, timeout: float) -> None:
+        self._request, self._deadline = request, monotonic() + timeout
+        self._content = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        self._content += chunk
+        if len(self._content) > _LARGEST:
+            raise ServiceError(f"an answer of at most {_LARGEST:,} bytes", "a longer one")
+        if monotonic() > self._deadline:  # httpx's own timeout is per chunk
+            raise httpx.ReadTimeout("too slow", request=self._request)
+
+    def reply(self, response: httpx.Response) -> Reply:
+        return Reply(response.status_code, bytes(self._content), _retry_after(response))
+
+
+@contextmanager
+def decodable() -> Iterator[None]:
+    """Raise a ServiceError if an answer cannot be decompressed."""
+    try:
+        yield
+    except httpx.DecodingError as error:
+        raise ServiceError("an answer that can be decompressed", str(error)) from error
 
 
 def _api_url(url: object) -> httpx.URL:
@@ -167,17 +247,6 @@ def _as_json(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError("values that JSON can express", f"an error ({error})") from error
-
-
-def _read_bounded(response: httpx.Response, deadline: float) -> bytes:
-    content = bytearray()
-    for chunk in response.iter_bytes():
-        content += chunk
-        if len(content) > _LARGEST:
-            raise ServiceError(f"an answer of at most {_LARGEST:,} bytes", "a longer one")
-        if monotonic() > deadline:  # httpx's own timeout is per chunk
-            raise httpx.ReadTimeout("too slow", request=response.request)
-    return bytes(content)
 
 
 def _retry_after(response: httpx.Response) -> float:

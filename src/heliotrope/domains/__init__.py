@@ -5,6 +5,7 @@ from heliotrope.domains.box import (
     Choices as Choices,
     Domain as Domain,
     Lattice as Lattice,
+    PlaceLike as PlaceLike,
     Places as Places,
     all_choices as all_choices,
     are_indices as are_indices,
@@ -13,4 +14,8 @@ from heliotrope.domains.box import (
 )
 from heliotrope.domains.contextual import Contextual as Contextual, DomainAdapter as DomainAdapter
 from heliotrope.domains.finite import Finite as Finite, grid as grid
-from heliotrope.domains.unit_cube import UnitCube as UnitCube, initial_count as initial_count
+from heliotrope.domains.unit_cube import (
+    UnitCube as UnitCube,
+    coordinate_groups as coordinate_groups,
+    initial_count as initial_count,
+)

@@ -3,10 +3,10 @@
 A place is how engines name a point: an index in a Finite domain, coordinates in a Box.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,6 +131,8 @@ class Box:
 
 
 Places = NDArray[Any]  # Indices (n,) of a Finite domain, or points (n, d)
+PlaceLike: TypeAlias = ArrayLike | int | Mapping[str, Any] | str
+"""One place as a user gives it: a point, an index, or in a named space params or an option."""
 Domain = Finite | Box
 Choices = Box | Indices  # the allowed points: a box, or indices of a Finite domain
 

@@ -5,20 +5,23 @@ points, so an observation in one context informs all contexts that the kernel ca
 adapter shows an optimizer domains with and without contexts in the same way.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains.box import Box, Choices, Domain, Lattice, Places, one_place
+from heliotrope.domains.box import Box, Choices, Domain, Lattice, PlaceLike, Places, one_place
 from heliotrope.domains.finite import Finite
 from heliotrope.errors import InputError, located
 from heliotrope.history import Observation, Suggestion
 from heliotrope.precision import NoiseColumns, values_and_precisions
 from heliotrope.serialization.codec import register
-from heliotrope.validation import Array, as_array, as_points, as_vector
+from heliotrope.validation import Array, Json, as_array, as_points, as_vector
+
+_NAMED = "Create the optimizer over a SearchSpace to use values by name."
 
 
 @register
@@ -105,7 +108,7 @@ class DomainAdapter:
             raise InputError("a context for a contextual problem", "none", "Pass context=...")
         return self._contextual(context).given(context)
 
-    def places(self, X: ArrayLike | None, context: ArrayLike | None) -> Places:
+    def places(self, X: Any, context: ArrayLike | None) -> Places:
         """Return the places of points X, of choices X in a context, or of a Finite domain."""
         if context is not None:
             X = self._in_context(X, context)
@@ -118,10 +121,10 @@ class DomainAdapter:
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
 
     def observations(
-        self, t: ArrayLike, x: ArrayLike, y: ArrayLike | None, **noise: Unpack[NoiseColumns]
+        self, t: ArrayLike, x: Any, y: ArrayLike | None, **noise: Unpack[NoiseColumns]
     ) -> list[Observation]:
         """Return observations at times t (n,), points x (n, d) or indices, sorted by time."""
-        times, places = as_array(t, "t", ndim=1), self.domain.places(x)
+        times, places = as_array(t, "t", ndim=1), self.told_places(x)
         values = None if y is None else as_array(y, "y", ndim=1)
         count = len(times) if values is None else len(values)
         if not len(times) == count == len(places):
@@ -141,14 +144,35 @@ class DomainAdapter:
 
     def suggestion(self, key: int, t: float, place: Places) -> Suggestion:
         """Return a suggestion at a place, (1,) or (1, d)."""
+        place = self.canonical(place)
         x = np.array(self.domain.at(place)[0])
         x.flags.writeable = False
         context = None if self.contextual is None else self.contextual.context_of(x)
-        return Suggestion(key, t, x, self.index(place), context)
+        return Suggestion(key, t, x, self.index(place), context, **self.labels(place))
 
-    def suggestion_at(self, key: int, t: float, x: ArrayLike | int) -> Suggestion:
+    def suggestion_at(self, key: int, t: float, x: PlaceLike) -> Suggestion:
         """Return a suggestion at a point or index, after a check of it."""
-        return self.suggestion(key, t, one_place(self.domain, x))
+        return self.suggestion(key, t, self.place(x))
+
+    def place(self, x: PlaceLike) -> Places:
+        """Return the place of one point or index."""
+        if isinstance(x, Mapping):
+            raise InputError("a point or an index", repr(x)[:60], _NAMED)
+        return one_place(self.domain, x)
+
+    def told_places(self, x: Any) -> Places:
+        """Return the places of points (n, d) or indices that were measured."""
+        if isinstance(x, (list, tuple)) and any(isinstance(one, Mapping) for one in x):
+            raise InputError("points or indices", repr(x)[:60], _NAMED)
+        return self.domain.places(x)
+
+    def canonical(self, place: Places) -> Places:
+        """Return the place to evaluate instead of a place; here the place itself."""
+        return place
+
+    def labels(self, place: Places) -> Json:
+        """Return the names of a place in the user's space; there are none here."""
+        return {}
 
     def index(self, place: Places) -> int | None:
         """Return the index of a place in a Finite domain."""

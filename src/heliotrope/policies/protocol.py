@@ -1,12 +1,13 @@
 """Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model
+from heliotrope.notebook import facts_table
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
@@ -28,16 +29,35 @@ class Belief:
     mean: Array
     std: Array
 
+    def __repr__(self) -> str:
+        return f"Belief({', '.join(f'{name} {words}' for name, words in self._facts().items())})"
+
+    def _repr_html_(self) -> str:
+        return facts_table("Belief", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        ranges = {"mean": self.mean, "std": self.std} if len(self.mean) else {}
+        return {
+            "t": f"{self.t:g}",
+            "points": f"{len(self.points):,}",
+            **{name: f"{some.min():.4g} to {some.max():.4g}" for name, some in ranges.items()},
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The point of the highest posterior mean at time ``t``, with that mean and its deviation."""
+    """The point of the best posterior mean at time ``t``, with that mean and its deviation.
+
+    In a SearchSpace ``params`` are the values by name; among Options ``option`` is the name.
+    """
 
     t: float
     x: Array
     index: int | None
     mean: float
     std: float
+    params: dict[str, Any] | None = None
+    option: str | None = None
 
 
 @runtime_checkable
@@ -105,7 +125,13 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Recipe(Protocol):
-    """How a policy follows from a learned model."""
+    """How a policy follows from a learned model.
+
+    ``sums`` says that its policies take priors that are sums of terms.
+    """
+
+    @property
+    def sums(self) -> bool: ...
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy for a model, a drift per unit of time and a domain in the unit cube."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,25 +13,33 @@ from heliotrope.estimation import Model
 from heliotrope.history import Observation, Suggestion
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.gp import GPAgent
+from heliotrope.policies.minimizing import minimizing
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Belief, Best, Policy, Sampling, Selective
 from heliotrope.posterior import Learned
+from heliotrope.precision import Precision
 from heliotrope.rng import RNGFactory
-from heliotrope.validation import short_repr
+from heliotrope.validation import Array, short_repr
 
 
 class PolicyRun:
-    """A policy and its agent, which has seen some observations and open suggestions."""
+    """A policy and its agent, which has seen some observations and open suggestions.
 
-    def __init__(self, policy: Policy, adapter: DomainAdapter) -> None:
+    Values are multiplied by a sign for the agent, which maximizes.
+    """
+
+    def __init__(self, policy: Policy, adapter: DomainAdapter, sign: float = 1.0) -> None:
         if isinstance(policy, type) or not isinstance(policy, Policy):
             raise InputError("a policy, such as auto(domain)", repr(policy))
-        self.policy, self._adapter = policy, adapter
-        self.agent = policy.start(adapter.domain)
+        self.policy, self._adapter, self._sign = policy, adapter, sign
+        self.agent = (policy if sign > 0.0 else minimizing(policy)).start(adapter.domain)
         if adapter.contextual is not None and not isinstance(self.agent, Selective):
             raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
 
     def open(self, suggestion: Suggestion) -> None:
         self.agent.open(suggestion.id, suggestion.t, _place(suggestion))
+
+    def tell(self, id: int, y: float, precision: Precision) -> None:
+        self.agent.tell(id, self._sign * y, precision)
 
     def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
         """Show the agent observations and open suggestions, sorted by time; return the run."""
@@ -39,12 +48,12 @@ class PolicyRun:
                 self.open(event)
             else:
                 self.agent.open(TOLD_AT_ONCE, event.t, _place(event))
-                self.agent.tell(TOLD_AT_ONCE, event.y, event.precision)
+                self.tell(TOLD_AT_ONCE, event.y, event.precision)
         return self
 
     def followed_by(self, observations: Iterable[Observation]) -> PolicyRun:
         """Return a copy of this run that has also seen later observations."""
-        run = PolicyRun(self.policy, self._adapter)
+        run = PolicyRun(self.policy, self._adapter, self._sign)
         run.agent.restore(self.agent.state())
         return run.show(observations)
 
@@ -55,14 +64,16 @@ class PolicyRun:
         return self._selective().choose_among(choices, t, make_rng)
 
     def best(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Best:
-        """Return the point of highest posterior mean, among choices if they are given."""
+        """Return the point of best posterior mean, among choices if they are given."""
         if choices is None:
             place = self.agent.best(t, make_rng)
         else:
             place = self._selective().best_among(choices, t, make_rng)
+        place = self._adapter.canonical(place)
         mean, variance = self.agent.predict(t, place, count_open=False)
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
-        return Best(t, x, index, float(mean[0]), float(np.sqrt(variance[0])))
+        level, std = self._sign * float(mean[0]), float(np.sqrt(variance[0]))
+        return Best(t, x, index, level, std, **self._adapter.labels(place))
 
     def belief(self, t: float, places: Places, count_open: bool, part: str | None) -> Belief:
         """Posterior mean and standard deviation of f_t, or of a part of it, at places."""
@@ -71,7 +82,11 @@ class PolicyRun:
         else:
             mean, variance = self._gp_agent().predict(t, places, count_open=count_open, part=part)
         points = self._adapter.domain.at(places) if places.ndim == 1 else places
-        return Belief(t, points, mean, np.sqrt(variance))
+        return Belief(t, points, self._sign * mean, np.sqrt(variance))
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint posterior draws of f_t, (size, places)."""
+        return self._sign * self.joint.sample(t, places, rng, size)
 
     def shares(self, t: float, start: float) -> dict[str, float]:
         return self._gp_agent().shares(t, start)
@@ -93,7 +108,9 @@ class PolicyRun:
         if not isinstance(self.agent, AdaptiveAgent):
             got = repr(self.policy)[:60]
             raise NoBeliefError("a policy that learns its model, such as auto", got)
-        return self.agent.model
+        model = self.agent.model
+        bounds = model.outlier_bounds(self._sign)
+        return replace(model, mean=self._sign * model.mean, low=bounds.low, high=bounds.high)
 
     def _gp_agent(self) -> GPAgent:
         if not isinstance(self.agent, GPAgent):

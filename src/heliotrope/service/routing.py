@@ -24,7 +24,7 @@ from heliotrope.service.schemas import SCHEMAS, reference
 from heliotrope.study.command_fields import mismatch
 from heliotrope.validation import Json, short_repr
 
-_JSON = "application/json"
+_JSON, _TOKEN = "application/json", "token"
 _NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 _ALWAYS = (401, 403, 422)  # token, origin, values
 _OF_STUDY = (404,)  # unknown name
@@ -150,9 +150,15 @@ def openapi_document(operations: Iterable[Operation]) -> Json:
             "title": "Heliotrope",
             "summary": "Track the optimum of a noisy function that changes over time.",
             "version": __version__,
+            "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
         },
+        "servers": [{"url": "/"}],
+        "security": [{_TOKEN: []}, {}],  # a service may run without tokens
         "paths": paths,
-        "components": {"schemas": SCHEMAS},
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {_TOKEN: {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 

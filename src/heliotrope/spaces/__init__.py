@@ -4,12 +4,7 @@ In a Box many points decode to the same configuration, because integers are roun
 is the largest of its coordinates. A model that learns at the suggested point instead of the
 measured one sees one configuration as several points with different values (Garrido-Merchan and
 Hernandez-Lobato, Neurocomputing 380, 2020). ``SearchSpace.snap`` returns the canonical point of a
-configuration, as ``SearchSpace.point`` does. Open evaluations there::
-
-    proposed = opt.propose()
-    s = opt.begin(space.snap(proposed.x), proposed.t)
-    opt.tell(s, measure(**space.params(s.x)))
-
+configuration, as ``SearchSpace.point`` does. An Optimizer over a SearchSpace measures there.
 ``snap`` also accepts many points at once, for a kernel that sees snapped points alone.
 """
 

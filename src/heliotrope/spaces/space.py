@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
-from heliotrope.spaces.discrete import Boolean, Categorical, Discrete, Value
+from heliotrope.spaces.discrete import Boolean, Categorical, Value
 from heliotrope.spaces.ranges import Integer, Real
 from heliotrope.validation import Array, Json, short_repr
 
@@ -22,10 +22,11 @@ Parameter: TypeAlias = Real | Integer | Categorical | Boolean
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # up to this many, a Finite domain lists them; a larger space is a Box
-_LATTICE = 1_000  # values of an integer; with more, rounding does not matter
+_LATTICE = 1_000  # values of a number; with more, rounding does not matter
+_OPTIONAL = ("log", "step", "scale")  # files of 0.1.0 have a scale, linear or log, in place of log
 _TYPES: dict[str, tuple[type[Parameter], tuple[str, ...], tuple[str, ...]]] = {
-    "real": (Real, ("low", "high"), ("scale",)),  # class, needed and optional fields in JSON
-    "integer": (Integer, ("low", "high"), ("scale", "step")),
+    "real": (Real, ("low", "high"), _OPTIONAL),  # class, needed and optional fields in JSON
+    "integer": (Integer, ("low", "high"), _OPTIONAL),
     "categorical": (Categorical, ("choices",), ()),
     "boolean": (Boolean, (), ()),
 }
@@ -67,7 +68,7 @@ class SearchSpace:
         counts = [parameter.count for parameter in self._parameters.values()]
         if None in counts or prod(filter(None, counts)) > _COMBINATIONS:
             return self.cube
-        tables = [parameter.table() for parameter in self._discrete().values()]
+        tables = [parameter.table() for parameter in self._countable().values()]
         return Finite(np.array([_joined(rows) for rows in product(*tables)]))
 
     @cached_property
@@ -104,15 +105,15 @@ class SearchSpace:
         self._finite()
         self.point(params)  # raises an InputError for a wrong configuration
         index = 0
-        for name, parameter in self._discrete().items():
-            index = index * parameter.count + parameter.position(params[name])
+        for name, parameter in self._countable().items():
+            index = index * (parameter.count or 1) + parameter.position(params[name])
         return index
 
     def snap(self, x: ArrayLike) -> Array:
         """Return the canonical coordinates of the configuration at a point (d,).
 
-        Integers go to their grid, booleans and categories to a corner, real numbers stay. An array
-        of points (n, d) is snapped row by row.
+        Integers and real numbers with a step go to their grid, booleans and categories to a corner,
+        other real numbers stay. An array of points (n, d) is snapped row by row.
         """
         many = isinstance(x, np.ndarray) and x.ndim == 2
         snapped = self.snapped(self._inside(x if many else [x]))
@@ -133,8 +134,8 @@ class SearchSpace:
     def from_json(cls, data: Any) -> SearchSpace:
         """Read the parameters by name, each with its type and its fields.
 
-        The types are real and integer (low, high, scale: linear or log, of an integer also step),
-        categorical (choices) and boolean.
+        The types are real and integer (low, high, and optionally log and step), categorical
+        (choices) and boolean.
 
         Examples
         --------
@@ -160,20 +161,20 @@ class SearchSpace:
         return f"SearchSpace({self._parameters})"
 
     def _lattices(self) -> list[Lattice]:
-        """The coordinates of discrete parameters; integers with very many values count as real."""
+        """The coordinates of countable parameters; one with very many values is continuous."""
         if not self._columns:
             return [Lattice((0,), np.zeros((1, 1)))]
-        few = {name: p for name, p in self._discrete().items() if p.count <= _LATTICE}
+        few = {name: p for name, p in self._countable().items() if (p.count or 1) <= _LATTICE}
         return [
             Lattice(tuple(range(columns.start, columns.stop)), few[name].table())
             for name, columns in self._columns.items()
             if name in few
         ]
 
-    def _discrete(self) -> dict[str, Discrete]:
-        """The discrete parameters that have coordinates."""
+    def _countable(self) -> dict[str, Parameter]:
+        """The parameters with countably many values that have coordinates."""
         found = ((name, self._parameters[name]) for name in self._columns)
-        return {name: parameter for name, parameter in found if isinstance(parameter, Discrete)}
+        return {name: parameter for name, parameter in found if parameter.count is not None}
 
     def _finite(self) -> Finite:
         if not isinstance(self.domain, Finite):
@@ -219,6 +220,8 @@ def _from_json(data: object) -> Parameter:
     same_keys(form, ("type", *needed), optional)
     fields = {key: value for key, value in form.items() if key not in ("type", "scale")}
     if "scale" in form:
+        if "log" in form:
+            raise InputError("either log or scale", "both", "Omit scale.", field="scale")
         fields["log"] = _is_log(form["scale"])
     return parameter(**fields)
 

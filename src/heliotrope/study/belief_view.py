@@ -15,7 +15,7 @@ from scipy.stats.qmc import Sobol
 from heliotrope.domains import Box, Finite
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
-from heliotrope.spaces import Categorical, Options, Real, SearchSpace
+from heliotrope.spaces import Categorical, Options, SearchSpace
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array, Json
 
@@ -130,6 +130,6 @@ class BeliefView:
 def _values(space: SearchSpace, name: str, count: int) -> list[Any]:
     """Values of a parameter, evenly spaced on its scale."""
     parameter = space.parameters[name]
-    if not isinstance(parameter, Real) and parameter.count <= count:
+    if parameter.count is not None and parameter.count <= count:
         return [parameter.value(i) for i in range(parameter.count)]
     return [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]

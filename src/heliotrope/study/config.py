@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
-from heliotrope.errors import InputError, located
+from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
+from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
-
-Direction: TypeAlias = Literal["maximize", "minimize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +29,7 @@ class StudyConfig:
     clock: Clock = field(default_factory=Steps)
     seed: int = 0
     context: SearchSpace | None = None
+    lease: str | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
@@ -40,8 +40,10 @@ class StudyConfig:
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
-        if not isinstance(self.direction, str) or self.direction not in ("maximize", "minimize"):
-            raise InputError("maximize or minimize", short_repr(self.direction), "", "direction")
+        sign_of(self.direction)  # refuses any other
+        if self.lease is not None:
+            with located("lease"):
+                as_length(self.lease)
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -56,7 +58,7 @@ class StudyConfig:
     @property
     def sign(self) -> float:
         """The factor of values that makes the highest the best."""
-        return 1.0 if self.direction == "maximize" else -1.0
+        return sign_of(self.direction)
 
     @property
     def independent(self) -> bool:
@@ -95,6 +97,7 @@ class StudyConfig:
             "direction": self.direction,
             "clock": self.clock.to_json(),
             "seed": self.seed,
+            **({} if self.lease is None else {"lease": self.lease}),
         }
 
     @classmethod
@@ -113,7 +116,34 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
-        return cls(where.space, policy, direction, clock, seed, where.context)
+        return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
 
 
-_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")
+def is_same(one: StudyConfig, other: StudyConfig) -> bool:
+    """Whether two configurations describe the same study."""
+    return one.to_json() == other.to_json()
+
+
+def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
+    """Raise a StudyExistsError that says how two configurations differ."""
+    differing = list(_differences(wanted.to_json(), found.to_json()))
+    if differing:
+        raise StudyExistsError(
+            "the configuration of the existing study",
+            "another one: " + "; ".join(differing[:_SHOWN]),
+            "Take another name, or Study.open to continue that study.",
+        )
+
+
+def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
+    """Each field that differs, with both values."""
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for name in [*wanted, *(name for name in found if name not in wanted)]:
+            inner = f"{field}.{name}" if field else str(name)
+            yield from _differences(wanted.get(name), found.get(name), inner)
+    elif wanted != found:
+        yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
+
+
+_SHOWN = 3  # differences in a message
+_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")

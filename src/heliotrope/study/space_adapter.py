@@ -193,7 +193,7 @@ class SpaceAdapter:
 
 def _tidy(parameter: Parameter, value: Value) -> Value:
     """A number rounded to twelve digits of its range."""
-    if not isinstance(parameter, Real) or parameter.count == 1:
+    if not isinstance(parameter, Real) or parameter.count is not None:
         return value
     assert isinstance(value, float)
     low, high = parameter.low, parameter.high

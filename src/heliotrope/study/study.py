@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from heliotrope.errors import located, relocated
+from heliotrope.directions import Direction
+from heliotrope.errors import StudyExistsError, located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
 from heliotrope.study.cache import Decision, StateCache
-from heliotrope.study.clocks import Clock, Now, Steps, Wall
+from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
-from heliotrope.study.config import Direction, StudyConfig
+from heliotrope.study.config import StudyConfig, check_same
+from heliotrope.study.everyday import EverydayStudy
 from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.results import BeliefReport, Summary, Track
 from heliotrope.study.state import StudyState, created_event
-from heliotrope.study.verbs import StudyVerbs
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
 
-class Study(StudyVerbs):
+
+class Study(EverydayStudy):
     """Ask and tell by name, from any process: when a call returns, its events are on disk.
 
     Several threads may share a study, and several processes may open the same study of a store.
@@ -46,9 +51,9 @@ class Study(StudyVerbs):
     def __init__(
         self, store: Store, name: str, *, journal: Journal | None = None, now: Now = time.time
     ) -> None:
-        self._store, self._now = store, now
+        self._store, self._now = store, by_store(now, store)
         self._info = store.find(name)
-        self._cache = StateCache(store, journal or Journal(store), self._info.uid, now)
+        self._cache = StateCache(store, journal or Journal(store), self._info.uid, self._now)
 
     @classmethod
     def create(
@@ -61,7 +66,9 @@ class Study(StudyVerbs):
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
         store: Store | str = DEFAULT_STORE,
+        exist_ok: bool = False,
         now: Now = time.time,
     ) -> Study:
         """Create a study.
@@ -77,8 +84,14 @@ class Study(StudyVerbs):
         clock
             A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
             default time counts the asks.
+        lease
+            Time such as "10min" after which an ask without a result or a heartbeat expires. By
+            default asks stay open.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
+        exist_ok
+            Whether to continue an existing study of this name. If it has another configuration, a
+            StudyExistsError says what differs.
         now
             The wall clock; tests replace it.
         """
@@ -87,9 +100,12 @@ class Study(StudyVerbs):
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
         config = StudyConfig(
-            _as_space(space), chosen, direction, ticking, seed, _as_context(context)
+            _as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
         )
-        return _with_store(store, lambda opened: cls.create_from(name, config, opened, now=now))
+        return _with_store(
+            store,
+            lambda opened: cls.create_from(name, config, opened, exist_ok=exist_ok, now=now),
+        )
 
     @classmethod
     def create_from(
@@ -98,14 +114,23 @@ class Study(StudyVerbs):
         config: StudyConfig,
         store: Store,
         *,
+        exist_ok: bool = False,
         journal: Journal | None = None,
         now: Now = time.time,
     ) -> Study:
-        """Create a study from its configuration."""
+        """Create a study from its configuration; with ``exist_ok``, or continue it."""
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
-        store.create(name, created_event(config), now())
+        try:
+            store.create(name, created_event(config), now())
+        except StudyExistsError:
+            if not exist_ok:
+                raise
+            found = cls(store, name, journal=journal, now=now)
+            check_same(config, found.config)
+            return found
+        _log.info("created the study %s", name)
         return cls(store, name, journal=journal, now=now)
 
     @classmethod
@@ -136,9 +161,17 @@ class Study(StudyVerbs):
         """Carry out several commands with one sync; return the result or the error of each."""
         return self._cache.change_all([self._decision(command) for command in commands])
 
+    def begin_all(self, commands: Sequence[Command[Any]]) -> Callable[[], list[Any]]:
+        """Decide several commands, and return a function that waits for the disk.
+
+        That one returns the result or the error of each.
+        """
+        return self._cache.begin_all([self._decision(command) for command in commands])
+
     def delete(self) -> None:
         """Delete the study with all its events."""
         self._store.delete(self._info.uid)
+        _log.info("deleted the study %s", self.name)
 
     # ---- reading it
 
@@ -152,8 +185,8 @@ class Study(StudyVerbs):
 
     def belief(
         self, t: float | None = None, *, context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """The belief at a present, future or past time (default: now), as JSON.
+    ) -> BeliefReport:
+        """The belief at a present, future or past time (default: now).
 
         In a study with contexts it is the belief in one context, by default that of the latest ask.
         """
@@ -164,25 +197,29 @@ class Study(StudyVerbs):
             at = state.time(self._now()) if when is None else when
             return views.belief(state, at, context)
 
-        return self._cache.read(look)()  # without the lock: it may take a while
+        return BeliefReport(self._cache.read(look)())  # without the lock: it may take a while
 
-    def summary(self, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The configuration, the counts, the present best and the drift in words, as JSON.
+    def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
+        """The configuration, the counts, the present best and the drift in words.
 
         In a study with contexts the best is that in one context, by default that of the latest ask.
         """
         shown = self._cache.read(
             lambda state: views.summary(state, state.time(self._now()), context)
         )
-        return {"name": self.name, "uid": self.uid, **shown}
+        return Summary({"name": self.name, "uid": self.uid, **shown})
 
-    def track(self) -> dict[str, Any]:
-        """The results over time with their choices, and the best over time, as JSON."""
-        return self._cache.read(views.track)()
+    def track(self) -> Track:
+        """The results over time with their choices, and the best over time."""
+        return Track(self._cache.read(views.track)())
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
         return views.export(self.config, self.events(), kind)
+
+    def __repr__(self) -> str:
+        told = self._cache.read(lambda state: len(state.optimizer.history))
+        return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
 
     # ---- private
 

@@ -22,6 +22,7 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
+from heliotrope.tables import escaped
 from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
@@ -143,12 +144,18 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     if kind != "csv":
         raise InputError("csv or json", repr(kind)[:60], "", "kind")
     text = io.StringIO()
-    noise = [name for name in CHECKS if any(name in row for row in rows)]
-    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
+    names, flat = table(config, rows)
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_flat(row) for row in rows)
+    writer.writerows({name: escaped(value) for name, value in row.items()} for row in flat)
     return text.getvalue()
+
+
+def table(config: StudyConfig, rows: Sequence[Json]) -> tuple[list[str], list[Json]]:
+    """The names of the columns, and the rows, of all evaluations as a table."""
+    noise = [name for name in CHECKS if any(name in row for row in rows)]
+    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
+    return names, [_flat(row) for row in rows]
 
 
 def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
@@ -242,8 +249,8 @@ def _rows(events: Sequence[Event]) -> list[Json]:
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
             rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
-        elif body["kind"] == "cancelled":
-            rows[body["id"]] |= {"state": "cancelled"}
+        elif body["kind"] in ("cancelled", "expired"):
+            rows[body["id"]] |= {"state": body["kind"]}
     return list(rows.values())
 
 

@@ -1,13 +1,17 @@
 """The lab's commands: demo, reproduce, replay, league and bounds, and their shared parts."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
 
 from heliotrope.cli.console import errors_as_messages
 from heliotrope.errors import requires_extra
@@ -34,6 +38,43 @@ def lab_errors_as_messages() -> Iterator[None]:
             if missing:
                 raise ImportError(f"no package {missing[0]}")
         yield
+
+
+def show(
+    tables: Sequence[Table], sentences: Sequence[str], files: Sequence[Path], as_json: bool
+) -> None:
+    """Print tables, sentences and the files written; or all as one line of JSON."""
+    if as_json:
+        shown = {"tables": [table_to_json(table) for table in tables], "sentences": [*sentences]}
+        typer.echo(json.dumps({**shown, "files": [str(path) for path in files]}))
+        return
+    console = Console()
+    for table in tables:
+        console.print(table)
+    for sentence in sentences:
+        console.print(sentence, highlight=False, markup=False)
+    for path in files:
+        typer.echo(f"Wrote {path}")
+
+
+def table_to_json(table: Table) -> dict[str, Any]:
+    """A table as JSON: its title, and one object for each row."""
+    names = [_plain(column.header) for column in table.columns]
+    cells = [[_number(_plain(cell)) for cell in column.cells] for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+    return {"title": _plain(table.title), "rows": rows}
+
+
+def _plain(cell: object) -> str:
+    """The text of a cell, without markup."""
+    return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell or "")
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return text
 
 
 @contextmanager

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from heliotrope.cli.console import Seed, progress
-from heliotrope.lab.commands import lab_errors_as_messages
+from heliotrope.cli.console import AsJson, Seed, progress
+from heliotrope.lab.commands import lab_errors_as_messages, show
 
 if TYPE_CHECKING:
     from heliotrope.lab.theory.report import MeasuredRegret, Setting, Theory
@@ -57,6 +56,7 @@ def bounds_command(
         Path | None,
         typer.Option(help="Draw the bounds and the measured regret over epsilon to this file."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the paper's regret bounds and ours, and compare them with measured regret."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
@@ -73,14 +73,12 @@ def bounds_command(
         side = side or {1: 200, 2: 50}.get(dimension, max(2, int(_POINTS ** (1 / dimension))))
         setting = report.Setting(space, assumptions, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
-    console = Console()
-    console.print(tables.theory_table(setting, numbers))
-    console.print(tables.regret_table(setting, numbers, measured))
-    console.print(report.summarize_bounds(setting, numbers, measured), highlight=False)
+    found = [tables.theory_table(setting, numbers), tables.regret_table(setting, numbers, measured)]
+    written = [] if picture is None else [picture]
     if picture is not None:
         with lab_errors_as_messages():
             _draw(setting, picture)
-        typer.echo(f"Wrote {picture}")
+    show(found, [report.summarize_bounds(setting, numbers, measured)], written, as_json)
 
 
 def _draw(setting: Setting, path: Path) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import Seed, progress
-from heliotrope.lab.commands import OutFolder, lab_errors_as_messages
+from heliotrope.cli.console import AsJson, Seed, progress
+from heliotrope.lab.commands import OutFolder, lab_errors_as_messages, show
 
 if TYPE_CHECKING:
     from heliotrope.lab.demo.drift import Trajectory
@@ -34,6 +33,7 @@ def demo_command(
     steps: Annotated[int, typer.Option(min=1, max=2000, help="Number of steps.")] = 300,
     seed: Seed = 0,
     animation: Annotated[bool, typer.Option(help="Also make the animation of the drift.")] = True,
+    as_json: AsJson = False,
 ) -> None:
     """Compare GP-UCB, R-GP-UCB and TV-GP-UCB on one drifting function, and plot the run.
 
@@ -45,11 +45,7 @@ def demo_command(
             trajectories, summary, pictures = _show_drift(out, steps, seed, animation)
         else:
             trajectories, summary, pictures = _show_season(out, steps, seed)
-    console = Console()
-    console.print(_regret_table(trajectories))
-    console.print(summary, highlight=False)
-    for picture in pictures:
-        typer.echo(f"Wrote {picture}")
+    show([_regret_table(trajectories)], [summary], pictures, as_json)
 
 
 _Shown = tuple["Sequence[Trajectory]", str, list[Path]]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import Seed, progress
+from heliotrope.cli.console import AsJson, Seed, progress
 from heliotrope.lab.commands import (
     Cluster,
     DataFolder,
@@ -20,6 +19,7 @@ from heliotrope.lab.commands import (
     OutFolder,
     lab_errors_as_messages,
     resumable,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def league_command(
     cluster: Cluster = None,
     data: DataFolder = None,
     out: OutFolder = Path("heliotrope-league"),
+    as_json: AsJson = False,
 ) -> None:
     """Compare all policies on all problems of the suite.
 
@@ -70,7 +71,7 @@ def league_command(
             limit=limit,
             data=data,
         )
-        _show(played, out, jobs, cluster)
+        _show(played, out, jobs, cluster, as_json)
 
 
 def _competitors(wanted: str | None) -> tuple[Competitor, ...]:
@@ -99,19 +100,15 @@ def _command(text: str) -> Competitor:
     return CommandCompetitor(name, words)
 
 
-def _show(played: Tournament, out: Path, jobs: int, cluster: str | None) -> None:
+def _show(played: Tournament, out: Path, jobs: int, cluster: str | None, as_json: bool) -> None:
     from heliotrope.lab.league.report import Report, failures, summarize_standings, write_report
 
     started = time.time()
     standings = _run(played, out, jobs, cluster)
     report = Report(played, standings, time.time() - started, out)
-    console = Console()
-    console.print(_table(standings))
-    for line in [*summarize_standings(standings), *failures(standings)]:
-        console.print(line, highlight=False, markup=False)
-    typer.echo(f"{played.matches} matches, {report.seconds:.0f} s")
-    for path in write_report(report):
-        typer.echo(f"Wrote {path}")
+    count = f"{played.matches} matches, {report.seconds:.0f} s"
+    said = [*summarize_standings(standings), *failures(standings), count]
+    show([_table(standings)], said, write_report(report), as_json)
     _refuse_absent(played, standings, out / _MATCHES)
 
 

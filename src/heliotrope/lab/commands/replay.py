@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import Seed, progress
-from heliotrope.lab.commands import Jobs, OutFolder, lab_errors_as_messages, resumable
+from heliotrope.cli.console import AsJson, Seed, progress
+from heliotrope.lab.commands import Jobs, OutFolder, lab_errors_as_messages, resumable, show
 
 if TYPE_CHECKING:
+    from heliotrope.lab.logs import Log
     from heliotrope.lab.replay import ReplayResult
 
 
 def replay_command(
-    file: Annotated[Path, typer.Argument(help="A table: one row per time, one column per place.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: one row per time, one column per place. Or a study's export."
+        ),
+    ],
     train: Annotated[float, typer.Option(help="Share of the rows used for training.")] = 0.6,
     locations: Annotated[
         Path | None, typer.Option(help="A table of the coordinates of the places.")
     ] = None,
+    time: Annotated[str | None, typer.Option(help="Name of the column of times.")] = None,
+    place: Annotated[str | None, typer.Option(help="Name of the column of places.")] = None,
+    value: Annotated[str | None, typer.Option(help="Name of the column of values.")] = None,
+    ignore: Annotated[
+        str | None, typer.Option(help="Names of columns to ignore, separated by commas.")
+    ] = None,
     minimize: Annotated[
-        bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--minimize/--maximize",
+            help="Whether low or high values are good. Default: high, or as in the study.",
+        ),
+    ] = None,
     policies: Annotated[
         str | None, typer.Option(help="Policy names, separated by commas. Default: all.")
     ] = None,
@@ -34,23 +50,26 @@ def replay_command(
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each randomized policy.")] = 10,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    as_json: AsJson = False,
 ) -> None:
-    """Train on the first part of a log, and compare the policies on the rest.
+    """Train on the first part of a log, compare the policies on the rest, and recommend one.
 
+    The log is a table, or the export of a study. The recommendation comes with code to paste.
     Finished replays are kept in the output folder, so an interrupted run can continue.
     """
     with lab_errors_as_messages():
         from heliotrope.lab import replay as replays  # slow to load
-        from heliotrope.lab.logs import read_log
-        from heliotrope.lab.replay import CANDIDATES, report
+        from heliotrope.lab.logs import Columns, read_log
+        from heliotrope.lab.replay import CANDIDATES, advice, report
 
         names = list(CANDIDATES) if policies is None else [n.strip() for n in policies.split(",")]
-        log = read_log(file, locations)
+        ignored = () if ignore is None else tuple(name.strip() for name in ignore.split(","))
+        log = read_log(file, locations, Columns(time, place, value, ignored))
         with _progress_bar() as tick:
             done = replays.replay_log(
                 log,
                 train=train,
-                minimize=minimize,
+                minimize=_is_cost(log) if minimize is None else minimize,
                 policies=names,
                 seeds=seeds,
                 seed=seed,
@@ -58,12 +77,18 @@ def replay_command(
                 jobs=jobs,
                 tick=tick,
             )
-        console = Console()
-        console.print(_scores(done))
-        for sentence in report.sentences(done):
-            console.print(sentence, highlight=False, markup=False)
-        for path in report.write_replay(done, out):
-            typer.echo(f"Wrote {path}")
+        files = report.write_replay(done, out)
+        code = advice.write_advice(done, out)
+    if as_json:
+        files_written = [str(path) for path in files]
+        typer.echo(json.dumps({**report.record(done), "code": code, "files": files_written}))
+        return
+    show([_scores(done)], report.sentences(done), files, as_json)
+    typer.echo(f"\nTo continue, paste this into Python:\n\n{code}")
+
+
+def _is_cost(log: Log) -> bool:
+    return log.study is not None and log.study.direction == "minimize"
 
 
 @contextmanager

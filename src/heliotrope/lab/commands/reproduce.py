@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from heliotrope.cli.console import Seed, progress
+from heliotrope.cli.console import AsJson, Seed, progress
 from heliotrope.lab.commands import (
     Cluster,
     DataFolder,
@@ -18,6 +17,7 @@ from heliotrope.lab.commands import (
     OutFolder,
     lab_errors_as_messages,
     resumable,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def reproduce_command(
     seed: Seed = 0,
     data: DataFolder = None,
     cluster: Cluster = None,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce a figure of the paper, and check the paper's claims against it.
 
@@ -59,7 +60,7 @@ def reproduce_command(
         options = FigureOptions(trials, horizon, seed, data)
         names = list(FIGURES) if figure == FigureName.all else [figure.value]
         for name in names:
-            _show(_make(FIGURES[name](options), out, jobs, cluster))
+            _show(_make(FIGURES[name](options), out, jobs, cluster), as_json)
 
 
 def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduction:
@@ -77,14 +78,10 @@ def _make(figure: Figure, out: Path, jobs: int, cluster: str | None) -> Reproduc
             )
 
 
-def _show(made: Reproduction) -> None:
-    console = Console()
-    console.print(_claims(made))
-    for note in made.notes:
-        console.print(note, highlight=False, markup=False)
-    typer.echo(f"{made.figure}: {made.trials} trial(s), {made.seconds:.0f} s")
-    for kind in ("png", "pdf", "csv", "json", "md"):
-        typer.echo(f"Wrote {made.file(kind)}")
+def _show(made: Reproduction, as_json: bool) -> None:
+    count = f"{made.figure}: {made.trials} trial(s), {made.seconds:.0f} s"
+    files = [made.file(kind) for kind in ("png", "pdf", "csv", "json", "md")]
+    show([_claims(made)], [*made.notes, count], files, as_json)
 
 
 def _claims(made: Reproduction) -> Table:

@@ -23,10 +23,15 @@ Long tables
     sorted, s2 before s10.
 Wide tables
     Every other table: each column that is not a time is a place.
+Exports
+    The export of a study, as CSV or JSON, is a log of the results that were told. Its places are
+    the options, or the configurations; if these hardly repeat, they are grouped around at most 30
+    of the first half.
 Row numbers
     A first column without a name is dropped if it counts 0, 1, 2, ...; otherwise it is a time.
 """
 
+from heliotrope.lab.logs.layouts import Columns
 from heliotrope.lab.logs.log import Log, log_of, read_log
 
-__all__ = ["Log", "log_of", "read_log"]
+__all__ = ["Columns", "Log", "log_of", "read_log"]

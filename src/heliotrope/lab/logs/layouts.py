@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,8 +29,23 @@ class Matrix:
     values: Array
 
 
-def laid_out(sheet: Sheet) -> Matrix:
+@dataclass(frozen=True)
+class Columns:
+    """Names of columns that the rules need not find, and of columns to ignore."""
+
+    time: str | None = None
+    place: str | None = None
+    value: str | None = None
+    ignore: tuple[str, ...] = ()
+
+
+BY_RULES = Columns()
+
+
+def laid_out(sheet: Sheet, given: Columns = BY_RULES) -> Matrix:
     """Recognize the layout of a table by the rules in the package's docstring."""
+    if given != BY_RULES:
+        return _as_given(sheet, given)
     found = [name for name in time_columns(sheet) if not _is_place(name)] or _left_over(sheet)
     others = [name for name in sheet.names if name not in found]
     times = read_times(sheet, found) if found else _counted(sheet)
@@ -39,9 +54,47 @@ def laid_out(sheet: Sheet) -> Matrix:
         roles = _roles(sheet, *others)
         if roles:
             return _long(sheet, times, *roles)
+    return _wide(sheet, _once(sheet, times), others)
+
+
+def _as_given(sheet: Sheet, given: Columns) -> Matrix:
+    """Lay out a table whose columns are named; the rules find those that are not."""
+    for name in (given.time, given.place, given.value, *given.ignore):
+        if name is not None and name not in sheet.names:
+            listed = ", ".join(map(repr, sheet.names))[:200]
+            raise sheet.error(f"a column {name!r}", f"{listed} in {sheet.source}")
+    kept = {name: cells for name, cells in sheet.columns.items() if name not in given.ignore}
+    sheet = replace(sheet, columns=kept)
+    if given.time is None and given.place is None and given.value is None:
+        return laid_out(sheet)
+    found = time_columns(sheet) if given.time is None else [given.time]
+    found = [name for name in found if name not in (given.place, given.value)]
+    times = read_times(sheet, found) if found else _counted(sheet)
+    others = [name for name in kept if name not in found]
+    if given.place is None and given.value is None:
+        return _wide(sheet, _once(sheet, times), others)
+    place, value = (
+        given.place or _only(sheet, others, given.value, "place"),
+        given.value or _only(sheet, others, given.place, "value"),
+    )
+    return _long(sheet, times, place, value)
+
+
+def _only(sheet: Sheet, others: Sequence[str], taken: str | None, role: str) -> str:
+    """The one column that is left for a role."""
+    left = [name for name in others if name != taken]
+    if len(left) != 1:
+        raise sheet.error(
+            f"one column left for the {role}", f"{len(left)}", f"Name it with --{role}."
+        )
+    return left[0]
+
+
+def _once(sheet: Sheet, times: Times) -> Times:
+    repeated = _repeated(times.values)
     if repeated:
         raise sheet.error("each time once", f"the same time on {sheet.where(*repeated)}", _ADVICE)
-    return _wide(sheet, times, others)
+    return times
 
 
 def _is_place(name: str) -> bool:

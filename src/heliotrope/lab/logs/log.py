@@ -1,13 +1,14 @@
 """Logged rewards for replay."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from heliotrope.errors import InputError
-from heliotrope.lab.logs.layouts import Matrix, laid_out
+from heliotrope.errors import FormatError, InputError
+from heliotrope.lab.logs.exports import StudyExport, export_of, is_export, read_export
+from heliotrope.lab.logs.layouts import BY_RULES, Columns, Matrix, laid_out
 from heliotrope.lab.logs.locations import points_of
 from heliotrope.lab.logs.times import step_as_text
 from heliotrope.tables import Sheet, read_sheet
@@ -31,10 +32,17 @@ class Log:
     names: tuple[str, ...]
     values: Array
     points: Array | None = None
+    study: StudyExport | None = None
 
 
-def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | None = None) -> Log:
+def read_log(
+    path: str | os.PathLike[str],
+    locations: str | os.PathLike[str] | None = None,
+    columns: Columns = BY_RULES,
+) -> Log:
     """Read a log from a file of separated values, wide or long, plain or gzip.
+
+    The export of a study, as CSV or JSON, is a log as well.
 
     Parameters
     ----------
@@ -45,6 +53,8 @@ def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | N
         One row per place: a column with the log's names, and coordinates named x, y (and z), or
         latitude and longitude (projected to kilometres), or position, milepost, postmile, km
         along a line. Other rows and columns are ignored.
+    columns
+        Names of columns that the rules would not find.
 
     Raises
     ------
@@ -53,10 +63,19 @@ def read_log(path: str | os.PathLike[str], locations: str | os.PathLike[str] | N
     FormatError
         If a file is not such a table; the message says where.
     """
-    return _log(read_sheet(path), None if locations is None else read_sheet(locations))
+    if str(path).endswith(".json"):
+        return _of_study(Sheet(str(path), {}, (), FormatError), *read_export(path))
+    sheet = read_sheet(path)
+    if is_export(sheet) and columns == BY_RULES:
+        return _of_study(sheet, *export_of(sheet))
+    return _log(sheet, None if locations is None else read_sheet(locations), columns)
 
 
-def log_of(frame: pd.DataFrame, locations: pd.DataFrame | None = None) -> Log:
+def log_of(
+    frame: pd.DataFrame,
+    locations: pd.DataFrame | None = None,
+    columns: Columns = BY_RULES,
+) -> Log:
     """Return the log in a pandas table, by the rules of :func:`read_log`.
 
     An index with a name or without numbers counts as the first column.
@@ -68,7 +87,7 @@ def log_of(frame: pd.DataFrame, locations: pd.DataFrame | None = None) -> Log:
     >>> log.step, log.names, log.times[:3].tolist(), log.values[1].tolist()
     ('1 day', ('a', 'b'), [1.0, 2.0, 3.0], [1.0, 3.0])
     """
-    return _log(_sheet(frame), None if locations is None else _sheet(locations))
+    return _log(_sheet(frame), None if locations is None else _sheet(locations), columns)
 
 
 def _sheet(frame: pd.DataFrame) -> Sheet:
@@ -94,14 +113,21 @@ def _cells(series: pd.Series) -> tuple[str, ...]:
     return tuple("" if gap else str(value).strip() for value, gap in pairs)
 
 
-def _log(sheet: Sheet, locations: Sheet | None) -> Log:
-    matrix = laid_out(sheet)
+def _of_study(sheet: Sheet, matrix: Matrix, points: Array | None, study: StudyExport) -> Log:
+    return replace(_in_log(sheet, matrix), points=points, study=study)
+
+
+def _log(sheet: Sheet, locations: Sheet | None, columns: Columns) -> Log:
+    log = _in_log(sheet, laid_out(sheet, columns))
+    return log if locations is None else replace(log, points=points_of(locations, log.names))
+
+
+def _in_log(sheet: Sheet, matrix: Matrix) -> Log:
     _check(sheet, matrix)
     times, step = _in_steps(sheet, matrix.times.values)
     values = matrix.values
     values.flags.writeable = times.flags.writeable = False
-    points = None if locations is None else points_of(locations, matrix.names)
-    return Log(times, step_as_text(step, matrix.times.seconds), matrix.names, values, points)
+    return Log(times, step_as_text(step, matrix.times.seconds), matrix.names, values)
 
 
 def _check(sheet: Sheet, matrix: Matrix) -> None:

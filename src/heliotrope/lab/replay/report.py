@@ -83,20 +83,23 @@ def write_replay(result: ReplayResult, out: str | os.PathLike[str]) -> list[Path
     """Write replay.csv (every step), .json (scores and the learned setup), .png and .pdf."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    table, record, *drawings = (folder / f"replay.{kind}" for kind in ("csv", "json", "png", "pdf"))
+    table, numbers, *drawings = (
+        folder / f"replay.{kind}" for kind in ("csv", "json", "png", "pdf")
+    )
     with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([field.name for field in fields(ReplayRow)])
         writer.writerows(map(astuple, result.rows()))
-    record.write_text(json.dumps(_record(result), indent=2) + "\n", encoding="utf-8")
+    numbers.write_text(json.dumps(record(result), indent=2) + "\n", encoding="utf-8")
     with pictures.paper():
         picture = draw_replay(result)
         for path in drawings:
             picture.savefig(path)
-    return [table, record, *drawings]
+    return [table, numbers, *drawings]
 
 
-def _record(result: ReplayResult) -> dict[str, object]:
+def record(result: ReplayResult) -> dict[str, object]:
+    """All numbers and settings as JSON."""
     setup = result.setup
     neighbours = setup.neighbours
     return {

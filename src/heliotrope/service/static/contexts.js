@@ -44,9 +44,9 @@ function selection(name, choices, onChange) {
 
 /** A slider, and a field for values between its steps. */
 function range(name, parameter, onChange) {
-  const { low, high, type } = parameter;
+  const { low, high } = parameter;
   const disabled = low === high;
-  const step = type === "integer" ? parameter.step : "any";
+  const step = parameter.step ?? "any";
   const field = element("input", { type: "number", step, min: low, max: high, required: true, disabled });
   const slider = element("input", {
     type: "range", min: 0, max: 1, step: notch(parameter), disabled, "aria-label": `${name}, as a slider`,
@@ -70,21 +70,22 @@ function range(name, parameter, onChange) {
   };
 }
 
-function notch({ type, low, high, step, scale }) {
-  return type === "integer" && scale === "linear" && low < high ? step / (high - low) : 1 / NOTCHES;
+function notch({ low, high, step, log }) {
+  return step && !log && low < high ? step / (high - low) : 1 / NOTCHES;
 }
 
 /** Position of a number in its range, on its scale. */
-function share(value, { low, high, scale }) {
+function share(value, { low, high, log }) {
   if (low === high) return 0;
-  return scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 }
 
 /** The number at a position in its range, with the digits of a slider step. */
-function valueAt(at, { type, low, high, step, scale }) {
-  const exact = scale === "log" ? low * (high / low) ** at : low + at * (high - low);
+function valueAt(at, { type, low, high, step, log }) {
+  const exact = log ? low * (high / low) ** at : low + at * (high - low);
   if (type === "integer") return low + step * Math.round((exact - low) / step);
-  if (scale === "log") return clamped(Number(exact.toPrecision(3)), low, high);
+  if (step) return Number((low + step * Math.round((exact - low) / step)).toPrecision(12));
+  if (log) return clamped(Number(exact.toPrecision(3)), low, high);
   const digits = Math.max(0, Math.ceil(-Math.log10((high - low) / NOTCHES)));
   return clamped(Number(exact.toFixed(Math.min(digits, 100))), low, high);
 }

@@ -15,7 +15,7 @@ export function scaleOf(name, parameter) {
   const title = { text: plain(shortened(name, 40)) };
   const choices = parameter.type === "boolean" ? [false, true] : parameter.choices;
   if (choices) return { isDiscrete: true, ...namedScale(choices.map(String), title) };
-  const type = parameter.scale === "log" ? "log" : "linear";
+  const type = parameter.log ? "log" : "linear";
   const range = [parameter.low, parameter.high].map(type === "log" ? Math.log10 : Number);
   const isLong = type === "log" && range[1] - range[0] > 2; // ticks at the decades only
   return { isDiscrete: false, place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };

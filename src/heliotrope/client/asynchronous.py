@@ -1,0 +1,222 @@
+"""The client for asyncio: the calls of :class:`heliotrope.client.service.Service`, awaited."""
+
+from __future__ import annotations
+
+from asyncio import sleep
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+import httpx
+
+from heliotrope.client import calls
+from heliotrope.client.calls import StudyCalls
+from heliotrope.client.transport import (
+    Attempts,
+    Body,
+    Call,
+    Calls,
+    Reply,
+    connection,
+    decodable,
+    request_of,
+)
+from heliotrope.precision import Noise
+from heliotrope.storage.protocol import Event, StudyInfo
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell, as_choice, id_of
+from heliotrope.study.results import BeliefReport, Summary, Track
+
+if TYPE_CHECKING:
+    from heliotrope.study import StudyConfig
+
+T = TypeVar("T")
+
+
+class AsyncTransport:
+    """Connections to a service within one event loop; it retries as the synchronous one does."""
+
+    def __init__(self, http: httpx.AsyncClient, timeout: float, retries: int) -> None:
+        self._http, self._timeout, self._retries = http, timeout, retries
+
+    @classmethod
+    def to(cls, url: str, token: str | None, timeout: float, retries: int) -> AsyncTransport:
+        """A transport to the service at a URL."""
+        given = connection(url, token, timeout, retries)
+        return cls(httpx.AsyncClient(**given), timeout, retries)
+
+    async def run(self, calls: Calls[T]) -> T:
+        """Carry out calls, and return their result."""
+        try:
+            call = next(calls)
+            while True:
+                call = calls.send(await self.send(call))
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+    async def send(self, call: Call) -> Reply:
+        """Send a request, and repeat it until the service answers."""
+        request = request_of(self._http, call)
+        attempts = Attempts(self._http.base_url, self._timeout, self._retries)
+        while True:
+            outcome = await self._attempt(request)
+            pause = attempts.pause_after(outcome)
+            if pause is None and isinstance(outcome, Reply):
+                return attempts.final(outcome)
+            await sleep(pause or 0.0)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _attempt(self, request: httpx.Request) -> Reply | httpx.TransportError:
+        body = Body(request, self._timeout)
+        try:
+            with decodable():
+                async with aclosing(await self._http.send(request, stream=True)) as response:
+                    async for chunk in response.aiter_bytes():
+                        body.add(chunk)
+        except httpx.TransportError as error:
+            return error
+        return body.reply(response)
+
+
+class AsyncService:
+    """The studies of a service; ``async with`` closes its connections at the end."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create(
+        self, name: str, *given: Any, exist_ok: bool = False, **named: Any
+    ) -> AsyncStudy:
+        """Create a study; the arguments are those of :meth:`heliotrope.Study.create`."""
+        from heliotrope.study import Study  # slow to load
+
+        local = Study.create(name, *given, **named, store="memory:")
+        return await self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
+
+    async def create_from(
+        self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
+    ) -> AsyncStudy:
+        """Create a study from its description as JSON; with ``exist_ok``, or continue it."""
+        return await self._study(calls.create(name, description, exist_ok))
+
+    async def open(self, name: str) -> AsyncStudy:
+        """Open an existing study."""
+        return await self._study(calls.open_study(name))
+
+    async def studies(self) -> list[StudyInfo]:
+        """All studies, by name."""
+        return await self._transport.run(calls.list_studies())
+
+    async def _study(self, made: Calls[StudyCalls]) -> AsyncStudy:
+        return AsyncStudy(self._transport, await self._transport.run(made))
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def __aenter__(self) -> AsyncService:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class AsyncStudy:
+    """A study at a service, for asyncio; the methods are those of :class:`heliotrope.Study`."""
+
+    def __init__(self, transport: AsyncTransport, calls: StudyCalls) -> None:
+        self._run, self._calls = transport.run, calls
+
+    @property
+    def name(self) -> str:
+        return self._calls.name
+
+    @property
+    def uid(self) -> str:
+        """The identifier of this study alone, even if a later study gets its name."""
+        return self._calls.uid
+
+    @property
+    def config(self) -> StudyConfig:
+        """The configuration that it was created with."""
+        return self._calls.config
+
+    # ---- changing it
+
+    async def do(self, command: Command[T]) -> T:
+        """Carry out a command, and return its result when it is on disk."""
+        return await self._run(self._calls.do(command))
+
+    async def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Evaluation:
+        return await self.do(Ask(t, context, key))
+
+    async def tell(
+        self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
+    ) -> None:
+        await self.do(Tell(id_of(ask), value, **noise))
+
+    async def tell_and_ask(
+        self,
+        ask: Evaluation | str,
+        value: float | None = None,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        **noise: Unpack[Noise],
+    ) -> Evaluation:
+        suggested = await self.do(Tell(id_of(ask), value, Ask(t, context, key), **noise))
+        assert suggested is not None
+        return suggested
+
+    async def add(
+        self,
+        params: Mapping[str, Any] | str,
+        value: float | None = None,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        **noise: Unpack[Noise],
+    ) -> Evaluation:
+        added = Add(value, t=t, context=context, key=key, **as_choice(params), **noise)
+        return await self.do(added)
+
+    async def cancel(self, ask: Evaluation | str) -> None:
+        await self.do(Cancel(id_of(ask)))
+
+    async def delete(self) -> None:
+        await self._run(self._calls.delete())
+
+    # ---- reading it
+
+    async def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
+        return await self._run(self._calls.events(after, limit))
+
+    async def open_asks(self) -> list[Evaluation]:
+        return (await self.summary()).open
+
+    async def belief(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> BeliefReport:
+        return await self._run(self._calls.belief(t, context))
+
+    async def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
+        return await self._run(self._calls.summary(context))
+
+    async def track(self) -> Track:
+        return await self._run(self._calls.track())
+
+    async def export(self, kind: str = "csv") -> str:
+        return await self._run(self._calls.export(kind))
+
+    def __repr__(self) -> str:
+        return f"AsyncStudy({self.name!r})"

@@ -1,0 +1,202 @@
+"""The calls of a client, without a connection: what is sent, and how replies are read.
+
+A client with threads and one with asyncio carry out the same calls.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from heliotrope.client.errors import error_from, valid_answer
+from heliotrope.client.transport import Call, Calls
+from heliotrope.errors import ServiceError
+from heliotrope.storage.protocol import Event, StudyInfo, as_name
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Tell
+from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.validation import as_number, as_whole
+
+if TYPE_CHECKING:
+    from heliotrope.study import StudyConfig
+    from heliotrope.study.space_adapter import SpaceAdapter
+
+T = TypeVar("T")
+_Keyed = TypeVar("_Keyed", Ask, Add)
+
+_EVENTS = 1_000  # in one answer
+_STUDIES = 100  # in one answer
+_BATCH = 1_000  # commands in one request
+
+
+def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[StudyCalls]:
+    """Create a study from its description as JSON.
+
+    If the answer to an earlier attempt was lost, and the study now exists with exactly this
+    description, it counts as created by the earlier attempt.
+    """
+    reply = yield Call("POST", "studies", {"name": as_name(name), **description})
+    if reply.status == httpx.codes.CONFLICT and (reply.doubtful or exist_ok):
+        from heliotrope.study.config import StudyConfig, check_same, is_same  # slow to load
+
+        found = yield from open_study(name)
+        wanted = StudyConfig.from_json(description)
+        if exist_ok:
+            check_same(wanted, found.config)
+        if is_same(wanted, found.config):
+            return found
+    return StudyCalls(reply.data())
+
+
+def open_study(name: str) -> Calls[StudyCalls]:
+    """Open an existing study."""
+    reply = yield Call("GET", f"studies/{as_name(name)}")
+    return StudyCalls(reply.data())
+
+
+def list_studies() -> Calls[list[StudyInfo]]:
+    """All studies, by name."""
+    found: list[StudyInfo] = []
+    params: dict[str, str | float] = {"limit": _STUDIES}
+    while True:
+        page = (yield Call("GET", "studies", params=params)).data()
+        with valid_answer():
+            found += [StudyInfo(**entry) for entry in page["studies"]]
+            if page["next"] is None:
+                return found
+            params["after"] = page["next"]
+
+
+def batch(commands: Sequence[tuple[str, Command[Any]]]) -> Calls[list[Any]]:
+    """Carry out commands to studies by name; return each result, or its exception."""
+    results = list[Any]()
+    for start in range(0, len(commands), _BATCH):
+        some = commands[start : start + _BATCH]
+        entries = [
+            {"study": name, "verb": command.verb, "body": command.to_json()}
+            for name, command in some
+        ]
+        answer = (yield Call("POST", "batch", {"commands": entries})).data()
+        with valid_answer():
+            pairs = zip(some, answer["answers"], strict=True)
+            results += [_outcome(command, one) for (_, command), one in pairs]
+    return results
+
+
+def _outcome(command: Command[Any], answer: Mapping[str, Any]) -> Any:
+    """The result of a command of a batch, or its exception."""
+    if answer["status"] == httpx.codes.OK:
+        return command.result(answer["answer"])
+    return error_from(answer["status"], json.dumps({"error": answer["error"]}).encode())
+
+
+class StudyCalls:
+    """The calls of one study."""
+
+    def __init__(self, summary: Mapping[str, Any]) -> None:
+        with valid_answer():
+            self.name, self.uid = str(summary["name"]), str(summary["uid"])
+            self._setup = summary["setup"]
+        self._path = f"studies/{self.name}"
+
+    @cached_property
+    def config(self) -> StudyConfig:
+        from heliotrope.study import StudyConfig  # slow to load
+
+        with valid_answer():
+            return StudyConfig.from_json(self._setup)
+
+    def do(self, command: Command[T]) -> Calls[T]:
+        sent = self.repeatable(command)
+        reply = yield Call("POST", f"{self._path}/{sent.verb}", sent.to_json())
+        answer = reply.data()
+        with valid_answer():
+            return sent.result(answer)
+
+    def delete(self) -> Calls[None]:
+        reply = yield Call("DELETE", self._path, params={"uid": self.uid})
+        if not (reply.status == httpx.codes.NOT_FOUND and reply.doubtful):
+            reply.text()
+
+    def events(self, after: int, limit: int | None) -> Calls[list[Event]]:
+        after = as_whole(after, "after", least=0)
+        most = inf if limit is None else as_whole(limit, "limit", least=0)
+        found: list[Event] = []
+        last = after + 1
+        while after < last and len(found) < most:
+            page, last = yield from self._page(after, int(min(_EVENTS, most - len(found))))
+            found += page
+            after = page[-1].seq if page else last
+        return found
+
+    def belief(self, t: float | None, context: Mapping[str, Any] | None) -> Calls[BeliefReport]:
+        time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
+        query = {**time, **self._context_query(context)}
+        reply = yield Call("GET", f"{self._path}/belief", params=query)
+        return BeliefReport(reply.data())
+
+    def summary(self, context: Mapping[str, Any] | None) -> Calls[Summary]:
+        reply = yield Call("GET", self._path, params=self._context_query(context))
+        return Summary(reply.data())
+
+    def track(self) -> Calls[Track]:
+        reply = yield Call("GET", f"{self._path}/track")
+        return Track(reply.data())
+
+    def export(self, kind: str) -> Calls[str]:
+        reply = yield Call("GET", f"{self._path}/export", params={"kind": str(kind)})
+        return reply.text()
+
+    def repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
+        result: Any = command
+        match command:
+            case Ask():
+                result = replace(self._keyed(command), uid=self.uid)
+            case Tell(ask=Ask()):
+                result = replace(command, ask=self._keyed(command.ask))
+            case Add():
+                self._spaces.place_of(command.chosen, command.context)  # raises InputError
+                result = replace(self._keyed(command), uid=self.uid)
+        return result  # type: ignore[no-any-return]
+
+    # ---- private
+
+    @cached_property
+    def _spaces(self) -> SpaceAdapter:
+        from heliotrope.study.space_adapter import SpaceAdapter  # numpy is slow to load
+
+        with valid_answer():
+            return SpaceAdapter.from_json(self._setup)
+
+    def _keyed(self, command: _Keyed) -> _Keyed:
+        key = uuid.uuid4().hex if command.key is None else command.key
+        if command.context is None:  # allowed if the key is known
+            return replace(command, key=key)
+        return replace(command, key=key, context=self._spaces.check_context(command.context))
+
+    def _context_query(self, context: Mapping[str, Any] | None) -> dict[str, str]:
+        if context is None:
+            return {}
+        return {"context": json.dumps(self._spaces.check_context(context))}
+
+    def _page(self, after: int, limit: int) -> Calls[tuple[list[Event], int]]:
+        """A page of events, and the number of the study's last event."""
+        params = {"after": after, "limit": limit}
+        answer = (yield Call("GET", f"{self._path}/events", params=params)).data()
+        with valid_answer():
+            found, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
+        if any(event.seq <= after for event in found):
+            raise ServiceError(f"events after {after}", "earlier ones")
+        return found, last
+
+
+def _event(entry: dict[str, Any]) -> Event:
+    return Event(entry.pop("seq"), entry.pop("at"), entry)

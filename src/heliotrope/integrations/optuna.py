@@ -1,0 +1,189 @@
+"""Optuna: a sampler for objectives that change while they are optimized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from secrets import randbits
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import heliotrope as ht
+from heliotrope.errors import InputError, requires_extra
+from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
+from heliotrope.integrations.tracker import Tracker
+from heliotrope.study.clocks import Wall
+
+with requires_extra("optuna"):
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+    from optuna.samplers import BaseSampler, RandomSampler
+    from optuna.search_space import IntersectionSearchSpace
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+
+__all__ = ["HeliotropeSampler"]
+
+_Distributions = Mapping[str, BaseDistribution]
+
+
+class HeliotropeSampler(BaseSampler):
+    """Samples the parameters that are best now with ``heliotrope.auto``.
+
+    Parameters
+    ----------
+    seed
+        Random seed; by default another one each time.
+    clock
+        A unit of time such as "10min": the time of a trial is its start in this unit. By default
+        it is the number of the trial.
+    search_space
+        Parameters to sample together. By default these are the parameters that all completed
+        trials share, so the independent sampler chooses the first trial.
+    independent_sampler
+        Sampler of all other parameters; by default a RandomSampler with the same seed.
+
+    The trials of the study's storage are the sampler's whole state. So it works with threads
+    (``n_jobs``), with processes that share a storage, and after a restart. Constraints are those of
+    ``trial.set_constraint``. Failed and pruned trials count as not evaluated.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> study = optuna.create_study(sampler=HeliotropeSampler(seed=0))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", 0, 1) ** 2, n_trials=8)
+    >>> len(study.trials)
+    8
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        clock: str | None = None,
+        search_space: _Distributions | None = None,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        self._seed = randbits(32) if seed is None else seed
+        self._clock = None if clock is None else Wall(clock)
+        self._search_space = None if search_space is None else dict(search_space)
+        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._intersection = IntersectionSearchSpace()
+        self._prepare()
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        space = self._search_space
+        if space is None:
+            space = self._intersection.calculate(study)
+        return {name: one for name, one in space.items() if not one.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        _check_single_objective(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            follower = self._followers.get(study)
+            if follower is None or follower.space != search_space:
+                follower = _Follower(study, search_space, self._seed, self._clock)
+                self._followers[study] = follower
+            follower.follow(study.get_trials(deepcopy=False))
+            return follower.ask(trial)
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        _check_single_objective(study)
+        return self._independent_sampler.sample_independent(
+            study, trial, param_name, param_distribution
+        )
+
+    def reseed_rng(self) -> None:
+        self._independent_sampler.reseed_rng()
+
+    def _prepare(self) -> None:
+        self._lock = Lock()
+        self._followers: WeakKeyDictionary[Study, _Follower] = WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_followers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._prepare()
+
+
+class _Follower:
+    """An optimizer that follows the trials of one study in one search space."""
+
+    def __init__(
+        self, study: Study, space: dict[str, BaseDistribution], seed: int, clock: Wall | None
+    ) -> None:
+        self.space = dict(space)
+        parameters = {name: _as_parameter(one) for name, one in space.items()}
+        minimizing = study.direction == StudyDirection.MINIMIZE
+        self._tracker = Tracker(parameters, "minimize" if minimizing else "maximize", seed)
+        self._clock, self._created = clock, 0.0
+        self._closed: set[int] = set()  # numbers of finished trials, from _first on
+        self._first = 0  # all trials with smaller numbers are closed
+
+    def follow(self, trials: Sequence[FrozenTrial]) -> None:
+        """Take what happened to the trials since the last call."""
+        if not self._first and self._clock is not None:
+            starts = (trial.datetime_start for trial in trials)
+            self._created = min((start.timestamp() for start in starts if start), default=0.0)
+        for trial in trials[self._first :]:
+            if trial.number not in self._closed:
+                self._see(trial)
+        while self._first in self._closed:
+            self._closed.remove(self._first)
+            self._first += 1
+
+    def ask(self, trial: FrozenTrial) -> dict[str, Any]:
+        """Return the parameters of a new trial."""
+        return self._tracker.ask(trial.number, self._time(trial))
+
+    def _see(self, trial: FrozenTrial) -> None:
+        if trial.state in (TrialState.RUNNING, TrialState.COMPLETE) and self._fits(trial):
+            self._tracker.begin(trial.number, trial.params, self._time(trial))
+            if trial.value is not None:
+                self._tracker.tell(trial.number, trial.value, trial.constraints)
+        if trial.state.is_finished():
+            self._tracker.cancel(trial.number)
+            self._closed.add(trial.number)
+
+    def _fits(self, trial: FrozenTrial) -> bool:
+        """Whether a trial has all parameters, from the same distributions."""
+        return all(trial.distributions.get(name) == one for name, one in self.space.items())
+
+    def _time(self, trial: FrozenTrial) -> float:
+        if self._clock is None or trial.datetime_start is None:
+            return trial.number + 1.0
+        return self._clock.at(trial.datetime_start.timestamp(), self._created)
+
+
+def _as_parameter(one: BaseDistribution) -> ForeignParameter:
+    if isinstance(one, CategoricalDistribution):
+        return Listed(one.choices)
+    if isinstance(one, IntDistribution):
+        return Same(ht.Integer(one.low, one.high, log=one.log, step=one.step))
+    if isinstance(one, FloatDistribution):
+        return Same(ht.Real(one.low, one.high, log=one.log, step=one.step))
+    raise InputError("a distribution of floats, integers or choices", repr(one))
+
+
+def _check_single_objective(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise InputError("a study with one objective", f"{len(study.directions)}")

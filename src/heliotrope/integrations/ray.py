@@ -1,0 +1,147 @@
+"""Ray Tune: a search algorithm for metrics that drift."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import heliotrope as ht
+from heliotrope.errors import InputError, requires_extra
+from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
+from heliotrope.integrations.tracker import Tracker
+
+with requires_extra("ray"):
+    from ray.tune.search import Searcher
+    from ray.tune.search.sample import (
+        Categorical,
+        Domain,
+        Float,
+        Integer,
+        LogUniform,
+        Quantized,
+        Uniform,
+    )
+    from ray.tune.search.variant_generator import parse_spec_vars
+    from ray.tune.utils.util import flatten_dict, unflatten_dict
+
+__all__ = ["HeliotropeSearch"]
+
+
+class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
+    """Suggests the configurations that are best now with ``heliotrope.auto``.
+
+    Time counts the trials. The last reported value of the metric is the result of a trial; a trial
+    that fails, or reports no such value, counts as not evaluated.
+
+    Parameters
+    ----------
+    space
+        Domains such as ``{"lr": tune.loguniform(1e-4, 1.0)}``; by default the ``param_space`` of
+        the Tuner.
+    metric, mode
+        The metric, and "min" or "max"; by default those of the TuneConfig.
+    seed
+        Random seed.
+
+    Examples
+    --------
+    Pass it to Ray as ``tune.TuneConfig(search_alg=HeliotropeSearch(), metric="loss", mode="min")``.
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(metric=metric, mode=mode)
+        self._metric, self._mode, self._seed = metric, mode, seed
+        self._space = None if space is None else dict(space)
+        self._tracker: Tracker | None = None
+        if space is not None and metric and mode:
+            self._start()
+
+    def set_search_properties(
+        self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
+    ) -> bool:
+        """Take metric, mode and space from the Tuner, once."""
+        if self._tracker is not None or (self._space and config):
+            return False
+        self._metric, self._mode = metric or self._metric, mode or self._mode
+        self._space = self._space or config
+        if not self._metric or not self._mode:
+            return False
+        self._start()
+        return True
+
+    def suggest(self, trial_id: str) -> dict[str, Any]:
+        """Return the configuration of a new trial."""
+        found: dict[str, Any] = unflatten_dict(self._started().ask(trial_id))
+        return found
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        """Take the last result of a trial."""
+        value = None if error or not result else result.get(self.metric)
+        if value is None:
+            self._started().cancel(trial_id)
+        elif self._started().is_open(trial_id):
+            self._started().tell(trial_id, float(value))
+
+    def add_evaluated_point(
+        self,
+        parameters: dict[str, Any],
+        value: float,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: list[float] | None = None,
+    ) -> None:
+        """Take a result from elsewhere."""
+        if not error and not pruned:
+            key = object()
+            self._started().begin(key, flatten_dict(parameters))
+            self._started().tell(key, value)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Write the state as Ray's own searchers do, by pickle."""
+        Path(checkpoint_path).write_bytes(pickle.dumps(vars(self)))
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Read the state that :meth:`save` wrote."""
+        self.__dict__.update(pickle.loads(Path(checkpoint_path).read_bytes()))
+
+    def _start(self) -> None:
+        _, domains, grids = parse_spec_vars(flatten_dict(self._space, prevent_delimiter=True))
+        if grids or not domains:
+            raise InputError("a space of domains, without grids", f"{self._space}"[:200])
+        parameters = {"/".join(path): _as_parameter(one) for path, one in domains}
+        self._tracker = Tracker(
+            parameters, "minimize" if self._mode == "min" else "maximize", self._seed
+        )
+
+    def _started(self) -> Tracker:
+        if self._tracker is None:
+            advice = "Give them to HeliotropeSearch or to the Tuner."
+            raise InputError("a space, a metric and a mode", "not all of them", advice)
+        return self._tracker
+
+
+def _as_parameter(domain: Domain) -> ForeignParameter:
+    sampler, step = domain.get_sampler(), None
+    if isinstance(sampler, Quantized):
+        sampler, step = sampler.sampler, sampler.q
+    log = isinstance(sampler, LogUniform)
+    if isinstance(domain, Categorical):
+        return Listed(domain.categories)
+    if not isinstance(sampler, (Uniform, LogUniform)) or (log and step is not None):
+        raise InputError("uniform, loguniform, quniform, randint and choice", repr(domain))
+    if isinstance(domain, Float):
+        return Same(ht.Real(domain.lower, domain.upper, log=log, step=step))
+    assert isinstance(domain, Integer)
+    if step is None:  # the upper end is excluded
+        return Same(ht.Integer(domain.lower, domain.upper - 1, log=log))
+    return Same(ht.Integer(domain.lower, domain.upper, step=step))

@@ -1,0 +1,140 @@
+"""What the adapters share: an optimizer of another project's parameters, with constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+import heliotrope as ht
+from heliotrope.directions import Direction, sign_of
+from heliotrope.errors import InputError, located
+from heliotrope.integrations.constraints import Feasibility
+from heliotrope.integrations.parameters import ForeignParameter
+from heliotrope.precision import Noise
+
+_LARGEST = 1e45  # an optimizer refuses larger values
+
+
+class Tracker:
+    """Asks for configurations and takes their results in any order, with ``ht.auto``.
+
+    The caller names each evaluation by a key. Times never decrease: an evaluation that starts
+    before the latest time counts from that time. With constraints it prefers configurations that
+    are likely to satisfy all of them now.
+
+    Examples
+    --------
+    >>> from heliotrope.integrations.parameters import Same
+    >>> tracker = Tracker({"x": Same(ht.Real(0, 1))}, "minimize")
+    >>> x = tracker.ask(key=0)["x"]
+    >>> tracker.tell(0, (x - 0.3) ** 2)
+    >>> tracker.rank([{"x": x}, {"x": 1.0}])
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, ForeignParameter],
+        direction: Direction = "maximize",
+        seed: int = 0,
+    ) -> None:
+        self._parameters = dict(parameters)
+        space = ht.SearchSpace({name: one.parameter for name, one in parameters.items()})
+        self._optimizer = ht.Optimizer(space, ht.auto(space), seed, direction=direction)
+        self._feasibility = Feasibility(space, seed)
+        self._open: dict[Hashable, tuple[ht.Suggestion, dict[str, Any]]] = {}
+
+    def is_open(self, key: Hashable) -> bool:
+        """Whether the evaluation with this key waits for its result."""
+        return key in self._open
+
+    def ask(self, key: Hashable, t: float | None = None) -> dict[str, Any]:
+        """Open an evaluation and return its configuration.
+
+        The default time is one step after the latest.
+        """
+        proposed = self._optimizer.propose(self._time(t))
+        chosen = self._feasibility.choose(self._optimizer, proposed)
+        params = {name: one.leave(chosen[name]) for name, one in self._parameters.items()}
+        self.begin(key, params, proposed.t)
+        return params
+
+    def begin(self, key: Hashable, params: Mapping[str, Any], t: float | None = None) -> None:
+        """Open an evaluation of a given configuration, unless it is open already.
+
+        If it is open with another configuration, it moves to this one.
+        """
+        chosen = {name: params.get(name) for name in self._parameters}
+        if key in self._open and self._open[key][1] == chosen:
+            return
+        entered = self._enter(params)
+        self.cancel(key)
+        suggestion = self._optimizer.begin(entered, self._time(t))
+        self._feasibility.begin(suggestion)
+        self._open[key] = suggestion, chosen
+
+    def tell(
+        self,
+        key: Hashable,
+        value: float,
+        constraints: Mapping[str, float] | None = None,
+        std: float | None = None,
+    ) -> None:
+        """Take the result of an open evaluation, and its standard error if it is known.
+
+        A constraint is satisfied by a value of at most 0. An infinite value counts as the highest
+        or lowest of the finite ones. NaN, and a first value that is infinite, count as no result.
+        """
+        suggestion, _ = self._open.pop(key)
+        finite = self._finite(value)
+        if finite is None:
+            self._optimizer.cancel(suggestion)
+        else:
+            noise: Noise = {} if std is None else {"std": std}
+            self._optimizer.tell(suggestion, finite, **noise)
+        self._feasibility.tell(suggestion, constraints or {})
+
+    def cancel(self, key: Hashable) -> None:
+        """Close an evaluation without a result, if it is open."""
+        if key in self._open:
+            suggestion, _ = self._open.pop(key)
+            self._optimizer.cancel(suggestion)
+            self._feasibility.cancel(suggestion)
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Raise an InputError for a configuration that is not in the space."""
+        self._optimizer.placed(self._enter(params))
+
+    def rank(self, configurations: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Return the numbers of configurations, the one believed best now first.
+
+        Those that are likely to satisfy the constraints come before the others.
+        """
+        X = [self._enter(params) for params in configurations]
+        gain = sign_of(self._optimizer.direction) * self._optimizer.belief(X=X).mean
+        unlikely = ~self._feasibility.is_likely(self._optimizer.latest, X)
+        order: list[int] = np.lexsort([-gain, unlikely]).tolist()
+        return order
+
+    def _enter(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        entered = {}
+        for name, one in self._parameters.items():
+            if name not in params:
+                raise InputError(f"a value of {name!r}", "none", field=name)
+            with located(name):
+                entered[name] = one.enter(params[name])
+        return entered
+
+    def _time(self, t: float | None) -> float | None:
+        return None if t is None else max(t, self._optimizer.latest)
+
+    def _finite(self, value: float) -> float | None:
+        told = self._optimizer.history.y
+        if isfinite(value) and abs(value) <= _LARGEST:
+            return value
+        if isnan(value) or not len(told):
+            return None
+        return float(told.max() if value > 0.0 else told.min())

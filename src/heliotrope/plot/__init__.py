@@ -1,0 +1,188 @@
+"""Pictures by one call, with matplotlib: each function returns the axes that it drew on.
+
+``source`` is a study, here or at a service, or an optimizer. ``ax`` are axes to draw on; without
+them a figure is made by pyplot, as notebooks show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heliotrope.errors import InputError, requires_extra
+from heliotrope.optimizer import Optimizer
+from heliotrope.plot.slices import OptionBeliefs, Slice, Surface, slices_of, view_of
+from heliotrope.study.everyday import EverydayStudy
+from heliotrope.validation import as_table, short_repr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from heliotrope.lab.replay import ReplayResult
+
+__all__ = ["belief", "importance", "parts", "regret", "track"]
+
+_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#777777"  # differ in grey, too
+_BAND = 2.0  # standard deviations
+_LONGEST = 24  # characters of an option's name
+
+
+def belief(
+    source: EverydayStudy | Optimizer,
+    t: float | None = None,
+    *,
+    parameter: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The believed mean, with a band of two standard deviations, at a time (default: now).
+
+    Options are bars, one parameter is a curve, two are a map. Of more parameters one is shown: the
+    given one or the first, with the others as in the best.
+    """
+    axes, shown = _axes(ax), view_of(source, t, parameter)
+    if isinstance(shown, OptionBeliefs):
+        _draw_options(axes, shown)
+    elif isinstance(shown, Surface):
+        _draw_surface(axes, shown)
+    else:
+        _draw_slice(axes, shown)
+    return axes
+
+
+def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
+    """The results over time; of a study also the best value as it was believed at the time."""
+    axes = _axes(ax)
+    if isinstance(source, Optimizer):
+        t, y = source.history.t, source.history.y
+    else:
+        found = source.track()
+        t, y = (np.array([one[name] for one in found["results"]]) for name in ("t", "value"))
+        best = found["best"]
+        if best:
+            times, mean, std = (
+                np.array([one[name] for one in best]) for name in ("t", "mean", "std")
+            )
+            axes.fill_between(times, mean - _BAND * std, mean + _BAND * std, color=_BLUE, alpha=0.2)
+            axes.plot(times, mean, color=_BLUE, label="believed best")
+    axes.plot(t, y, ".", color=_GREY, markersize=4, label="results")
+    axes.set(xlabel="time", ylabel="value")
+    axes.legend(frameon=False)
+    return axes
+
+
+def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None = None) -> Axes:
+    """Average regret R_t / t of a replay, or of regrets (T,) or (trials, T) by name.
+
+    Several trials are a mean with a band of two standard errors.
+    """
+    axes = _axes(ax)
+    for name, given in _by_name(regrets).items():
+        table = as_table(np.atleast_2d(np.asarray(given, dtype=float)), name)
+        steps = np.arange(1, table.shape[1] + 1)
+        averages = table.cumsum(axis=1) / steps
+        mean = averages.mean(axis=0)
+        (line,) = axes.plot(steps, mean, label=name)
+        if len(averages) > 1:
+            error = _BAND * averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
+            axes.fill_between(steps, mean - error, mean + error, color=line.get_color(), alpha=0.2)
+    axes.set(xlabel="steps", ylabel="average regret $R_t / t$")
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.legend(frameon=False)
+    return axes
+
+
+def parts(
+    source: Optimizer | Mapping[str, float], t: float | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """What the world is made of: the share of each part, and of the noise, in a result's variance.
+
+    The shares are those of :meth:`heliotrope.Optimizer.shares`, or are given by name.
+    """
+    shares = source.shares(t) if isinstance(source, Optimizer) else dict(source)
+    return _bars(_axes(ax), shares, "share of the variance of a result")
+
+
+def importance(
+    source: EverydayStudy | Optimizer, t: float | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Which parameters matter now.
+
+    A parameter's share is the standard deviation of the believed mean while it varies alone over
+    its range, with the others as in the best, divided by the sum over the parameters.
+    """
+    moved = {one.name: float(np.std(one.mean)) for one in slices_of(source, t)}
+    total = sum(moved.values()) or 1.0
+    shares = {name: size / total for name, size in moved.items()}
+    return _bars(_axes(ax), shares, "share of the change around the best")
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    with requires_extra("lab"):
+        from matplotlib import pyplot
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, Any]:
+    if isinstance(regrets, Mapping):
+        return regrets
+    if not hasattr(regrets, "scores"):
+        raise InputError("regrets by name, or the result of a replay", short_repr(regrets))
+    return {score.policy: regrets.regrets(score.policy) for score in regrets.scores}
+
+
+def _bars(axes: Axes, shares: Mapping[str, float], label: str) -> Axes:
+    ordered = sorted(shares.items(), key=lambda one: one[1])
+    names = [_shortened(name) for name, _ in ordered]
+    drawn = axes.barh(range(len(names)), [share for _, share in ordered], color=_BLUE)
+    axes.bar_label(drawn, [f" {share:.0%}" for _, share in ordered])
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel=label)
+    axes.margins(x=0.2)
+    return axes
+
+
+def _draw_options(axes: Axes, shown: OptionBeliefs) -> None:
+    order = np.argsort(shown.mean)
+    at = np.arange(len(order))
+    spread = _BAND * shown.std[order]
+    axes.errorbar(shown.mean[order], at, xerr=spread, fmt="o", color=_BLUE, ecolor=_GREY)
+    axes.set_yticks(at, [_shortened(shown.names[i]) for i in order])
+    axes.set(xlabel="value")
+
+
+def _draw_slice(axes: Axes, shown: Slice) -> None:
+    if shown.is_discrete:
+        at = np.arange(len(shown.values))
+        axes.errorbar(at, shown.mean, yerr=_BAND * shown.std, fmt="o", color=_BLUE, ecolor=_GREY)
+        axes.set_xticks(at, [_shortened(str(value)) for value in shown.values])
+    else:
+        band = shown.mean - _BAND * shown.std, shown.mean + _BAND * shown.std
+        axes.fill_between(shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0)
+        axes.plot(shown.values, shown.mean, color=_BLUE)
+        axes.axvline(shown.best, color=_ORANGE, linestyle="--", label="best")
+        axes.legend(frameon=False)
+        axes.set_xscale("log" if shown.log else "linear")
+    axes.set(xlabel=shown.name, ylabel="value")
+
+
+def _draw_surface(axes: Axes, shown: Surface) -> None:
+    drawn = axes.pcolormesh(*shown.values, shown.mean, cmap="cividis", shading="nearest")
+    axes.figure.colorbar(drawn, ax=axes, label="value")
+    axes.plot(*shown.best, "*", color=_ORANGE, markersize=14, markeredgecolor="white", label="best")
+    axes.set(xlabel=shown.names[0], ylabel=shown.names[1])
+    for axis, log in zip((axes.set_xscale, axes.set_yscale), shown.log, strict=True):
+        axis("log" if log else "linear")
+    axes.legend(frameon=False, labelcolor="white")
+
+
+def _shortened(name: str) -> str:
+    """A long name without its middle."""
+    if len(name) <= _LONGEST:
+        return name
+    half = (_LONGEST - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"

@@ -1,0 +1,105 @@
+"""The everyday calls of a study, here or at a service."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heliotrope.errors import NoBeliefError
+from heliotrope.study.results import BeliefReport, BestChoice, Summary, Track
+from heliotrope.study.verbs import StudyVerbs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from heliotrope.study.config import StudyConfig
+    from heliotrope.study.optimizing import Callback, Measured, Report
+
+
+class EverydayStudy(StudyVerbs):
+    """What people do with a study, by way of its commands and its summary."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the study."""
+
+    @abstractmethod
+    def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
+        """The configuration, the counts, the present best and the drift in words."""
+
+    @property
+    @abstractmethod
+    def config(self) -> StudyConfig:
+        """The configuration that it was created with."""
+
+    @abstractmethod
+    def belief(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> BeliefReport:
+        """The belief at a present, future or past time (default: now)."""
+
+    @abstractmethod
+    def track(self) -> Track:
+        """The results over time with their choices, and the best over time."""
+
+    @abstractmethod
+    def export(self, kind: str = "csv") -> str:
+        """All evaluations with their results, as CSV or JSON."""
+
+    @property
+    def best(self) -> BestChoice:
+        """The best choice now, in the context of the latest ask; NoBeliefError without results."""
+        best = self.summary().best
+        if best is None:
+            advice = "Tell a result first; the policies rexp3 and uniform have no belief."
+            raise NoBeliefError("a study with a belief", "one without results", advice)
+        return best
+
+    @property
+    def best_params(self) -> Any:
+        """The parameters of the best choice now, or the name of the best option."""
+        return self.best.choice
+
+    def optimize(
+        self,
+        function: Callable[..., Measured],
+        n: int | None = None,
+        *,
+        timeout: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        context: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+        progress: bool = True,
+    ) -> Report:
+        """Ask, call the function and tell its value, ``n`` times or until ``timeout`` seconds.
+
+        The function gets the parameters as a dictionary, or the name of an option. It returns the
+        value, or a dictionary of the arguments of :meth:`tell`, such as value and std. A failure,
+        and a value that is no number, cancels its evaluation with a warning in the log; the run
+        continues. Ctrl-C cancels the open evaluation and ends the run. The function is never
+        stopped midway: after the timeout nothing new begins.
+
+        Parameters
+        ----------
+        callbacks
+            Called as ``callback(study, outcome)`` after each evaluation, with
+            ``outcome.evaluation``, ``.measured`` and ``.error``. StopIteration ends the run.
+        context
+            In a study with contexts: the context, or a function that returns the present one. The
+            function then gets the context as second argument.
+        progress
+            Whether to show a progress bar, on a terminal or in a notebook.
+        """
+        from heliotrope.study.optimizing import Run
+
+        return Run(self, function, n, timeout, callbacks, context, progress)()
+
+    def to_frame(self) -> pd.DataFrame:
+        """All evaluations with their results as a pandas table, with the columns of an export."""
+        from heliotrope.study.frames import frame_of
+
+        return frame_of(self.export("json"))
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()

@@ -1,0 +1,182 @@
+"""The loop of ask, measure and tell around a function."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
+from heliotrope.study.commands import Evaluation
+from heliotrope.study.words import place
+from heliotrope.validation import as_positive, as_whole
+
+if TYPE_CHECKING:
+    from heliotrope.study.everyday import EverydayStudy
+
+Measured: TypeAlias = float | Mapping[str, Any]
+"""What a function returns: a value, or the arguments of ``tell``, such as value and std."""
+Callback: TypeAlias = Callable[["EverydayStudy", "Outcome"], object]
+"""Called after each evaluation; it ends the run by raising StopIteration."""
+Reason: TypeAlias = Literal["n", "timeout", "interrupted", "callback"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One evaluation of a run, with what was measured or why it was cancelled."""
+
+    evaluation: Evaluation
+    measured: Measured | None = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a run of ``optimize`` went, and why it ended."""
+
+    told: int = 0
+    cancelled: int = 0
+    seconds: float = 0.0
+    reason: Reason = "n"
+
+    def __str__(self) -> str:
+        why = {
+            "n": "done",
+            "timeout": "stopped at the timeout",
+            "interrupted": "interrupted",
+            "callback": "stopped by a callback",
+        }
+        counts = f"{self.told:,} told, {self.cancelled:,} cancelled"
+        return f"{why[self.reason]} after {self.seconds:.1f} s: {counts}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run over a study: what to measure, when to stop, and whom to tell."""
+
+    study: EverydayStudy
+    function: Callable[..., Measured]
+    n: int | None = None
+    timeout: float | None = None
+    callbacks: Sequence[Callback] = ()
+    context: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None
+    show: bool = True
+    start: float = field(default_factory=monotonic)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError("a function of the parameters", repr(self.function)[:60])
+        if self.n is not None:
+            as_whole(self.n, "n", least=0)
+        if self.timeout is not None:
+            as_positive(self.timeout, "timeout")
+
+    def __call__(self) -> Report:
+        """Evaluate until it is done, and say how it went."""
+        report = Report()
+        with _progress(self.n, self.show) as advance:
+            try:
+                for _ in range(self.n) if self.n is not None else count():
+                    if self._is_late():
+                        report = replace(report, reason="timeout")
+                        break
+                    outcome = self._evaluate()
+                    report = _counted(report, outcome)
+                    advance(outcome)
+                    for callback in self.callbacks:
+                        callback(self.study, outcome)
+            except KeyboardInterrupt as error:
+                lost = int(isinstance(error, _Interrupted))
+                report = replace(report, cancelled=report.cancelled + lost, reason="interrupted")
+            except StopIteration:
+                report = replace(report, reason="callback")
+        report = replace(report, seconds=monotonic() - self.start)
+        level = logging.INFO if report.reason in ("n", "callback") else logging.WARNING
+        _log.log(level, "%s: %s", self.study.name, report)
+        return report
+
+    def _is_late(self) -> bool:
+        return self.timeout is not None and monotonic() - self.start >= self.timeout
+
+    def _evaluate(self) -> Outcome:
+        """Ask, measure and tell; cancel what failed."""
+        asked = self.study.ask(context=self.context() if callable(self.context) else self.context)
+        try:
+            measured = self._measure(asked)
+            told = measured if isinstance(measured, Mapping) else {"value": measured}
+        except Exception as error:
+            return self._cancelled(asked, error, "the function failed")
+        except BaseException as error:
+            with suppress(HeliotropeError):
+                self.study.cancel(asked)
+            if isinstance(error, KeyboardInterrupt):
+                raise _Interrupted from None
+            raise
+        try:
+            self.study.tell(asked, **told)
+        except (InputError, TypeError) as error:  # a NaN, or no number at all
+            return self._cancelled(asked, error, "no result that can be told")
+        except ClosedSuggestionError as error:  # someone else closed it meanwhile
+            _log.warning("%s: %s: %s", self.study.name, asked.id, error)
+            return Outcome(asked, measured, error)
+        return Outcome(asked, measured)
+
+    def _measure(self, asked: Evaluation) -> Measured:
+        chosen = asked.params if asked.option is None else asked.option
+        if asked.context is None:
+            return self.function(chosen)
+        return self.function(chosen, asked.context)
+
+    def _cancelled(self, asked: Evaluation, error: BaseException, why: str) -> Outcome:
+        self.study.cancel(asked)
+        words = " ".join(str(error).split())
+        named = words if isinstance(error, InputError) else f"{type(error).__name__}: {words}"
+        _log.warning(
+            "%s: cancelled %s: %s (%s)", self.study.name, place(asked.to_json()), why, named
+        )
+        _log.debug("the failure", exc_info=error)
+        return Outcome(asked, error=error)
+
+
+class _Interrupted(KeyboardInterrupt):
+    """An interrupt during an evaluation, which was cancelled."""
+
+
+def _counted(report: Report, outcome: Outcome) -> Report:
+    if outcome.error is None:
+        return replace(report, told=report.told + 1)
+    return replace(report, cancelled=report.cancelled + 1)
+
+
+@contextmanager
+def _progress(total: int | None, wanted: bool) -> Iterator[Callable[[Outcome], None]]:
+    """A progress bar on a terminal or in a notebook; elsewhere nothing is shown."""
+    from rich.console import Console  # slow to load
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    hidden = not (wanted and (console.is_terminal or console.is_jupyter))
+    with Progress(*columns, console=console, disable=hidden) as bars:
+        task = bars.add_task("", total=total, last="")
+
+        def advance(outcome: Outcome) -> None:
+            last = "cancelled" if outcome.error else f"latest {_short(outcome.measured)}"
+            bars.update(task, advance=1, last=last)
+
+        yield advance
+
+
+def _short(measured: Measured | None) -> str:
+    return f"{measured:.4g}" if isinstance(measured, (int, float)) else str(measured)[:40]

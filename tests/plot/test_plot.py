@@ -1,0 +1,153 @@
+"""Pictures by one call: each shows the numbers of its source, and returns its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from sklearn.gaussian_process.kernels import RBF
+
+import heliotrope as ht
+from heliotrope.errors import InputError
+from heliotrope.terms import Drifts, Stays
+
+WIDE = ht.SearchSpace(
+    {"x": ht.Real(0, 1), "rate": ht.Real(1e-3, 1, log=True), "mode": ht.Categorical(["a", "b"])}
+)
+FLAT = ht.SearchSpace({"x": ht.Real(0, 1), "n": ht.Integer(1, 9)})
+
+
+def hill(params: dict[str, Any]) -> float:
+    return -10.0 * (params["x"] - 0.6) ** 2 + (0.1 if params.get("mode") == "b" else 0.0)
+
+
+def optimizer(space: Any, measure: Any, n: int = 12) -> ht.Optimizer:
+    opt = ht.Optimizer(space, ht.auto(space), seed=0)
+    for _ in range(n):
+        s = opt.ask()
+        opt.tell(s, measure(s))
+    return opt
+
+
+@pytest.fixture(autouse=True)
+def drawn() -> Iterator[None]:
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def study() -> ht.Study:
+    made = ht.Study.create("s", WIDE, store="memory:")
+    made.optimize(hill, 15)
+    return made
+
+
+def test_the_belief_of_a_study_is_a_slice_of_the_named_parameter(study: ht.Study) -> None:
+    axes = ht.plot.belief(study, parameter="rate")
+    assert (axes.get_xlabel(), axes.get_xscale()) == ("rate", "log")
+    slices = {one["parameter"]: one for one in study.belief()["slices"]}
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), slices["rate"]["mean"])
+    assert ht.plot.belief(study).get_xlabel() == "x"
+    labels = [
+        label.get_text() for label in ht.plot.belief(study, parameter="mode").get_xticklabels()
+    ]
+    assert labels == ["a", "b"]
+    with pytest.raises(InputError, match="a parameter among x, rate, mode"):
+        ht.plot.belief(study, parameter="y")
+
+
+def test_it_draws_on_given_axes(study: ht.Study) -> None:
+    _, axes = pyplot.subplots()
+    for draw in (ht.plot.belief, ht.plot.track, ht.plot.importance):
+        assert draw(study, ax=axes) is axes
+
+
+def test_the_belief_of_options_shortens_their_names() -> None:
+    options = ht.Options([f"a very long name of an option, number {i}" for i in range(3)])
+    axes = ht.plot.belief(optimizer(options, lambda s: float(s.index)))
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[-1] == "a very long…n, number 2"
+    study = ht.Study.create("o", ["a", "b"], store="memory:")
+    study.optimize(lambda name: float(name == "b"), 6)
+    assert [one.get_text() for one in ht.plot.belief(study).get_yticklabels()] == ["a", "b"]
+    with pytest.raises(InputError, match="a space of parameters"):
+        ht.plot.importance(study)
+
+
+@pytest.mark.parametrize(
+    ("space", "measure", "names"),
+    [
+        (FLAT, lambda s: hill(s.params), ("x", "n")),
+        (ht.Box([0, 0], [1, 2]), lambda s: -float(s.x[0]), ("x0", "x1")),
+        (ht.grid(5, 6), lambda s: -float(s.x[0]), ("x0", "x1")),
+    ],
+    ids=["space", "box", "grid"],
+)
+def test_two_numbers_are_a_map(space: Any, measure: Any, names: tuple[str, str]) -> None:
+    opt = optimizer(space, measure)
+    axes = ht.plot.belief(opt)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == names
+    colours = axes.collections[0].get_array()
+    assert colours is not None
+    assert colours.min() < colours.max()
+    best = opt.best()
+    shown = axes.lines[0].get_xydata()
+    wanted = list(best.params.values()) if best.params else best.x
+    np.testing.assert_allclose(shown, [wanted])
+
+
+def test_a_study_of_two_numbers_is_a_map() -> None:
+    study = ht.Study.create("m", FLAT, store="memory:")
+    study.optimize(hill, 8)
+    axes = ht.plot.belief(study)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "n")
+    assert ht.plot.importance(study).get_yticklabels()[-1].get_text() == "x"
+
+
+def test_one_coordinate_is_a_curve() -> None:
+    opt = optimizer(ht.grid(9), lambda s: float(s.x[0]))
+    axes = ht.plot.belief(opt)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), opt.belief().mean)
+
+
+def test_the_parameters_that_matter_come_first(study: ht.Study) -> None:
+    axes = ht.plot.importance(study)
+    assert axes.get_yticklabels()[-1].get_text() == "x"
+    widths = [bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
+    assert sum(widths) == pytest.approx(1.0)
+
+
+def test_the_track_has_all_results(study: ht.Study) -> None:
+    values = study.to_frame()["value"]
+    results = ht.plot.track(study).lines[-1]
+    np.testing.assert_array_equal(results.get_ydata(), values)
+    opt = optimizer(ht.grid(3), lambda s: float(s.x[0]))
+    np.testing.assert_array_equal(ht.plot.track(opt).lines[0].get_ydata(), opt.history.y)
+
+
+def test_regret_is_the_average_so_far() -> None:
+    axes = ht.plot.regret({"one": [1.0, 0.0, 0.5], "many": [[1.0, 1.0], [3.0, 1.0]]})
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [1.0, 0.5, 0.5])
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), [2.0, 1.5])
+    assert len(axes.collections) == 1  # a band, of several trials alone
+    with pytest.raises(InputError, match="regrets by name"):
+        ht.plot.regret(3)  # type: ignore[arg-type]
+
+
+def test_parts_are_the_shares_of_the_prior() -> None:
+    prior = ht.Prior(noise=0.1, terms=[Stays(RBF(0.3)), Drifts(RBF(0.2), epsilon=0.02)])
+    opt = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(prior))
+    axes = ht.plot.parts(opt)
+    shares = opt.shares()
+    widths = [bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
+    assert widths == sorted(shares.values())
+    assert ht.plot.parts({"drift": 0.7, "noise": 0.3}).get_yticklabels()[1].get_text() == "drift"
+
+
+def test_other_sources_are_refused() -> None:
+    with pytest.raises(InputError, match="a study or an optimizer"):
+        ht.plot.belief(3)  # type: ignore[arg-type]
