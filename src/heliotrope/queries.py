@@ -103,7 +103,7 @@ class Queries:
     def certificate(self) -> Certificate:
         """Bound the regret so far along the actual path, with what the bound assumes.
 
-        Only a policy whose beta is a theorem's has one: tv_gp_ucb or gp_ucb with
+        Only a policy whose beta is a theorem's has one: TV-GP-UCB or GP-UCB with
         :class:`~heliotrope.acquisition.FiniteBeta` or :class:`~heliotrope.acquisition.TVBeta`. All
         results are replayed, so it costs as much as asking for all of them again.
         """

@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.gaussian_process.kernels import RBF, Matern
 from typer.testing import CliRunner, Result
 
@@ -22,6 +24,7 @@ from heliotrope.lab.theory import (
     max_information_gain,
     r_bound,
     report,
+    sweep,
     tv_block_bound,
 )
 from strategies import refusal
@@ -234,3 +237,23 @@ def test_named_kernels() -> None:
     assert report.named_kernel("matern", 0.3, 2.5) == Matern(0.3, nu=2.5)
     with refusal(InputError):
         report.named_kernel("cubic", 0.3, 2.5)
+
+
+def test_the_picture_over_epsilon(tmp_path: Path) -> None:
+    path = tmp_path / "bounds.png"
+    result = invoke("--side", "4", "--horizon", "4", "--trials", "2", "--picture", str(path))
+    assert result.exit_code == 0, result.output
+    assert f"Wrote {path}" in result.stdout.replace("\n", "")
+    with Image.open(path) as picture:
+        assert min(picture.size) > 300
+
+
+def test_the_sweep_has_the_bounds_of_each_epsilon() -> None:
+    setting = tiny_setting(trials=1)
+    rows = sweep.sweep(setting, lambda: None)
+    assert [row.epsilon for row in rows] == list(sweep.EPSILONS)
+    gains = gain_curve(setting.prior, setting.domain, 10).upper
+    for row in rows:
+        assumptions = replace(setting.assumptions, epsilon=row.epsilon)
+        assert row.bound == tv_block_bound(assumptions, gains)
+        assert [(one.strategy, one.beta) for one in row.measured] == list(sweep.COMPARED)

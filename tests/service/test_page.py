@@ -476,6 +476,18 @@ def test_a_lost_service_is_waited_for(open_page: Open, tmp_path: Path) -> None:
         expect(page.locator("#asks li")).to_have_count(1)
 
 
+def test_the_bound_of_the_regret_shows_where_there_is_one(open_page: Open, api: Api) -> None:
+    known = {"kind": "tv_gp_ucb", "epsilon": 0.01, "mean": 0.0, "variance": 1.0, "noise": 0.01}
+    certified = known | {"beta": {"points": 2, "delta": 0.1}}
+    page = open_page(api.study("bound", {"options": ["a", "b"], "policy": certified}, 3))
+    expect(page.locator("#certificate")).to_contain_text("the regret of 3 asks is at most")
+    expect(page.locator("#certificate")).to_contain_text("With a probability of 90")
+    expect(page.locator("#certificate-assumes")).to_contain_text("drawn from the policy's prior")
+    page = open_page(api.study("no bound", {"options": ["a", "b"], "policy": known}, 3))
+    expect(page.locator("#rewards .main-svg").first).to_be_visible()
+    expect(page.locator("#certificate")).to_be_hidden()
+
+
 def test_a_missing_study_is_reported(open_page: Open) -> None:
     page = open_page("/studies/nobody")
     expect(page.get_by_role("status")).to_have_text("Not found")

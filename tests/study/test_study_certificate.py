@@ -57,6 +57,7 @@ def test_without_a_given_part_there_is_none(missing: str) -> None:
 def test_schedules_as_json() -> None:
     for beta in ({"c1": 0.8, "c2": 4.0}, {"a": 2.0, "b": 9.0, "delta": 0.2}, 3.0):
         study_with(GIVEN | {"beta": beta})
-    for wrong in ({"delta": 0.1}, {"points": 3, "c1": 1.0}, {}, {"points": 0}):
+    wrong: list[dict[str, float]] = [{"delta": 0.1}, {"points": 3, "c1": 1.0}, {}, {"points": 0}]
+    for described in wrong:
         with pytest.raises(InputError):
-            study_with(GIVEN | {"beta": wrong})
+            study_with(GIVEN | {"beta": described})

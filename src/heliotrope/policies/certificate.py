@@ -29,7 +29,7 @@ from heliotrope.validation import Array, short_repr
 __all__ = ["Certificate", "certify"]
 
 _ADVICE = (
-    "Use tv_gp_ucb(prior, beta) with beta = FiniteBeta(points, delta) over a Finite domain, or "
+    "Use TV-GP-UCB or GP-UCB with beta = FiniteBeta(points, delta) over a Finite domain, or "
     "TVBeta(delta, dimension, r, a, b), both in heliotrope.acquisition."
 )
 

@@ -20,11 +20,11 @@ from math import sqrt
 import numpy as np
 from scipy.stats.qmc import Sobol
 
-from heliotrope.acquisition import Beta, LogBeta, as_beta
+from heliotrope.acquisition import UCB, Beta, LogBeta, as_beta
 from heliotrope.domains import Box, Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.memory import Restart
-from heliotrope.policies.named import r_gp_ucb
+from heliotrope.policies.gp import GPPolicy
 from heliotrope.posterior import Engine, build
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior, Static
@@ -80,7 +80,7 @@ class PhasedAgent:
         self._policy, self._domain = policy, domain
         self._memory, self._epoch = Restart(policy.every), None
         self._points = _candidates(domain)
-        self._belief = r_gp_ucb(policy.prior, policy.every).start(domain)
+        self._belief = GPPolicy(policy.prior, UCB(policy.beta), self._memory).start(domain)
         self._first = self._planned(np.ones(len(self._points), dtype=bool), 1)
         self._now = 1.0
         self._restart()

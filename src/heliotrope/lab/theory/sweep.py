@@ -25,7 +25,7 @@ from heliotrope.lab.theory.report import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-EPSILONS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+EPSILONS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0)
 COMPARED = ((TV, THEOREM), (TV, PRACTICAL), (GENIE, ""))
 _LABELS = {
     (TV, THEOREM): "measured, the theorem's beta",
