@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import psutil
 
+from benchmarks.limit import against_bare, as_port, batches
 from benchmarks.load import Connection, Load, Outcome, run
 from benchmarks.report import Finding
 from heliotrope.storage import Append, Store, open_store
@@ -39,6 +40,8 @@ SYNCS = 200
 
 def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder, server(fsync=True) as postgres:
+        yield from against_bare(Path(folder), _played)
+        yield batches(f"sqlite:///{folder}/fleet.db", SETUP, _port_of_serving)
         yield from _pairs(f"sqlite:///{folder}/pairs.db", postgres.new_place(), Path(folder))
         for workers in WORKERS:
             for studies in (1, CROWD):
@@ -217,6 +220,10 @@ def _write_long(store: Store) -> None:
 
 def _serving(store: str, *options: str) -> AbstractContextManager[Command]:
     return command(store, "--no-demo", *options)
+
+
+def _port_of_serving(store: str) -> AbstractContextManager[int]:
+    return as_port(_serving(store), port_of)
 
 
 def port_of(service: Command) -> int:

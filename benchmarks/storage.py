@@ -1,4 +1,4 @@
-"""Synced commits per second of one client and of 16 clients; reading a long log."""
+"""Synced commits per second of one client and of 16 clients; reading and growing a long log."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from time import perf_counter, process_time
@@ -25,6 +25,9 @@ CLIENTS = 16
 ALONE = 300  # commits
 SHARED = 150  # appends per client
 LOG = 100_000  # events
+LENGTHS = (1_000, 100_000, 1_000_000)  # of logs to append to
+APPENDS, TOGETHER = 300, 20_000  # measured, and events of one append that fills a log
+GROWTH = 1.3
 Clients = Callable[[Store, GroupCommit], Callable[[int], None]]
 BODY = {"kind": "told", "id": "0123456789abcdef", "y": 0.123456789, "t": 1234.5, "x": [0.25, 0.75]}
 
@@ -42,6 +45,9 @@ def findings() -> Iterator[Finding]:
             yield _shared(f"{name}: 16 clients, one study each", store, _own_studies, alone, least)
             yield _shared(f"{name}: 16 clients of one study", store, _one_study, alone, least)
             yield _reading(name, store)
+    with _places() as places:
+        for name, urls in places.items():
+            yield _growing(name, urls)
 
 
 @contextmanager
@@ -53,6 +59,45 @@ def _stores() -> Iterator[dict[str, Store]]:
         closing(open_store(postgres.new_place())) as remote,
     ):
         yield {"SQLite": sqlite, "PostgreSQL": remote}
+
+
+@contextmanager
+def _places() -> Iterator[dict[str, list[str]]]:
+    """A place for a store of each length, of each kind."""
+    with tempfile.TemporaryDirectory() as folder, server(fsync=True) as postgres:
+        yield {
+            "SQLite": [f"sqlite:///{folder}/{length}.db" for length in LENGTHS],
+            "PostgreSQL": [postgres.new_place() for _ in LENGTHS],
+        }
+
+
+def _growing(name: str, urls: Sequence[str]) -> Finding:
+    """Append to logs of several lengths in turn, so that all meet the same load of the machine."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(open_store(url))) for url in urls]
+        uids = [_filled(store, length) for store, length in zip(stores, LENGTHS, strict=True)]
+        seconds = np.zeros((APPENDS, len(LENGTHS)))
+        for step in range(APPENDS):
+            for column, (store, uid) in enumerate(zip(stores, uids, strict=True)):
+                append = Append(uid, LENGTHS[column] + step, [BODY])
+                started = perf_counter()
+                store.append([append])
+                seconds[step, column] = perf_counter() - started
+    medians = np.median(seconds, axis=0)
+    shown = ", ".join(f"{1e3 * one:.2f}" for one in medians)
+    return Finding(
+        f"{name}: an append after {', '.join(f'{length:,}' for length in LENGTHS)} events takes "
+        f"the same time, within {GROWTH:g} times",
+        f"{medians.max() / medians.min():.2f} times: {shown} ms",
+        bool(medians.max() <= GROWTH * medians.min()),
+    )
+
+
+def _filled(store: Store, length: int) -> str:
+    uid = store.create("growing", BODY, at=0.0)
+    for after in range(1, length, TOGETHER):
+        store.append([Append(uid, after, [BODY] * min(TOGETHER, length - after))])
+    return uid
 
 
 def _alone(store: Store) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from heliotrope.cli import app
 
 LAB = ["demo", "reproduce", "replay", "league", "bounds"]
 VERBS = ["create", "ask", "tell", "add", "import", "cancel", "show", "list", "export", "delete"]
+VERBS += ["heartbeat", "retime"]
 SPACE = json.dumps(
     {
         "pool": {"type": "integer", "low": 1, "high": 64},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, fields, is_dataclass, replace
 from decimal import Decimal
@@ -169,7 +170,7 @@ class TestGains:
     def test_upper_bound_is_never_worse_than_the_classical_guarantee(self) -> None:
         for kernel in KERNELS:
             curve = theory.gain_curve(ht.Prior(kernel, noise=0.05), ht.grid(15, 15), 60)
-            assert np.all(curve.upper <= curve.lower / (1.0 - 1.0 / np.e) + 1e-9)
+            assert np.all(curve.upper <= curve.lower / (1.0 - 1.0 / math.e) + 1e-9)
             assert np.all(curve.lower <= curve.upper)
             assert np.all(np.diff(curve.upper) >= 0.0)
             assert np.all(np.diff(curve.upper, 2) <= 1e-9)  # concave, as each line of the minimum

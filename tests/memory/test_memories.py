@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, ExpSineSquared
 import heliotrope as ht
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
+from heliotrope.lab.environments import GPDrift
 from heliotrope.memory import (
     ChangePoints,
     Memory,
@@ -181,8 +182,21 @@ def test_the_window_of_a_variation_budget() -> None:
     assert Window.of_variation(1000, 10.0, gain=16.0) == Window(20)
     assert Window.of_variation(50, 1e-9) == Window(50)
     assert Window.of_variation(50, 1e9) == Window(1)
-    assert Window.of_drift(50, 0.0) == Window(50)
-    assert Window.of_drift(1000, 0.0001, gain=16.0) == Window(20)
+    assert Window.of_drift(50, 0.0, points=9) == Window(50)
+    assert Window.of_drift(1000, 0.0001, points=1, gain=16.0) == Window(20)
+
+
+def test_the_window_of_a_drift_counts_the_change_in_the_rkhs_norm() -> None:
+    """The norm of the steps of drawn functions, by the inverse of their kernel matrix."""
+    epsilon, domain = 0.05, ht.grid(4, 4)
+    world = GPDrift(domain, ht.Prior(Matern(0.3, nu=0.5), ht.Forgetting(epsilon)))
+    K = Matern(0.3, nu=0.5)(domain.points)
+    changes = np.diff(world.episode(2000, seed=0).values, axis=0)
+    norms = np.sqrt(np.einsum("tm,tm->t", changes, np.linalg.solve(K, changes.T).T))
+    assert norms.mean() == pytest.approx(np.sqrt(2 * (1 - np.sqrt(1 - epsilon)) * 16), rel=0.05)
+    budget = Window.of_variation(1999, float(norms.sum()), gain=1e6).length
+    drift = Window.of_drift(1999, epsilon, points=16, gain=1e6).length
+    assert abs(budget - drift) <= 2
 
 
 # Weights

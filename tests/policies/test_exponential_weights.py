@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def test_restarts_help_when_the_best_changes() -> None:
 
 def test_gamma_is_the_papers_by_default() -> None:
     assert ht.policies.rexp3(0.0, 1.0, 100).mixing(5) == pytest.approx(
-        np.sqrt(5 * np.log(5) / ((np.e - 1) * 100))
+        np.sqrt(5 * np.log(5) / ((math.e - 1) * 100))
     )
     assert ht.policies.rexp3(0.0, 1.0, 1).mixing(5) == 1.0
     assert ht.policies.rexp3(0.0, 1.0, 1, gamma=0.2).mixing(5) == 0.2

@@ -153,6 +153,19 @@ def test_a_study_is_created_asked_told_and_cancelled_by_hand(open_page: Open) ->
     expect(page.locator("#about")).to_contain_text("1 result of 2 asks")
 
 
+def test_a_lease_is_shown_and_prolonged_by_hand(open_page: Open, api: Api) -> None:
+    path = api.study("leased", {"options": ["a", "b"], "lease": "1h", "policy": {}})
+    ask = api.post("/studies/leased/ask", {})
+    page = open_page(path)
+    shown = page.locator("#asks .lease")
+    expect(shown).to_contain_text("expires at")
+    before = shown.text_content()
+    page.wait_for_timeout(1100)  # the time is shown in seconds
+    page.get_by_role("button", name="Prolong").click()
+    expect(shown).not_to_have_text(before or "")
+    assert api.get("/studies/leased")["open"][0]["until"] > ask["until"]
+
+
 def test_a_wrong_form_shows_the_error_and_its_field(open_page: Open, api: Api) -> None:
     page = open_page("/")
     alert = page.get_by_role("alert")

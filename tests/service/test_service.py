@@ -27,6 +27,7 @@ from heliotrope.service.settings import checked_hosts, is_loopback
 from heliotrope.service.studies import Studies
 from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study
+from heliotrope.study.commands import BY_VERB
 from serving import (
     OPTIONS,
     SPACE,
@@ -447,7 +448,8 @@ def test_the_description_has_every_route(client: httpx.Client) -> None:
     assert {path: set(methods) for path, methods in paths.items()} == {
         "/api/studies": {"get", "post"},
         one: {"get", "delete"},
-        **{f"{one}/{verb}": {"post"} for verb in ("ask", "tell", "add", "cancel")},
+        **{f"{one}/{verb}": {"post"} for verb in BY_VERB},
+        "/api/batch": {"post"},
         **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export")},
         "/api/demo": {"post"},
         "/healthz": {"get"},

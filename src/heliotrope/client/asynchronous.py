@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import sleep
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -21,10 +21,22 @@ from heliotrope.client.transport import (
     decodable,
     request_of,
 )
+from heliotrope.errors import HeliotropeError
 from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell, as_choice, id_of
+from heliotrope.study.commands import (
+    Add,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Retime,
+    Tell,
+    as_choice,
+    id_of,
+    point_of,
+)
 from heliotrope.study.results import BeliefReport, Summary, Track
 
 if TYPE_CHECKING:
@@ -106,6 +118,14 @@ class AsyncService:
         """Open an existing study."""
         return await self._study(calls.open_study(name))
 
+    async def batch(self, commands: Sequence[tuple[AsyncStudy, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies, decided together and synced once.
+
+        Returns the result of each, or the exception that it would have raised.
+        """
+        sent = [(study.name, study.repeatable(command)) for study, command in commands]
+        return await self._transport.run(calls.batch(sent))
+
     async def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
         return await self._transport.run(calls.list_studies())
@@ -145,6 +165,10 @@ class AsyncStudy:
 
     # ---- changing it
 
+    def repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
+        return self._calls.repeatable(command)
+
     async def do(self, command: Command[T]) -> T:
         """Carry out a command, and return its result when it is on disk."""
         return await self._run(self._calls.do(command))
@@ -155,13 +179,14 @@ class AsyncStudy:
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
     ) -> Evaluation:
-        return await self.do(Ask(t, context, key))
+        return await self.do(Ask(t, context, key, lease=lease))
 
     async def tell(
         self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
     ) -> None:
-        await self.do(Tell(id_of(ask), value, **noise))
+        await self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
 
     async def tell_and_ask(
         self,
@@ -171,9 +196,16 @@ class AsyncStudy:
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
-        suggested = await self.do(Tell(id_of(ask), value, Ask(t, context, key), **noise))
+        try:
+            following = Ask(t, context, key, lease=lease)
+            told = Tell(id_of(ask), value, following, **point_of(ask), **noise)
+            suggested = await self.do(told)
+        except HeliotropeError as error:
+            error.field = error.field.removeprefix("ask.")
+            raise
         assert suggested is not None
         return suggested
 
@@ -192,6 +224,12 @@ class AsyncStudy:
 
     async def cancel(self, ask: Evaluation | str) -> None:
         await self.do(Cancel(id_of(ask)))
+
+    async def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:
+        return await self.do(Heartbeat(id_of(ask), lease))
+
+    async def retime(self, t: float | None = None) -> None:
+        await self.do(Retime(t))
 
     async def delete(self) -> None:
         await self._run(self._calls.delete())

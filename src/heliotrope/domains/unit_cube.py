@@ -9,6 +9,7 @@ from heliotrope.domains.box import Box, Choices, Domain, Lattice, Places, are_in
 from heliotrope.domains.finite import Finite
 from heliotrope.rng import RNGFactory
 
+_MANY = 20  # coordinates
 _CANDIDATES = 32  # more would favour the corners, which are farthest apart
 
 
@@ -66,10 +67,21 @@ class UnitCube:
 def initial_count(domain: Domain) -> int:
     """Number of space-filling points to evaluate before a learned model is used.
 
-    This is 2 d + 1 for d parameters, and at most the number of points. The columns of a lattice,
-    such as those of a category, count as one parameter.
+    This is 2 g + 1 for g groups of coordinates, and at most the number of points.
+    """
+    most = len(domain) if isinstance(domain, Finite) else np.inf
+    return int(min(2 * len(coordinate_groups(domain)) + 1, most))
+
+
+def coordinate_groups(domain: Domain) -> list[list[int]]:
+    """Return the coordinates that share a length scale.
+
+    The columns of a lattice, such as those of a category, are one group. So are all coordinates of
+    a Finite domain of many, such as options without features, which have one each.
     """
     if isinstance(domain, Finite):
-        return min(2 * domain.dimension + 1, len(domain))
-    joined = sum(len(lattice.columns) - 1 for lattice in domain.lattices)
-    return 2 * (domain.dimension - joined) + 1
+        every = list(range(domain.dimension))
+        return [[i] for i in every] if len(every) <= _MANY else [every]
+    joined = [list(lattice.columns) for lattice in domain.lattices]
+    taken = {column for group in joined for column in group}
+    return joined + [[i] for i in range(domain.dimension) if i not in taken]

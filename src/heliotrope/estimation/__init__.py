@@ -30,6 +30,7 @@ from heliotrope.estimation.online import (
     RATES as RATES,
     estimate_model as estimate_model,
     estimate_robustly as estimate_robustly,
+    estimate_sum as estimate_sum,
 )
 from heliotrope.estimation.outliers import (
     SHORTEST_LEVEL_SHIFT as SHORTEST_LEVEL_SHIFT,
@@ -42,3 +43,4 @@ from heliotrope.estimation.results import (
     cautious as cautious,
     usual_noise as usual_noise,
 )
+from heliotrope.estimation.worlds import World as World, estimate_world as estimate_world

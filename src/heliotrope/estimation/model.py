@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from math import ceil, log, sqrt
+from math import ceil, exp, log, sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.worlds import World
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior
 from heliotrope.validation import as_number, as_positive
 
@@ -38,7 +39,8 @@ class Model:
 
     The length scale is in the unit cube. ``pace`` is the usual time between two results, and sets
     the candidates for the drift. ``rate`` is the most likely drift between two results. Values
-    below ``low`` or above ``high`` are outliers, and are moved there.
+    below ``low`` or above ``high`` are outliers, and are moved there. ``world`` is the sum of terms
+    that ``auto`` uses; other policies use one drifting term.
     """
 
     mean: float = 0.0
@@ -50,6 +52,19 @@ class Model:
     low: float | None = None
     high: float | None = None
     rate: float = 0.01
+    world: World | None = None
+
+    @classmethod
+    def of_world(cls, world: World, pace: float, bounds: OutlierBounds) -> Model:
+        """The model of a world, in the unit of the values, as one drifting term."""
+        factor, mean = 1.0, world.mean
+        if world.scale == "log":
+            mean = world.sign * exp(world.sign * world.mean)
+            factor = mean**2
+        variance, noise = factor * (world.stays + world.drifts), factor * world.noise
+        length = float(np.exp(np.mean(np.log(world.lengths))))
+        found = cls(mean, variance, noise, "matern", length, pace, bounds.low, bounds.high)
+        return replace(found, rate=world.drift_rate, world=world)
 
     @property
     def epsilon(self) -> float:
@@ -94,11 +109,13 @@ class Model:
         return -float(np.expm1(np.log1p(-epsilon) * self.pace))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        del plain["world"]
+        return plain if self.world is None else {**plain, "world": self.world.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Read the output of :meth:`to_json`; early versions lack bounds and rate."""
+        """Read the output of :meth:`to_json`; early versions lack bounds, rate and world."""
         given = Given(**{field.name: data[field.name] for field in fields(Given)})
         if not given.complete:
             raise InputError("a model with all its parameters", "a parameter that is null")
@@ -110,7 +127,8 @@ class Model:
         if not 0.0 <= rate <= 1.0:
             raise InputError("a rate from 0 to 1", repr(data["rate"])[:60])
         pace = as_positive(data["pace"], "pace")
-        return given.override(cls(pace=pace, low=low, high=high, rate=rate))
+        world = World.from_json(data["world"]) if "world" in data else None
+        return given.override(cls(pace=pace, low=low, high=high, rate=rate, world=world))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from scipy.stats import chi2
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
 from heliotrope.estimation.results import Results
+from heliotrope.estimation.worlds import World, estimate_world
 from heliotrope.validation import Array
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
@@ -72,6 +73,17 @@ def estimate_robustly(
     clipped = replace(results, y=bounds.clip(results.y))
     found = estimate_model(clipped.informative(), given, rates)
     return replace(found, low=bounds.low, high=bounds.high)
+
+
+def estimate_sum(
+    results: Results,
+    bounds: OutlierBounds,
+    groups: Sequence[Sequence[int]],
+    before: World | None = None,
+) -> Model:
+    """Return the most likely sum of terms, with outliers clipped; see :func:`estimate_world`."""
+    clipped = replace(results, y=bounds.clip(results.y)).informative()
+    return Model.of_world(estimate_world(clipped, groups, before), results.pace, bounds)
 
 
 def _correlation(kernel: KernelName, distances: Array) -> Array:

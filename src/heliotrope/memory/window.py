@@ -39,19 +39,21 @@ class Window(Checked, OneEpoch):
         return cls(int(np.ceil(min(gamma**0.25 * np.sqrt(T / B), T))))
 
     @classmethod
-    def of_drift(cls, horizon: int, epsilon: float, gain: float = 1.0) -> Window:
-        """The same window for a GP that forgets, where B_T = T sqrt(2 (1 - rho)).
+    def of_drift(cls, horizon: int, epsilon: float, points: int, gain: float = 1.0) -> Window:
+        """The same window for a GP over ``points`` points that forgets.
 
-        This is the root mean square change of f at a point over T steps, about T sqrt(epsilon).
-        The window is then (gamma_T / epsilon)^(1/4), of the order of R-GP-UCB's blocks. Their
-        factor 12 for SE corresponds to a gain of 12^4.
+        Over M points the change of f in one step has the covariance 2 (1 - rho) K, so its squared
+        RKHS norm, the change times K^-1 times the change, has mean 2 (1 - rho) M. Hence
+        B_T = T sqrt(2 (1 - rho) M), about T sqrt(epsilon M), and the window is about
+        (gamma_T / (epsilon M))^(1/4). In a Box the norm is infinite: no window follows.
 
         Examples
         --------
-        >>> Window.of_drift(horizon=1000, epsilon=0.01, gain=12**4)
-        Window(length=38)
+        >>> Window.of_drift(horizon=1000, epsilon=0.01, points=64, gain=12**4)
+        Window(length=14)
         """
-        step = float(np.sqrt(2.0 * (1.0 - Forgetting(epsilon).rho)))
+        M = as_whole(points, "points", least=1)
+        step = float(np.sqrt(2.0 * (1.0 - Forgetting(epsilon).rho) * M))
         T = as_whole(horizon, "horizon", least=1)
         return cls.of_variation(T, T * step, gain) if step else cls(T)
 

@@ -14,7 +14,15 @@ from operator import attrgetter
 
 import numpy as np
 
-from heliotrope.domains import Choices, Domain, Places, UnitCube, all_choices, initial_count
+from heliotrope.domains import (
+    Choices,
+    Domain,
+    Places,
+    UnitCube,
+    all_choices,
+    coordinate_groups,
+    initial_count,
+)
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import (
     Given,
@@ -22,6 +30,7 @@ from heliotrope.estimation import (
     Results,
     cautious,
     estimate_robustly,
+    estimate_sum,
     is_estimate_due,
     level_shift_length,
     outlier_bounds,
@@ -96,6 +105,7 @@ class AdaptiveAgent:
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
         self._recipe, self._cube = recipe, UnitCube(domain)
         self._domain, self._choices = self._cube.domain, all_choices(domain)
+        self._groups = coordinate_groups(domain)
         self.model, self._timeline = Model(), Timeline()
         self._inner = self._start(self.model)
         self._told = 0  # number of all results, dropped ones included
@@ -199,8 +209,7 @@ class AdaptiveAgent:
         self, latest: list[CubeEvaluation], waiting: Mapping[int, CubeEvaluation], told: int
     ) -> None:
         """Estimate the model from some results, and make an inner agent that has seen them."""
-        results = self._results(latest)
-        model = estimate_robustly(results, outlier_bounds(results.cautious), Given())
+        model = self._estimate(self._results(latest))
         timeline = Timeline(latest[-1].t, told, model.pace)
         agent = self._start(model)
         events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
@@ -209,6 +218,12 @@ class AdaptiveAgent:
             if not np.isnan(one.y):
                 agent.tell(key, model.outlier_bounds().clip_one(one.y), one.precision)
         self._inner, self.model, self._timeline, self._latest = agent, model, timeline, latest
+
+    def _estimate(self, results: Results) -> Model:
+        bounds = outlier_bounds(results.cautious)
+        if self._recipe.sums:
+            return estimate_sum(results, bounds, self._groups, self.model.world)
+        return estimate_robustly(results, bounds, Given())
 
     def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
         return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]

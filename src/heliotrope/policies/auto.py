@@ -1,27 +1,33 @@
-"""``auto``: the policy to start with, TV-GP-UCB with a learned model and a constant beta."""
+"""``auto``: the policy to start with, TV-GP-UCB with a learned sum of terms and a constant beta."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
+from typing import ClassVar
 
-from heliotrope.acquisition import LogBeta, MeasurementUCB
+from heliotrope.acquisition import UCB, LogBeta
 from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, World
 from heliotrope.policies.adaptive import Adaptive
-from heliotrope.policies.gp import GPPolicy
+from heliotrope.policies.gp import First, GPPolicy
+from heliotrope.policies.logarithmic import LogarithmicPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.validation import short_repr
 
-__all__ = ["Tracking", "auto", "lasting_beta"]
+__all__ = ["BETA", "Tracking", "auto", "lasting_beta"]
+
+BETA = 3.0
+"""The squared width of the bound, in standard deviations."""
 
 _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
 
 def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
-    """The policy to start with: TV-GP-UCB that learns drift rate, length scale and noise.
+    """The policy to start with: TV-GP-UCB that learns what the world is made of.
 
     Examples
     --------
@@ -38,15 +44,31 @@ def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
 @register
 @dataclass(frozen=True)
 class Tracking:
-    """TV-GP-UCB for a world that never settles: the width of its bound does not grow with time.
+    """TV-GP-UCB for a world that never settles: the width of its bound does not grow with time."""
 
-    The bound counts what one measurement can show. The slower the drift, the wider it is.
-    """
+    sums: ClassVar[bool] = True
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        prior = model.prior(epsilon)
-        beta = lasting_beta(model.per_result(epsilon))
-        return GPPolicy(prior, MeasurementUCB(beta, prior.noise))
+        if model.world is not None:
+            return of_world(model.world)
+        return before_results(model)
+
+
+def before_results(model: Model) -> GPPolicy:
+    """The policy while there is no result to learn from."""
+    return GPPolicy(model.prior(model.epsilon), UCB(BETA))
+
+
+def of_world(
+    world: World, low: float = -inf, high: float = inf, first: First = None
+) -> GPPolicy | LogarithmicPolicy:
+    """The policy for a world; values beyond ``low`` and ``high`` are clipped."""
+    inner = GPPolicy(world.prior(), UCB(BETA), first=first, low=low, high=high)
+    if world.scale == "identity":
+        return inner
+    scaled = LogarithmicPolicy(inner, world.sign, world.floor)
+    ends = [scaled.inside(end) for end in (low, high)]
+    return replace(scaled, policy=replace(inner, low=ends[0], high=ends[1]))
 
 
 def lasting_beta(rate: float) -> float:

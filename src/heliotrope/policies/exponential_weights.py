@@ -8,6 +8,7 @@ p   (K,) probabilities      gamma   share of random choices
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -120,7 +121,7 @@ def rexp3_batch(points: int, horizon: int, variation: float) -> int:
 def _mixing(gamma: float | None, points: int, steps: float) -> float:
     if gamma is not None:
         return gamma
-    return min(1.0, float(np.sqrt(points * np.log(points) / ((np.e - 1.0) * steps))))
+    return min(1.0, float(np.sqrt(points * np.log(points) / ((math.e - 1.0) * steps))))
 
 
 class Exp3Agent(BanditAgent):

@@ -125,7 +125,13 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Recipe(Protocol):
-    """How a policy follows from a learned model."""
+    """How a policy follows from a learned model.
+
+    ``sums`` says that its policies take priors that are sums of terms.
+    """
+
+    @property
+    def sums(self) -> bool: ...
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy for a model, a drift per unit of time and a domain in the unit cube."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
@@ -77,7 +77,7 @@ class PolicyEntry:
     def needs(self) -> str:
         """The requirements of the policy, in words."""
         if self.has_prior:
-            return "a prior"
+            return "a prior" if self.takes_contexts else "a prior, no contexts"
         basis = "a Finite domain, the range of the values" if self.has_range else "nothing"
         return basis if self.takes_contexts else f"{basis}, no contexts"
 
@@ -116,7 +116,7 @@ class PolicyEntry:
 
 
 _ENTRIES = (
-    PolicyEntry(auto, "auto", stochastic=True, in_studies=False),
+    PolicyEntry(auto, "auto", stochastic=True),
     PolicyEntry(named.tv_gp_ucb, "TV-GP-UCB", has_drift=True, learns_drift=True, in_paper=True),
     PolicyEntry(named.r_gp_ucb, "R-GP-UCB", in_paper=True),
     PolicyEntry(named.gp_ucb, "GP-UCB", static=True, in_paper=True),
@@ -139,7 +139,7 @@ _ENTRIES = (
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
 """The entries by name."""
 
-AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, named.tv_gp_ucb, uniform))
+AUTO, STUDY_DEFAULT, BASELINE = (REGISTRY[one.__name__] for one in (auto, auto, uniform))
 """The policy to start with, a study's default, and the one that all others must beat."""
 
 
@@ -156,6 +156,7 @@ class Named:
     """
 
     name: str
+    sums: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = [entry.name for entry in _ENTRIES if entry.has_prior or entry.has_range]

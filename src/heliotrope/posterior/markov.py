@@ -29,6 +29,7 @@ from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
+_COUNTED = 100  # open evaluations that shrink the variance
 _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
@@ -84,6 +85,7 @@ class PendingEvaluations:
     def __init__(self) -> None:
         self._keys: list[int] = []
         self._C, self._m, self._G = _NONE
+        self._room = np.empty((0, 0))
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -91,12 +93,20 @@ class PendingEvaluations:
     def add(self, key: int, c: Array, mean: float, variance: float, with_others: Array) -> None:
         """Open g with its covariance c (N,) with the state and with_others (o,) with the rest."""
         o = len(self)
-        G, m = np.empty((o + 1, o + 1)), np.empty(o + 1)
-        G[:o, :o], G[o, :o], G[:o, o], G[o, o] = self._G, with_others, with_others, variance
-        m[:o], m[o] = self._m, mean
-        self._G, self._m = G, m
+        G = self._with_room(o + 1)
+        G[o, :o], G[:o, o], G[o, o] = with_others, with_others, variance
+        self._G, self._m = G, np.append(self._m, mean)
         self._C = np.concatenate([self._C, c[None]]) if o else c[None]
         self._keys.append(key)
+
+    def _with_room(self, o: int) -> Array:
+        """G as the corner of o rows of a larger array, so that it is rarely copied."""
+        room = self._room
+        if self._G.base is not room or len(room) < o:
+            room = np.empty((2 * o, 2 * o))
+            room[: o - 1, : o - 1] = self._G
+            self._room = room
+        return room[:o, :o]
 
     def covariances(self, see: Callable[[Array], Array]) -> Array:
         """Covariance (o,) of each g with a linear function ``see`` of the state."""
@@ -128,9 +138,14 @@ class PendingEvaluations:
         self._delete(self._keys.index(key))
 
     def as_if_told(self, noise: float) -> Array:
-        """Rows H (o, N): observing all open evaluations would explain the covariance H^T H."""
-        root = jittered_cholesky(self._G + noise * np.eye(len(self)), jitter=0.0)
-        return solve_lower(root, self._C)
+        """Rows H (o, N): observing the open evaluations would explain the covariance H^T H.
+
+        Of very many, only the latest are counted: the variance is then a little larger, and the
+        cost of a choice does not grow with their number.
+        """
+        C, G = self._C[-_COUNTED:], self._G[-_COUNTED:, -_COUNTED:]
+        root = jittered_cholesky(G + noise * np.eye(len(G)), jitter=0.0)
+        return solve_lower(root, C)
 
     def state(self) -> State:
         keys = np.array(self._keys, dtype=np.int64)

@@ -20,15 +20,10 @@ BATCH: Json = {
         "commands": {
             "type": "array",
             "maxItems": MOST,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "study": {"type": "string", "description": "Name of the study."},
-                    "verb": {"enum": sorted(BY_VERB)},
-                    "body": {"type": "object", "description": "Body of the single request."},
-                },
-                "required": [*_KEYS],
-                "additionalProperties": False,
+            "items": {  # a wrong one is answered in its place, so no entry makes a request wrong
+                "description": "An object of `study` (a name), `verb` and `body`, that of the "
+                f"single request. Verbs: {', '.join(sorted(BY_VERB))}.",
+                "examples": [{"study": "pump", "verb": "ask", "body": {}}],
             },
         }
     },

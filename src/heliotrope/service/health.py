@@ -7,7 +7,7 @@ from heliotrope.errors import StoreError
 from heliotrope.storage import Store
 
 _PATIENCE = 5.0  # seconds until a silent store counts as failed
-_FRESH = 1.0  # seconds for which a result is valid: checks need no token, and a write takes a sync
+_FRESH = 1.0  # seconds for which a success is valid: checks need no token, and a write takes a sync
 
 
 class Health:
@@ -21,7 +21,7 @@ class Health:
     async def check(self) -> None:
         """Return if a write succeeds; StoreError if it fails, or takes too long."""
         loop = asyncio.get_running_loop()
-        if self._probe is None or (self._probe.done() and monotonic() - self._started > _FRESH):
+        if self._probe is None or (self._probe.done() and not self._is_fresh(self._probe)):
             self._started = monotonic()
             self._probe = asyncio.ensure_future(loop.run_in_executor(None, self._store.probe))
             self._probe.add_done_callback(lambda done: done.exception())  # somebody looked at it
@@ -29,3 +29,6 @@ class Health:
         if not finished:
             raise StoreError(f"a store that writes within {self._patience:g} s", "a silent one")
         self._probe.result()
+
+    def _is_fresh(self, probe: asyncio.Future[None]) -> bool:
+        return probe.exception() is None and monotonic() - self._started < _FRESH

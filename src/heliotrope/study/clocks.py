@@ -15,7 +15,7 @@ Now: TypeAlias = Callable[[], float]
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "week": 604800.0}
 _SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?)? ?([a-z]+)")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)?\s*([a-z]+)")
 _CHARACTERS = 40  # of a length of time
 _LONGEST = 1e12  # seconds
 _UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from heliotrope.domains import coordinate_groups
 from heliotrope.errors import (
     ClosedSuggestionError,
     InputError,
@@ -19,6 +20,7 @@ from heliotrope.estimation import (
     SHORTEST_LEVEL_SHIFT,
     Results,
     estimate_robustly,
+    estimate_sum,
     is_estimate_due,
     level_shift_length,
     outlier_bounds,
@@ -275,16 +277,20 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
 def _learned_event(state: StudyState) -> EventBody | None:
     """The event of a new model, or None if none is due or the new one is close to the old."""
     history, given = state.optimizer.history, state.config.given
-    if given.complete or not state.config.policy.entry.has_prior:
+    policy = state.config.policy
+    if not policy.learns_model or (given.complete and not policy.learns_sums):
         return None
     results, since = _current_level(state)
     told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
     is_known = since == state.since and state.model.outlier_bounds().suit(results.cautious)
     if not told or (is_known and not is_estimate_due(told)):
         return None
-    rates = state.config.policy.rates(results.pace)
-    recent = _latest(state, _RECENT, since)
-    model = estimate_robustly(recent, outlier_bounds(results.cautious), given, rates)
+    bounds, recent = outlier_bounds(results.cautious), _latest(state, _RECENT, since)
+    if policy.learns_sums:
+        groups = coordinate_groups(state.optimizer.domain)
+        model = estimate_sum(recent, bounds, groups, state.model.world)
+    else:
+        model = estimate_robustly(recent, bounds, given, policy.rates(results.pace))
     if is_known and told > _FIRST and model.is_close_to(given.override(state.model)):
         return None
     body = {"v": VERSION, "kind": "learned", "model": model.to_json()}

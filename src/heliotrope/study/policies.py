@@ -10,8 +10,10 @@ from heliotrope.acquisition import MeasurementUCB
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import RATES, Given, Model
 from heliotrope.policies import GPPolicy, Policy, lasting_beta
+from heliotrope.policies.auto import before_results, of_world
+from heliotrope.policies.named import tv_gp_ucb
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
-from heliotrope.policies.registry import REGISTRY, STUDY_DEFAULT, PolicyEntry
+from heliotrope.policies.registry import AUTO, REGISTRY, STUDY_DEFAULT, PolicyEntry
 from heliotrope.posterior import Learn
 from heliotrope.validation import as_python, short_repr
 
@@ -54,6 +56,16 @@ class PolicyChoice:
         return Given(**{name: self.parameters.get(name) for name in OF_MODEL})
 
     @property
+    def learns_sums(self) -> bool:
+        """Whether the model is a sum of terms, all of whose parameters are learned."""
+        return self.entry is AUTO
+
+    @property
+    def learns_model(self) -> bool:
+        """Whether parameters of the model may be learned."""
+        return self.learns_sums or self.entry.has_prior
+
+    @property
     def learns_drift(self) -> bool:
         """Whether the drift is learned at every result."""
         return self.entry.learns_drift and "epsilon" not in self.parameters
@@ -74,6 +86,8 @@ class PolicyChoice:
 
     def policy(self, model: Model, sign: float, weighing: Weighing) -> Policy:
         """The policy over values that are multiplied by a sign."""
+        if self.learns_sums:
+            return _of_world(model, sign)
         own = self._arguments(sign)
         epsilon = own.pop("epsilon", model.epsilon)
         if self.learns_drift:
@@ -91,15 +105,18 @@ class PolicyChoice:
 
     @classmethod
     def from_json(cls, data: object) -> PolicyChoice:
-        """Read {"kind": NAME, "epsilon": 0.01, ...}; None is the default, with all learned."""
-        if data is None:
+        """Read {"kind": NAME, "epsilon": 0.01, ...}; None is the default, with all learned.
+
+        Parameters without a kind are those of TV-GP-UCB.
+        """
+        if data is None or data == {}:
             return cls()
         if not isinstance(data, Mapping):
             raise InputError(
                 f'a policy such as {{"kind": "{STUDY_DEFAULT.name}"}}', short_repr(data)
             )
         parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
-        return cls(data.get("kind", STUDY_DEFAULT.name), parameters)
+        return cls(data.get("kind", tv_gp_ucb.__name__), parameters)
 
     def _arguments(self, sign: float) -> dict[str, Any]:
         """The given arguments of the factory, over values that are multiplied by a sign."""
@@ -116,3 +133,12 @@ class PolicyChoice:
         """The acquisition of auto, where no beta is given."""
         rate = model.rate if self.epsilon is None else model.per_result(self.epsilon)
         return MeasurementUCB(lasting_beta(rate), noise)
+
+
+def _of_world(model: Model, sign: float) -> Policy:
+    """The policy of auto, over values that are multiplied by a sign."""
+    bounds = model.outlier_bounds(sign).limits
+    if model.world is None:  # before the first result
+        return replace(before_results(replace(model, mean=sign * model.mean)), first="apart")
+    world = model.world.for_unit_of(model.pace)
+    return of_world(world if sign > 0.0 else world.negated(), *bounds, first="apart")

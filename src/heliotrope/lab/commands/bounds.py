@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,9 +52,13 @@ def bounds_command(
     b0: _Constant0 = None,
     a1: _Constant1 = None,
     b1: _Constant1 = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw the bounds and the measured regret over epsilon to this file."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the paper's regret bounds, and compare them with measured regret."""
+    """Compute the paper's regret bounds and ours, and compare them with measured regret."""
     given = {"a0": a0, "b0": b0, "a1": a1, "b1": b1}
     with lab_errors_as_messages():
         from heliotrope.lab.theory import (  # scikit-learn is slow to load
@@ -69,7 +74,24 @@ def bounds_command(
         setting = report.Setting(space, assumptions, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
     found = [tables.theory_table(setting, numbers), tables.regret_table(setting, numbers, measured)]
-    show(found, [report.summarize_bounds(setting, numbers, measured)], [], as_json)
+    written = [] if picture is None else [picture]
+    if picture is not None:
+        with lab_errors_as_messages():
+            _draw(setting, picture)
+    show(found, [report.summarize_bounds(setting, numbers, measured)], written, as_json)
+
+
+def _draw(setting: Setting, path: Path) -> None:
+    """Measure and draw at all epsilons, with a progress bar."""
+    from heliotrope.lab import pictures
+    from heliotrope.lab.theory import sweep
+
+    with progress() as bars:
+        total = setting.trials * len(sweep.EPSILONS) * len(sweep.COMPARED)
+        task = bars.add_task("drawing", total=total)
+        rows = sweep.sweep(setting, lambda: bars.advance(task))
+    with pictures.paper():
+        sweep.draw(setting, rows).savefig(path)
 
 
 def _bound_and_measure(setting: Setting) -> tuple[Theory, list[MeasuredRegret]]:

@@ -1,6 +1,6 @@
 """Bounds and measured regret, for ``heliotrope bounds``."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -200,9 +200,14 @@ def _informed(episode: FiniteEpisode, seed: int) -> Iterator[Step]:
     return islice(run_genie(episode, seed), min(1, episode.horizon - 1), None)
 
 
-def simulate(setting: Setting, tick: Callable[[], None]) -> list[MeasuredRegret]:
-    """Run all strategies in the same worlds; tick once per world and strategy."""
-    compared = strategies(setting)
+def simulate(
+    setting: Setting,
+    tick: Callable[[], None],
+    only: Sequence[tuple[str, str]] | None = None,
+) -> list[MeasuredRegret]:
+    """Run strategies, by default all, in the same worlds; tick once per world and strategy."""
+    known = strategies(setting)
+    compared = {key: known[key] for key in (known if only is None else only)}
     with threadpool_limits(1):  # a step is too short for several threads
         world = GPDrift(setting.domain, setting.prior)
         averages = np.array(

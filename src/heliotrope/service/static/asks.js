@@ -3,7 +3,7 @@
 import { call, pathOf } from "./api.js";
 import { button, byId, element } from "./dom.js";
 import { guarded } from "./messages.js";
-import { choice, listed, plural } from "./words.js";
+import { choice, listed, plural, timeOfDay } from "./words.js";
 
 const SHOWN = 20;
 
@@ -21,11 +21,17 @@ export function askList(name, onChange) {
         rows.set(ask.id, askRow(name, ask, clock, onChange));
         byId("asks").append(rows.get(ask.id));
       }
+      rows.get(ask.id).querySelector(".lease").textContent = lease(ask); // a heartbeat prolongs it
     }
     byId("no-asks").hidden = asks.length > 0;
     byId("more-asks").hidden = asks.length <= SHOWN;
     byId("more-asks").textContent = `And ${plural(asks.length - SHOWN, "more open ask")}.`;
   };
+}
+
+/** " · expires at 14:05:00", or nothing without a lease. */
+function lease({ until }) {
+  return until === undefined ? "" : ` · expires at ${timeOfDay(until)}`;
 }
 
 function askRow(name, ask, clock, onChange) {
@@ -43,8 +49,13 @@ function askRow(name, ask, clock, onChange) {
     await call("POST", `${pathOf(name)}/cancel`, { id: ask.id });
     onChange();
   };
+  const prolong = async () => {
+    await call("POST", `${pathOf(name)}/heartbeat`, { id: ask.id });
+    onChange();
+  };
   const form = element("form", { onsubmit: guarded(tell) }, field,
-    element("button", { className: "primary" }, "Tell"), button("Cancel", guarded(cancel)));
-  return element("li", { "data-ask": ask.id },
-    element("div", {}, what), element("div", { className: "faint" }, when), form);
+    element("button", { className: "primary" }, "Tell"), button("Cancel", guarded(cancel)),
+    ...(ask.until === undefined ? [] : [button("Prolong", guarded(prolong))]));
+  const about = element("div", { className: "faint" }, when, element("span", { className: "lease" }));
+  return element("li", { "data-ask": ask.id }, element("div", {}, what), about, form);
 }

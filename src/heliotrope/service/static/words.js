@@ -47,6 +47,10 @@ export function ago(seconds, now = Date.now() / 1000) {
   return AGO.format(-Math.floor(past), "second");
 }
 
+/** "14:05:00" of a wall time in seconds. */
+export const timeOfDay = (seconds) =>
+  new Date(1000 * seconds).toLocaleTimeString("en", { hourCycle: "h23" });
+
 /** How a study counts time, in steps or in a unit of the clock since it was created.
  *
  * {axis: of a chart, step: of a slider, shortest: of a replay, at(t): place on the axis, label(t): in words}

@@ -4,6 +4,7 @@ Formulas and domains follow Surjanovic and Bingham's Virtual Library of Simulati
 The dimensions follow W-DBO's comparison (Bardou et al. 2024); the last dimension is time.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def ackley(x: Array) -> Array:
     """A rough plain with one deep hole; maximum 0 at 0."""
     d = x.shape[-1]
     far = 20.0 * np.exp(-0.2 * np.sqrt(_total(x**2) / d))
-    return np.asarray(far + np.exp(_total(np.cos(2.0 * np.pi * x)) / d) - 20.0 - np.e)
+    return np.asarray(far + np.exp(_total(np.cos(2.0 * np.pi * x)) / d) - 20.0 - math.e)
 
 
 def rosenbrock(x: Array) -> Array:
