@@ -27,7 +27,7 @@ peers: $(VENV)/installed $(VENV)-peers/installed
 	$(RUN)/python -m benchmarks.peers --python $(VENV)-peers/bin/python --out out/peers
 
 adapters: $(VENV)-adapters/installed
-	$(VENV)-adapters/bin/python -m pytest --noconftest -W default $(addprefix tests/integrations/test_,ax.py ray.py xopt.py)
+	$(VENV)-adapters/bin/python -m pytest --noconftest -W default $(addprefix tests/integrations/test_,ax.py examples.py ray.py xopt.py)
 
 $(VENV)-adapters/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-adapters

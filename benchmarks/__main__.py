@@ -1,7 +1,8 @@
 """Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
-``python -m benchmarks sums noise changes auto storage leases hostile service crashes startup``.
+``python -m benchmarks adapters sums noise changes auto storage leases hostile service crashes
+startup``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from rich.table import Table
 from benchmarks.peers.adapters import PEERS
 from benchmarks.peers.timing import COUNTS, Timing, timings
 from heliotrope.cli.console import progress
-from heliotrope.lab.environments.suite import select_problems
+from heliotrope.lab.environments.suite import playable_problems
 from heliotrope.lab.league import COMPETITORS, CommandCompetitor, Standings, Tournament
 from heliotrope.lab.league.report import Report, report_as_markdown, write_report
 
@@ -48,8 +48,11 @@ def main(
         CommandCompetitor(name, (str(python), str(_SERVER), name))
         for name in _known(names.split(","))
     )
+    ids, skipped = playable_problems(problems, data)
+    for reason in skipped:
+        print(reason)
     tournament = Tournament(
-        select_problems(problems, measured=data is not None),
+        ids,
         (*COMPETITORS.values(), *peers),
         trials,
         horizon,

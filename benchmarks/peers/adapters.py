@@ -2,7 +2,7 @@
 
 Their packages are not installed in heliotrope's environment; each is imported when its peer
 starts. All maximize. Peers without a model of time do not receive it. Peers that need initial
-points get 2 d + 1 points of a Sobol sequence; the others draw their own.
+points get 2 d + 1 points of a Sobol sequence, at most 31; the others draw their own.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class SkOpt:
 
 
 class InitialPoints:
-    """Initial points of a peer: given unit points, or 2 d + 1 points of a Sobol sequence."""
+    """Initial points of a peer: given unit points, or 2 d + 1 Sobol points, at most 31."""
 
     def __init__(self, lower: Array, upper: Array, unit: Array | None = None) -> None:
         d = len(lower)

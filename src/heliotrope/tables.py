@@ -178,11 +178,34 @@ def frame_rows(frame: DataFrame) -> list[dict[str, Any]]:
     >>> frame_rows(pd.DataFrame({"x": [0.5, 1.5], "mode": ["a", "b"]}))
     [{'x': 0.5, 'mode': 'a'}, {'x': 1.5, 'mode': 'b'}]
     """
+    if not isinstance(frame, DataFrame):
+        raise InputError("a pandas or polars table", type(frame).__name__)
     names = list(frame.columns)
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         raise InputError("a table whose columns have distinct names", f"{names}"[:200])
     columns = [frame[name].to_list() for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def sheet_of(frame: DataFrame) -> Sheet:
+    """Return a data frame as text, like a file with the same columns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> sheet_of(pl.DataFrame({"x": [0.5, None], "mode": ["a", "b"]})).columns
+    {'x': ('0.5', 'None'), 'mode': ('a', 'b')}
+    """
+    rows = frame_rows(frame)
+    names = list(frame.columns)
+    cells = [tuple(str(row[name]).strip() for row in rows) for name in names]
+    empty = Sheet("the table", {}, tuple(f"row {i}" for i in range(len(rows))), InputError)
+    return empty.filled(names, cells)
+
+
+def as_sheet(table: DataFrame | str | os.PathLike[str]) -> Sheet:
+    """Return a data frame, or the file at a path, as text."""
+    return sheet_of(table) if isinstance(table, DataFrame) else read_sheet(table)
 
 
 def as_rows(table: DataFrame | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -68,7 +68,7 @@ def test_a_restored_searcher_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_it_cannot_search_is_refused() -> None:
-    for space in ({"x": tune.grid_search([1, 2])}, {"x": 1.0}, {"x": tune.normal(0.0, 1.0)}):
+    for space in ({"x": tune.grid_search([1, 2])}, {"x": 1.0}, {"x": tune.randn(0.0, 1.0)}):
         with pytest.raises(ht.HeliotropeError):
             HeliotropeSearch(space, metric="loss", mode="min")
     with pytest.raises(ht.HeliotropeError, match="a space, a metric and a mode"):

@@ -301,6 +301,21 @@ def test_policies_without_a_gp_get_a_range_and_the_points_of_a_box() -> None:
         Named("uniform")
 
 
+@pytest.mark.parametrize("id", ["faults/outages", "decades/6", "sparse/10", "mixed/integers"])
+def test_every_kind_of_problem_can_be_played(id: str) -> None:
+    episode = problem(id).world().episode(6, seed=1)
+    for name in ("auto", "sw_ucb", "uniform"):
+        played = play_match(COMPETITORS[name], episode, 1, limit=60.0)
+        assert played.failure == ""
+        assert len(played.regret) == 6
+        assert played.regret.min() >= -1e-6
+
+
+def test_points_of_a_box_lie_on_its_lattices() -> None:
+    box = ht.SearchSpace({"n": ht.Integer(0, 4), "x": ht.Real(0.0, 1.0)}).cube
+    assert set(finite(box).points[:, 0].tolist()) == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1187,6 +1187,8 @@ export interface operations {
                 after?: string;
                 /** @description Page size. */
                 limit?: number;
+                /** @description List names that contain this text. */
+                contains?: string;
             };
             header?: never;
             path?: never;

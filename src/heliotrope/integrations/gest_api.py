@@ -151,8 +151,8 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
         if isnan(value):
             self._tracker.cancel(id)
         else:
+            self._told[id] = {**row, **self._tracker.params(id)}
             self._tracker.tell(id, value, self._violations(row))
-            self._told[id] = dict(row)
 
     def _check(self, row: Mapping[str, Any]) -> None:
         """Raise an error for a row that cannot be taken, before any is."""

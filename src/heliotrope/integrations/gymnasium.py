@@ -22,13 +22,13 @@ with requires_extra("gymnasium"):
 
 __all__ = ["HeliotropeWorld"]
 
-Observation: TypeAlias = NDArray[np.float64]
+_Observation: TypeAlias = NDArray[np.float64]
 
 _SEEDS = 2**31
 _HORIZON = 300
 
 
-class HeliotropeWorld(gym.Env[Observation, Any]):
+class HeliotropeWorld(gym.Env[_Observation, Any]):
     """A world of the suite, by the id of its problem: each step measures one place.
 
     The reward is the noisy value. The action is the number of a place in a finite world, and a
@@ -62,14 +62,14 @@ class HeliotropeWorld(gym.Env[Observation, Any]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[_Observation, dict[str, Any]]:
         """Draw another world."""
         super().reset(seed=seed)
         self._episode = self._world.episode(self._horizon, int(self.np_random.integers(_SEEDS)))
         self._done = 0
         return np.zeros(self.observation_space.shape or ()), {"t": self._time()}
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[_Observation, float, bool, bool, dict[str, Any]]:
         """Measure a place now."""
         if self._done >= self._horizon:
             raise InputError("a step of an episode", "its end", "Call reset().")

@@ -51,6 +51,10 @@ class Tracker:
         """Whether the evaluation with this key waits for its result."""
         return key in self._open
 
+    def params(self, key: Hashable) -> dict[str, Any]:
+        """Return the configuration of an open evaluation."""
+        return self._open[key][1]
+
     def ask(self, key: Hashable, t: float | None = None) -> dict[str, Any]:
         """Open an evaluation and return its configuration.
 
@@ -71,6 +75,7 @@ class Tracker:
         if key in self._open and self._open[key][1] == chosen:
             return
         entered = self._enter(params)
+        self._optimizer.placed(entered, self._time(t))  # raises an error before anything changes
         self.cancel(key)
         suggestion = self._optimizer.begin(entered, self._time(t))
         self._feasibility.begin(suggestion)

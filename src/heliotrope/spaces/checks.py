@@ -53,7 +53,8 @@ def as_boolean(value: object, name: str) -> bool:
 
 def as_list(value: object, name: str, most: int, unless: str = "") -> Sequence[Any]:
     """Return a list of 1 to ``most`` items; ``unless`` ends the message with an exception."""
-    items = value.tolist() if isinstance(value, np.ndarray) else value
+    items = value.to_list() if hasattr(value, "to_list") else value  # a column of a table
+    items = items.tolist() if isinstance(items, np.ndarray) else items
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes, bytearray)):
         raise InputError(f"{name} as a list", short_repr(value))
     if not 1 <= len(items) <= most:

@@ -11,6 +11,7 @@ import numpy as np
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_list, as_object, as_text, same_keys
+from heliotrope.tables import DataFrame, frame_rows
 from heliotrope.validation import Array, as_number, short_repr
 
 Features: TypeAlias = Sequence[float] | Mapping[str, float]
@@ -23,10 +24,10 @@ _FEATURES = 100
 class Options:
     """Named options of which one is chosen at a time: arms, sensors, channels.
 
-    With features (numbers in a fixed order, or by name) an option is the point of its features,
-    each scaled to [0, 1] over all options, so that a kernel sees which options are alike. Options
-    with equal features are the same point. Without features every option has a coordinate of its
-    own, and all are equally far apart.
+    With features (numbers in a fixed order, or by name, or a table of them) an option is the point
+    of its features, each scaled to [0, 1] over all options, so that a kernel sees which options are
+    alike. Options with equal features are the same point. Without features every option has a
+    coordinate of its own, and all are equally far apart.
 
     At most 10,000 options of up to 100 features each, 2,000 without features; names have 1 to 100
     printable characters.
@@ -42,7 +43,7 @@ class Options:
     """
 
     def __init__(
-        self, names: Sequence[str], features: Sequence[Features] | Array | None = None
+        self, names: Sequence[str], features: Sequence[Features] | Array | DataFrame | None = None
     ) -> None:
         with located("options"):
             self._indices = _numbered(names)
@@ -131,7 +132,8 @@ def _numbered(names: object) -> dict[str, int]:
 
 def _table(features: object, count: int) -> tuple[tuple[str, ...] | None, Array]:
     """Return the names of the features, or None, and their values (count, features)."""
-    entries = as_list(features, "lists of features", _OPTIONS)
+    rows_of_table = frame_rows(features) if isinstance(features, DataFrame) else features
+    entries = as_list(rows_of_table, "lists of features", _OPTIONS)
     if len(entries) != count:
         raise InputError(f"features for each of the {count:,} options", f"{len(entries):,}")
     labels: tuple[str, ...] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,12 @@ from heliotrope.study.verbs import StudyVerbs
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
+    from heliotrope.storage import Event
     from heliotrope.study.config import StudyConfig
     from heliotrope.study.optimizing import Callback, Measured, Report
+    from heliotrope.tables import DataFrame
 
 
 class EverydayStudy(StudyVerbs):
@@ -48,6 +52,10 @@ class EverydayStudy(StudyVerbs):
     @abstractmethod
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
+
+    @abstractmethod
+    def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The log, or at most ``limit`` events after event number ``after``."""
 
     @property
     def best(self) -> BestChoice:
@@ -96,11 +104,30 @@ class EverydayStudy(StudyVerbs):
 
         return Run(self, function, n, timeout, callbacks, context, progress)()
 
+    def add_table(self, table: DataFrame | str | os.PathLike[str]) -> int:
+        """Add the new results of a pandas or polars table, or of a file; return their number.
+
+        The columns are those of an export. All rows are checked before the first one is added, and
+        a row that was added before is not added again.
+        """
+        from heliotrope.study.tables import add_results, new_results, read_results, setup_of
+
+        log = self.events()
+        setup = setup_of(log)
+        new = new_results(read_results(table, setup), log)
+        return len(list(add_results(new, self, setup)))
+
     def to_frame(self) -> pd.DataFrame:
         """All evaluations with their results as a pandas table, with the columns of an export."""
         from heliotrope.study.frames import frame_of
 
         return frame_of(self.export("json"))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same as a polars table."""
+        from heliotrope.study.frames import polars_frame_of
+
+        return polars_frame_of(self.export("json"))
 
     def _repr_html_(self) -> str:
         try:

@@ -1,4 +1,4 @@
-"""The evaluations of a study as a pandas table."""
+"""The evaluations of a study as a pandas or a polars table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from heliotrope.errors import requires_extra
+from heliotrope.validation import Json
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 _TIMES = ["asked_at", "told_at"]
 
@@ -20,11 +22,29 @@ def frame_of(export: str) -> pd.DataFrame:
     """
     with requires_extra("lab"):
         import pandas as pd
-    from heliotrope.study import StudyConfig, views  # slow to load
-
-    data = json.loads(export)
-    names, rows = views.table(StudyConfig.from_json(data["setup"]), data["results"])
+    names, rows = _table(export)
     frame = pd.DataFrame(rows, columns=names)
     for name in _TIMES:
         frame[name] = pd.to_datetime(frame[name].astype(float), unit="s", utc=True)
     return frame.astype({"t": float, "value": float})
+
+
+def polars_frame_of(export: str) -> pl.DataFrame:
+    """The same as a polars table."""
+    with requires_extra("polars"):
+        import polars as pl
+    names, rows = _table(export)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    frame = pl.DataFrame(columns, strict=False)
+    seconds = [pl.col(name).cast(pl.Float64) * 1e6 for name in _TIMES]
+    moment = pl.Datetime("us", "UTC")
+    return frame.with_columns(
+        pl.col("t", "value").cast(pl.Float64), *(one.cast(pl.Int64).cast(moment) for one in seconds)
+    )
+
+
+def _table(export: str) -> tuple[list[str], list[Json]]:
+    from heliotrope.study import StudyConfig, views  # slow to load
+
+    data = json.loads(export)
+    return views.table(StudyConfig.from_json(data["setup"]), data["results"])

@@ -3,7 +3,7 @@
 Columns have the names of an export: ``params.NAME`` (or NAME) or ``option``, ``context.NAME`` (or
 NAME), ``value`` and the optional ``t``. Results with their own noise also have ``std`` or ``n``.
 Instead of a value they may have ``successes`` and ``trials``, or ``count`` and ``exposure``. Other
-columns are ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the file.
+columns are ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the table.
 """
 
 import json
@@ -25,7 +25,7 @@ from heliotrope.study.clocks import Wall, clock_from_json
 from heliotrope.study.commands import Add, Evaluation, as_choice
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.verbs import StudyVerbs
-from heliotrope.tables import Sheet, read_sheet, unescaped
+from heliotrope.tables import DataFrame, Sheet, as_sheet, unescaped
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
@@ -41,9 +41,12 @@ def setup_of(log: Sequence[Event]) -> Json:
     raise FormatError("a created event first", "another log")
 
 
-def read_results(path: str | os.PathLike[str], setup: Json) -> list[Add]:
-    """Read results that fit a study from a file; FormatError names a row that does not."""
-    sheet, adapter = read_sheet(path), SpaceAdapter.from_json(setup)
+def read_results(table: DataFrame | str | os.PathLike[str], setup: Json) -> list[Add]:
+    """Read results that fit a study from a data frame or from the file at a path.
+
+    An error names a row that does not fit: a FormatError in a file, an InputError in a data frame.
+    """
+    sheet, adapter = as_sheet(table), SpaceAdapter.from_json(setup)
     told = _told(sheet, adapter)
     sheet = sheet.take([row for row, form in enumerate(told) if form])
     chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
@@ -126,12 +129,12 @@ def _is_noise(name: str, sheet: Sheet, adapter: SpaceAdapter) -> bool:
 
 @contextmanager
 def _on_row(sheet: Sheet, row: int) -> Iterator[None]:
-    """Raise an InputError as a FormatError that names the row."""
+    """Raise an InputError as the table's error that names the row."""
     try:
         yield
     except InputError as error:
         got = f"{error.got} on {sheet.where(row)}"
-        raise FormatError(error.expected, got, error.advice, error.field) from error
+        raise sheet.error(error.expected, got, error.advice, error.field) from error
 
 
 def _times(sheet: Sheet) -> Sequence[float | None]:

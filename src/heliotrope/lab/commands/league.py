@@ -54,16 +54,20 @@ def league_command(
 ) -> None:
     """Compare all policies on all problems of the suite.
 
-    Problems with measured data need --data. Finished matches are kept in the output folder, so an
+    Problems with measured data need --data; by default those whose files are not there are skipped.
+    Finished matches are kept in the output folder, so an
     interrupted run can continue. Failures are listed in the table. The exit code is 1 only if a
     peer did not play a single step.
     """
     with lab_errors_as_messages():
-        from heliotrope.lab.environments.suite import select_problems
+        from heliotrope.lab.environments.suite import playable_problems
         from heliotrope.lab.league import Tournament
 
+        ids, skipped = playable_problems(problems, data)
+        for reason in skipped:
+            typer.echo(reason, err=True)
         played = Tournament(
-            problems=select_problems(problems, measured=data is not None),
+            problems=ids,
             competitors=(*_competitors(policies), *(_command(text) for text in peer or ())),
             trials=trials,
             horizon=horizon,

@@ -106,8 +106,7 @@ def run_season(steps: int, seed: int, tick: Callable[[], None]) -> SeasonRun:
             name: ht.Optimizer(world.domain, policy, seed)
             for name, policy in season_policies().items()
         }
-        noise = [episode.noise(t) for t in episode.times[:steps]]
-        lived = FiniteEpisode(world.domain, episode.values[:steps], noise)
+        lived = FiniteEpisode(world.domain, episode.values[:steps], episode.noises[:steps])
         trajectories = [follow(name, one, lived, tick) for name, one in optimizers.items()]
         times = np.arange(steps + 1.0, steps + DAY + 1.0).tolist()
         knowing = optimizers[SUM]

@@ -9,7 +9,7 @@ from heliotrope.lab.environments.episodes import (
     play,
     run,
 )
-from heliotrope.lab.environments.finite import FiniteEpisode
+from heliotrope.lab.environments.finite import FiniteEpisode, MeasuredEpisode
 from heliotrope.lab.environments.function import BoxEpisode, Function
 from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.table import Table
@@ -21,6 +21,7 @@ __all__ = [
     "FiniteEpisode",
     "Function",
     "GPDrift",
+    "MeasuredEpisode",
     "Place",
     "Step",
     "Table",

@@ -21,8 +21,8 @@ Place: TypeAlias = int | Array
 class Step:
     """One step of a policy in an episode: the point measured at time ``t``, and the result.
 
-    ``index`` is None in a Box, ``y`` is ``value`` plus noise, ``best`` is the highest value at
-    time ``t``, and ``regret`` is ``best - value``.
+    ``index`` is None in a Box, ``y`` is the measured value, ``best`` is the highest value at time
+    ``t``, and ``regret`` is ``best - value``.
     """
 
     t: float
@@ -38,7 +38,8 @@ class Step:
 class Episode(Protocol):
     """One world. Policies that play the same episode see the same functions and noise.
 
-    A subclass implements the first five members.
+    A subclass implements the first five members. It overrides ``measure`` if measurements fail or
+    if their noise depends on the place.
     """
 
     @property
@@ -61,7 +62,7 @@ class Episode(Protocol):
 
     @abstractmethod
     def noise(self, t: float) -> float:
-        """Return the noise added to any value measured at time t."""
+        """Return the usual noise of a measurement at time t."""
 
     @property
     def horizon(self) -> int:
@@ -69,7 +70,7 @@ class Episode(Protocol):
         return len(self.times)
 
     def measure(self, t: float, place: Place) -> float:
-        """Return the noisy value of a place."""
+        """Return the measured value of a place: by default its value plus the usual noise."""
         return self.value(t, place) + self.noise(t)
 
     def regret(self, t: float, place: Place) -> float:
@@ -83,7 +84,7 @@ class Episode(Protocol):
             index, point = int(place), self.domain.points[place]
         else:
             index, point = None, np.asarray(place)
-        y = value + self.noise(t)
+        y = self.measure(t, place)
         return Step(float(t), index, tuple(point.tolist()), y, value, best, best - value)
 
 

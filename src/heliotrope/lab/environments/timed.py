@@ -17,7 +17,8 @@ class TimedEpisode(Episode):
 
     def __init__(self, noise: ArrayLike, times: Array) -> None:
         self._times = times
-        self._noise: list[float] = as_vector(noise, "noise", len(times)).tolist()
+        self._noises = as_vector(noise, "noise", len(times))
+        self._noise: list[float] = self._noises.tolist()
         self._rows = {t: row for row, t in enumerate(times.tolist())}
 
     @property
@@ -25,8 +26,13 @@ class TimedEpisode(Episode):
         """Increasing times of the steps, (T,)."""
         return self._times
 
+    @property
+    def noises(self) -> Array:
+        """The usual noise at each time, (T,)."""
+        return self._noises
+
     def noise(self, t: float) -> float:
-        """Return the noise added to any value measured at time t."""
+        """Return the usual noise of a measurement at time t."""
         return self._noise[self._row(t)]
 
     def _row(self, t: float) -> int:

@@ -11,6 +11,7 @@ A reply may be {"error": "message"}. The command maximizes y. If each reply has 
 seconds of processor time used so far, these count; otherwise the waiting time counts. After the
 episode the command and all its child processes are killed. Over a Finite domain lower and upper
 are the bounds of its points; the x of a reply is moved to the nearest point, which is then told.
+In a Box with lattices it is likewise moved onto them.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ class CommandPlayer:
         x = as_vector(reply.get("x", ()), "x", self._domain.dimension)
         if isinstance(self._domain, Finite):
             return _nearest(self._domain.points / self._width, x / self._width)
-        return np.asarray(self._domain.places(x[None])[0])
+        return np.asarray(self._domain.snap(self._domain.places(x[None]))[0])
 
     def tell(self, t: float, place: Place, y: float, seconds: float) -> None:
         """Pass on a measured value."""

@@ -80,11 +80,11 @@ class _OptimizerPlayer:
 
 
 def finite(domain: Domain) -> Finite:
-    """The points of a Finite domain, or 128 Sobol points of a Box."""
+    """The points of a Finite domain, or 128 Sobol points of a Box, moved onto its lattices."""
     if isinstance(domain, Finite):
         return domain
     unit: Array = Sobol(domain.dimension, scramble=False).random(_POINTS)
-    return Finite(domain.scaled(unit))
+    return Finite(domain.snap(domain.scaled(unit)))
 
 
 COMPETITORS: Mapping[str, PolicyCompetitor] = {name: PolicyCompetitor(name) for name in REGISTRY}

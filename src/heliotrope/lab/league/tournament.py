@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heliotrope.errors import InputError
-from heliotrope.lab.environments.suite import LogWindows, problem
+from heliotrope.lab.environments.suite import LogWindows, Relays, problem
 from heliotrope.lab.league.matches import Competitor, Match, play_match
 from heliotrope.lab.league.standings import Standings
 from heliotrope.lab.trials import fingerprint, run_trials, trial_seed
@@ -115,7 +115,7 @@ class Tournament:
             "tables": {
                 id: fingerprint(world.values)
                 for id, world in worlds.items()
-                if isinstance(world, LogWindows)
+                if isinstance(world, (LogWindows, Relays))
             },
         }
 

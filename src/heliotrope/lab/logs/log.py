@@ -11,7 +11,7 @@ from heliotrope.lab.logs.exports import StudyExport, export_of, is_export, read_
 from heliotrope.lab.logs.layouts import BY_RULES, Columns, Matrix, laid_out
 from heliotrope.lab.logs.locations import points_of
 from heliotrope.lab.logs.times import step_as_text
-from heliotrope.tables import Sheet, read_sheet
+from heliotrope.tables import DataFrame, Sheet, read_sheet, sheet_of
 from heliotrope.validation import Array
 
 _FEWEST = 10  # times
@@ -72,13 +72,13 @@ def read_log(
 
 
 def log_of(
-    frame: pd.DataFrame,
-    locations: pd.DataFrame | None = None,
+    frame: DataFrame,
+    locations: DataFrame | None = None,
     columns: Columns = BY_RULES,
 ) -> Log:
-    """Return the log in a pandas table, by the rules of :func:`read_log`.
+    """Return the log in a pandas or polars table, by the rules of :func:`read_log`.
 
-    An index with a name or without numbers counts as the first column.
+    In pandas an index with a name or without numbers counts as the first column.
 
     Examples
     --------
@@ -90,9 +90,11 @@ def log_of(
     return _log(_sheet(frame), None if locations is None else _sheet(locations), columns)
 
 
-def _sheet(frame: pd.DataFrame) -> Sheet:
-    """Return a pandas table as text; an index that is more than row numbers is a column."""
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+def _sheet(frame: DataFrame) -> Sheet:
+    """Return a table as text; in pandas an index that is more than row numbers is a column."""
+    if not isinstance(frame, pd.DataFrame):
+        return sheet_of(frame)
+    if frame.columns.nlevels > 1:
         raise InputError("a pandas table with one row of column names", type(frame).__name__)
     rows = tuple(f"row {label}" for label in frame.index)
     series = [frame.iloc[:, at] for at in range(frame.shape[1])]

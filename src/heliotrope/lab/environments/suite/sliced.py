@@ -9,6 +9,7 @@ from heliotrope.domains import Box
 from heliotrope.errors import InputError
 from heliotrope.lab.environments.function import BoxEpisode
 from heliotrope.lab.environments.suite.functions import FUNCTIONS, TestFunction
+from heliotrope.lab.environments.suite.search import compass, compass_search
 from heliotrope.lab.environments.timed import as_horizon, gaussian_noise
 from heliotrope.validation import Array
 
@@ -79,20 +80,13 @@ def slice_maxima(name: str, steps: int) -> Array:
 
 
 def _searched(function: TestFunction, points: Array, times: Array) -> tuple[Array, Array]:
-    """Compass search from unit points (T, n, d): the final points and their values."""
-    T, n, d = points.shape
-    when = np.broadcast_to(times[:, None], (T, n))
-    values, width = _at(function, points, when), np.full((T, n), 0.05)
-    directions = np.concatenate([np.eye(d), -np.eye(d)])
-    for _ in range(_ROUNDS):
-        tried = np.clip(points[:, :, None] + width[..., None, None] * directions, 0.0, 1.0)
-        found = _at(function, tried, np.broadcast_to(when[..., None], tried.shape[:3]))
-        best, top = found.argmax(axis=2), found.max(axis=2)
-        up = top > values
-        ahead = np.take_along_axis(tried, best[..., None, None], axis=2)[:, :, 0]
-        points, values = np.where(up[..., None], ahead, points), np.where(up, top, values)
-        width = np.where(up, width, 0.5 * width)
-    return points, values
+    """Search each slice from unit points (T, n, d): the final points and their values."""
+
+    def values(tried: Array) -> Array:
+        when = times.reshape(-1, *[1] * (tried.ndim - 2))
+        return _at(function, tried, np.broadcast_to(when, tried.shape[:-1]))
+
+    return compass_search(values, points, compass(points.shape[-1]), _ROUNDS)
 
 
 def _at(function: TestFunction, unit: Array, times: Array) -> Array:

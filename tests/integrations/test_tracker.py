@@ -1,0 +1,116 @@
+"""What the adapters share: keys, foreign values, times that never decrease, infinite values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import heliotrope as ht
+from heliotrope.integrations.constraints import Feasibility
+from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
+from heliotrope.integrations.tracker import Tracker
+
+SPACE: dict[str, ForeignParameter] = {
+    "x": Same(ht.Real(0, 1)),
+    "c": Listed([None, True, 1, "a"]),
+    "k": Listed([1.0, 2.5, 10.0], ordered=True),
+}
+FEW: dict[str, ForeignParameter] = {"c": SPACE["c"], "k": SPACE["k"]}
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "begin", "tell", "cancel"]),
+        st.integers(0, 4),
+        st.floats(-5.0, 20.0),
+        st.sampled_from([0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e80]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25)
+@given(steps, st.booleans())
+def test_any_order_of_calls_keeps_the_books(calls: list[Any], finite: bool) -> None:
+    tracker, opened = Tracker(FEW if finite else SPACE), dict[int, dict[str, Any]]()
+    results = 0
+    for call, key, t, value in calls:
+        if call == "ask" and key not in opened:
+            opened[key] = tracker.ask(key, t)
+        elif call == "begin":
+            opened[key] = {"c": True, "k": 10.0, "x": 0.5}
+            tracker.begin(key, opened[key], t)
+        elif call == "tell" and key in opened:
+            results += bool(np.isfinite(value) and abs(value) < 1e45) or (
+                results > 0 and not np.isnan(value)
+            )
+            tracker.tell(key, value, {"limit": value})
+            del opened[key]
+        elif call == "cancel":
+            tracker.cancel(key)
+            opened.pop(key, None)
+    optimizer = tracker._optimizer
+    assert {key for key in range(5) if tracker.is_open(key)} == set(opened)
+    assert len(optimizer.open) == len(opened)
+    assert len(optimizer.history) == results
+    assert np.all(np.isfinite(optimizer.history.y))
+    times = [one.t for one in optimizer.open]
+    assert times == sorted(times)
+    for key, params in opened.items():
+        assert tracker.params(key).items() <= params.items()
+
+
+@pytest.mark.parametrize("value", [None, True, 1, "a"])
+def test_listed_values_keep_their_type(value: Any) -> None:
+    one = Listed([None, True, 1, "a"])
+    assert one.leave(one.enter(value)) is value
+
+
+def test_ordered_values_are_neighbours() -> None:
+    assert isinstance(SPACE["k"].parameter, ht.Integer)
+    assert isinstance(SPACE["c"].parameter, ht.Categorical)
+    with pytest.raises(ht.HeliotropeError, match="one of"):
+        SPACE["k"].enter(3.0)
+
+
+def test_an_evaluation_can_move_to_another_configuration() -> None:
+    tracker = Tracker(FEW)
+    tracker.ask("a")
+    tracker.begin("a", {"c": "a", "k": 2.5})
+    tracker.begin("a", {"c": "a", "k": 2.5})
+    assert tracker.params("a") == {"c": "a", "k": 2.5}
+    assert len(tracker._optimizer.open) == 1
+
+
+def test_a_wrong_configuration_changes_nothing() -> None:
+    tracker = Tracker(SPACE)
+    before = tracker.ask("a")
+    for params in ({"x": 2.0, "c": 1, "k": 1.0}, {"x": 0.5, "c": "z", "k": 1.0}, {"x": 0.5}):
+        with pytest.raises(ht.HeliotropeError):
+            tracker.begin("a", params)
+        with pytest.raises(ht.HeliotropeError):
+            tracker.check(params)
+    assert tracker.params("a") == before
+    assert tracker._optimizer.asked == 1
+
+
+def test_the_likeliest_point_is_chosen_where_none_is_likely() -> None:
+    space = ht.SearchSpace({"x": ht.Real(0, 1)})
+    objective = ht.Optimizer(space, ht.auto(space))
+    feasibility = Feasibility(space, 0)
+    for x in np.linspace(0.0, 1.0, 8).tolist():
+        opened = objective.begin({"x": x})
+        objective.tell(opened, x)
+        feasibility.tell(opened, {"c": 1.0 + x})  # always violated, least at 0
+    assert feasibility.choose(objective, objective.propose())["x"] < 0.1
+
+
+def test_with_constraints_the_feasible_rank_first() -> None:
+    tracker = Tracker({"x": Same(ht.Real(0, 1))})
+    for i, x in enumerate(np.linspace(0.0, 1.0, 11).tolist()):
+        tracker.begin(i, {"x": x})
+        tracker.tell(i, x, {"c": x - 0.55})
+    order = tracker.rank([{"x": 0.1}, {"x": 0.9}, {"x": 0.4}])
+    assert order == [2, 0, 1]
