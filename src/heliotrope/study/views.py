@@ -45,7 +45,7 @@ def belief(state: StudyState, t: float, context: object) -> Show:
     config, history = state.config, state.optimizer.history
     there, point = _context(state, context)
     head = {"t": t, **there}
-    if not config.policy.entry.has_prior:
+    if not config.policy.learns_model:
         return lambda: {**head, "view": "none"}
     if t >= state.optimizer.latest:
         shown = BeliefView(config, state.optimizer, t, point).belief()
@@ -63,7 +63,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
     there, point = _context(state, context)
     told, model = len(optimizer.history), config.given.override(state.model)
     view = BeliefView(config, optimizer, t, point)
-    is_known = config.policy.entry.has_prior and told > 0
+    is_known = config.policy.learns_model and told > 0
     return {
         "setup": config.to_json(),
         "created": state.created,
@@ -100,7 +100,7 @@ def track(state: StudyState) -> Show:
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
     certificate = _certificate(state)
     tracked = [
-        (_blank(state, some), some) for some in levels if some and config.policy.entry.has_prior
+        (_blank(state, some), some) for some in levels if some and config.policy.learns_model
     ]
 
     def show() -> Json:
