@@ -253,7 +253,12 @@ def cancel_command(
 
 @_command("heartbeat")
 def heartbeat_command(
-    name: Name, id: Id, lease: Lease = None, at: At = DEFAULT_STORE, token_file: TokenFile = None
+    name: Name,
+    id: Id,
+    lease: Lease = None,
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
 ) -> None:
     """Prolong the lease of an open evaluation."""
     _do("Heartbeat", name, at, token_file, id=id, lease=lease)
@@ -265,6 +270,7 @@ def retime_command(
     t: Annotated[
         float | None, typer.Option(help="The latest time that stays. Default: now.")
     ] = None,
+    _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import sleep
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -21,6 +21,7 @@ from heliotrope.client.transport import (
     decodable,
     request_of,
 )
+from heliotrope.errors import HeliotropeError
 from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
@@ -117,6 +118,14 @@ class AsyncService:
         """Open an existing study."""
         return await self._study(calls.open_study(name))
 
+    async def batch(self, commands: Sequence[tuple[AsyncStudy, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies, decided together and synced once.
+
+        Returns the result of each, or the exception that it would have raised.
+        """
+        sent = [(study.name, study.repeatable(command)) for study, command in commands]
+        return await self._transport.run(calls.batch(sent))
+
     async def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
         return await self._transport.run(calls.list_studies())
@@ -156,6 +165,10 @@ class AsyncStudy:
 
     # ---- changing it
 
+    def repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
+        return self._calls.repeatable(command)
+
     async def do(self, command: Command[T]) -> T:
         """Carry out a command, and return its result when it is on disk."""
         return await self._run(self._calls.do(command))
@@ -186,8 +199,13 @@ class AsyncStudy:
         lease: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
-        following = Ask(t, context, key, lease=lease)
-        suggested = await self.do(Tell(id_of(ask), value, following, **point_of(ask), **noise))
+        try:
+            following = Ask(t, context, key, lease=lease)
+            told = Tell(id_of(ask), value, following, **point_of(ask), **noise)
+            suggested = await self.do(told)
+        except HeliotropeError as error:
+            error.field = error.field.removeprefix("ask.")
+            raise
         assert suggested is not None
         return suggested
 

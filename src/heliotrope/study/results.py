@@ -110,6 +110,7 @@ class Track(Result):
 
     results: list[Json]
     best: list[BestChoice]
+    certificate: Json | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "best": lambda found: [BestChoice(one) for one in found]
     }
