@@ -43,8 +43,7 @@ def findings() -> Iterator[Finding]:
 
 def _finite() -> Iterator[Finding]:
     prior = ht.Prior(Matern(0.2, nu=2.5), ht.Forgetting(0.01), noise=0.01)
-    rng = np.random.default_rng(0)
-    yield from _over_2500_points("2,500 points", prior, LATE, partial(_hill, rng))
+    yield from _over_2500_points("2,500 points", prior, LATE, _noisy_hill)
 
 
 def _sums() -> Iterator[Finding]:
@@ -59,34 +58,45 @@ def _sums() -> Iterator[Finding]:
             ],
         )
         episode = GPDrift(ht.grid(50, 50), prior).episode(SUM_LATE[1], seed=0)
-        measure = partial(_of_world, episode)
-        yield from _over_2500_points(f"stays + drifts + level, {name}", prior, SUM_LATE, measure)
-        del episode, measure
+        worlds = partial(partial, _of_world, episode)
+        yield from _over_2500_points(f"stays + drifts + level, {name}", prior, SUM_LATE, worlds)
+        del episode, worlds
         box = ht.Box([0] * 2, [1] * 2)
         yield _box(f"2-D Box, stays + drifts + level, {name}", box, prior, SUM_LATE)
 
 
 def _over_2500_points(
-    name: str, prior: ht.Prior, late: tuple[int, int], measure: Measure
+    name: str, prior: ht.Prior, late: tuple[int, int], measure: Callable[[], Measure]
 ) -> Iterator[Finding]:
-    optimizer = ht.Optimizer(ht.grid(50, 50), ht.tv_gp_ucb(prior), seed=0)
-    seconds, memory = np.zeros(late[1]), {}
-    for step in range(late[1]):
-        if step in (EARLY[1], late[1] - 1):
-            memory[step] = _resident_megabytes()
-        seconds[step] = _timed_step(optimizer, measure)
-    first, last = float(seconds[slice(*EARLY)].mean()), float(seconds[slice(*late)].mean())
+    """A young and an old optimizer alternate, so that other work on the machine slows both."""
+    young, old = (_begun(prior, measure()) for _ in range(2))
+    _repeat(young, EARLY[0])
+    _repeat(old, EARLY[1])
+    before = _resident_megabytes()
+    _repeat(old, late[0] - EARLY[1])
+    grown = _resident_megabytes() - before
+    first, last = np.mean([(young(), old()) for _ in range(SAMPLE)], axis=0).tolist()
     yield Finding(
         f"{name}: steps {late[0]:,} to {late[1]:,} take at most 1.25 times steps 1,000 to 2,000",
         f"{1e3 * last:.2f} ms against {1e3 * first:.2f} ms: {last / first:.2f} times",
         last / first <= 1.25,
     )
-    grown = memory[late[1] - 1] - memory[EARLY[1]]
     yield Finding(
         f"{name}: resident memory grows by less than 20 MB in between",
         f"{grown:.1f} MB",
         grown < 20,
     )
+
+
+def _begun(prior: ht.Prior, measure: Measure) -> Callable[[], float]:
+    """A function that runs and times one more step over 2,500 points."""
+    optimizer = ht.Optimizer(ht.grid(50, 50), ht.tv_gp_ucb(prior), seed=0)
+    return partial(_timed_step, optimizer, measure)
+
+
+def _repeat(step: Callable[[], float], count: int) -> None:
+    for _ in range(count):
+        step()
 
 
 def _policies() -> Iterator[Finding]:
@@ -123,9 +133,8 @@ def _named() -> dict[str, Policy]:
 def _over_500_points(name: str, begin: Callable[[], Callable[[], float]]) -> Finding:
     """Both alternate, so that other work on the machine slows both."""
     young, old = begin(), begin()
-    for step, count in ((young, FULL), (old, LAST)):
-        for _ in range(count):
-            step()
+    _repeat(young, FULL)
+    _repeat(old, LAST)
     milliseconds = 1e3 * np.array([(young(), old()) for _ in range(SAMPLE)])
     early, late = np.median(milliseconds, axis=0).tolist()
     mean_early, mean_late = milliseconds.mean(axis=0).tolist()
@@ -191,6 +200,10 @@ def _tell_block(optimizer: ht.Optimizer, rng: np.random.Generator, most: int) ->
 
 def _of_world(episode: Episode, asked: Suggestion) -> float:
     return episode.measure(asked.t, asked.index or 0)
+
+
+def _noisy_hill() -> Measure:
+    return partial(_hill, np.random.default_rng(0))
 
 
 def _hill(rng: np.random.Generator, asked: Suggestion) -> float:

@@ -154,7 +154,7 @@ def _fill(store: Store) -> None:
     log = [event.body for event in played.events()]
     kept = store.snapshot(store.find("played").uid)  # as asking and telling leaves it
     assert kept is not None
-    prefix, text = log[1]["id"].rpartition("-")[0], json.dumps(log[1:])
+    prefix, text = log[1]["id"].partition("-")[0], json.dumps(log[1:])
     for start in range(0, MANY, TOGETHER):
         names = [f"study-{number}" for number in range(start, start + TOGETHER)]
         uids = [store.create(name, log[0], at=0.0) for name in names]
@@ -202,10 +202,10 @@ def _write_long(store: Store) -> None:
     ask = study.ask()
     study.cancel(ask.id)
     *_, asked, _ = (event.body for event in study.events())
-    prefix, last = ask.id.rpartition("-")[0], len(study.events())
+    prefix, last = ask.id.partition("-")[0], len(study.events())
     bodies = []
     for number in range(1, LONG + 1):
-        id, place = f"{prefix}-{number}", number % 50
+        id, place = f"{prefix}-0000beef-{number}", number % 50
         chosen = {"id": id, "t": number + 1.0, "place": place, "option": f"option {place}"}
         told = {"v": asked["v"], "kind": "told", "id": id, "value": rng.random()}
         bodies += [{**asked, **chosen}, told]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -20,8 +21,11 @@ from cluster import wait_for
 class Served:
     """A service of a store, with a token if one is given."""
 
-    def __init__(self, store: str, token: str | None = None) -> None:
+    def __init__(
+        self, store: str, token: str | None = None, *, workers: int = 1, files: int | None = None
+    ) -> None:
         self.store, self._token = store, token
+        self._workers, self._files = workers, files  # processes, and open files of each
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
@@ -32,7 +36,7 @@ class Served:
     def start(self) -> None:
         """Start the process, and wait until it answers."""
         command = [sys.executable, "-m", "heliotrope", "serve", "--store", self.store]
-        command += ["--port", str(self._port)]
+        command += ["--port", str(self._port), "--workers", str(self._workers)]
         if self._token is not None:
             file = Path(self._folder.name) / "tokens"
             file.write_text(f"{self._token}\n")
@@ -43,8 +47,28 @@ class Served:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=self._limit_files,
         )
         wait_for(self._answers)
+
+    @property
+    def port(self) -> int:
+        return int(self._port)
+
+    def _limit_files(self) -> None:
+        if self._files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self._files, self._files))
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The running process."""
+        assert self._process is not None
+        return self._process
+
+    def forget(self) -> None:
+        """Note that the process has ended."""
+        self.process.wait()
+        self._process = None
 
     def kill(self) -> None:
         """Kill it."""

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from cluster import wait_for
 from heliotrope.cli import app
 from heliotrope.errors import HeliotropeError
+from heliotrope.service.connections import GuardedProtocol
 from heliotrope.storage import Event, open_store
 
 OPTIONS = {"options": ["a", "b", "c"]}
@@ -32,7 +33,14 @@ SPACE = {"space": {"x": {"type": "real", "low": 0, "high": 1}}}
 def serving(service: Starlette, **headers: str) -> Iterator[httpx.Client]:
     """An application on a port of this machine, and a client of it."""
     server = uvicorn.Server(
-        uvicorn.Config(service, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=1)
+        uvicorn.Config(
+            service,
+            port=0,
+            http=GuardedProtocol,
+            log_level="warning",
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
     )
     thread = Thread(target=server.run)
     thread.start()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from multiprocessing.connection import Connection
@@ -52,6 +54,23 @@ def begin(url: str, barrier: Any, says: Connection) -> None:
     barrier.wait()
     with closing(open_store(url)) as store:
         says.send(store.create(f"s{os.getpid()}", {}, at=0.0))
+
+
+def count_events(url: str, says: Connection) -> None:
+    """Say how many events of a study this process finds, after a check of the whole file."""
+    with closing(open_store(url)) as store:
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        says.send(len(store.events(store.find("pump").uid)))
+
+
+def change_otherwise(url: str, says: Connection) -> None:
+    """Write to a file without this package, and keep it open."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        connection.execute("CREATE TABLE other (x)")
+        connection.commit()
+        says.send("written")
+        time.sleep(60.0)
 
 
 def open_as_nobody(url: str, says: Connection) -> None:

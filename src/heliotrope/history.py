@@ -81,6 +81,11 @@ class History:
         self._noise[self._length] = observation.precision.row
         self._length += 1
 
+    def _set_back(self, latest: float) -> None:
+        """Replace all later times; only the ledger calls this."""
+        times = self._numbers[: self._length, 0]
+        np.minimum(times, latest, out=times)
+
     @property
     def t(self) -> Array:
         return self._numbers[: self._length, 0].copy()

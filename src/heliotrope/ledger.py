@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -62,11 +62,22 @@ class Ledger:
     def time(self, t: float | None) -> float:
         """Check the time of a suggestion; by default it is one unit after the latest time."""
         if t is None:
-            return max(self._latest + 1.0, 1.0)
+            return max(self._next_step(), 1.0)
         t = as_number(t, "t")
         if self.is_past(t):
             raise TimeError(f"a time of at least {self._latest:g}, the latest seen", f"{t:g}")
         return t
+
+    def _next_step(self) -> float:
+        following = self._latest + 1.0
+        if following == self._latest and np.isfinite(following):
+            raise TimeError(
+                f"times below {2.0**53:g}, beyond which a step of 1 changes nothing",
+                f"{self._latest:g} as the latest one",
+                "Give each ask its time.",
+                "t",
+            )
+        return following
 
     def query_time(self, t: float | None) -> float:
         """Check the time of a query; by default it is the latest time."""
@@ -83,6 +94,12 @@ class Ledger:
 
     def cancel(self, suggestion: Suggestion) -> None:
         del self.open[suggestion.id]
+
+    def set_back(self, latest: float) -> None:
+        """Replace all later times by ``latest``."""
+        self.history._set_back(latest)
+        self.open = {id: replace(one, t=min(one.t, latest)) for id, one in self.open.items()}
+        self._latest = min(self._latest, latest)
 
     def add(self, observations: Iterable[Observation]) -> None:
         """Record observations without a suggestion."""

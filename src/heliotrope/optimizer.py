@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import SupportsFloat, Unpack
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
-from heliotrope.history import History, Suggestion
+from heliotrope.errors import HeliotropeError
+from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Policy
 from heliotrope.policies.run import PolicyRun
@@ -21,6 +23,8 @@ from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.threads import Exclusive, exclusive
+from heliotrope.validation import as_number
 
 
 class Optimizer(Queries, Archived):
@@ -31,7 +35,8 @@ class Optimizer(Queries, Archived):
     ``direction="minimize"`` low values are good; values and prior means keep their sign.
 
     A suggestion depends only on the seed and on everything asked and told before. A call that
-    raises one of this package's errors changes nothing.
+    raises one of this package's errors changes nothing. Several threads may share it: each call
+    waits for the others.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class Optimizer(Queries, Archived):
         *,
         direction: Direction = "maximize",
     ) -> None:
+        self._exclusive = Exclusive()
         self._adapter = _adapter(domain)
         self._direction, self._sign = direction, sign_of(direction)
         self._rng = RNGStream(seed)
@@ -104,6 +110,11 @@ class Optimizer(Queries, Archived):
         """Whether a suggestion is without a result."""
         return id in self._ledger.open
 
+    def suggestion(self, id: int) -> Suggestion:
+        """The open suggestion with an id; ClosedSuggestionError, UnknownSuggestionError."""
+        return self._ledger.lookup(id)
+
+    @exclusive
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Suggest where to measure at time t; by default 1, then one unit after the latest time.
 
@@ -112,11 +123,13 @@ class Optimizer(Queries, Archived):
         """
         return self._begin(self.propose(t, context=context))
 
+    @exclusive
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Return what :meth:`ask` would suggest; changes nothing."""
         choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
         return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
 
+    @exclusive
     def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index, params, option) that was chosen elsewhere.
 
@@ -145,18 +158,38 @@ class Optimizer(Queries, Archived):
         """
         self.observe(suggestion, *value_and_precision(y, **noise))
 
+    @exclusive
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.tell(suggestion.id, y, precision)
         self._ledger.tell(suggestion, y, precision)
 
+    @exclusive
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
 
+    @exclusive
+    def observe_cancelled(
+        self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
+    ) -> None:
+        """Record a result that came after its suggestion was cancelled.
+
+        The policy sees it when it is next built, by :meth:`reconsider`.
+        """
+        done = self._adapter.suggestion_at(id, t, x)
+        self._ledger.add([Observation(done.t, done.x, y, done.index, id, precision)])
+
+    @exclusive
+    def set_back(self, latest: float) -> None:
+        """Replace all later times by ``latest``; the policy begins anew, without any result."""
+        self._ledger.set_back(as_number(latest, "latest"))
+        self.reconsider(self.policy, last=0)
+
+    @exclusive
     def tell_many(
         self,
         t: ArrayLike,
@@ -179,6 +212,7 @@ class Optimizer(Queries, Archived):
             self._run = self._run.followed_by(added)
         self._ledger.add(added)
 
+    @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
         """Continue with another policy, which sees all observations and open suggestions.
 
@@ -190,6 +224,7 @@ class Optimizer(Queries, Archived):
         )
         self._run, self._ledger.visible = run, visible
 
+    @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
         is_new = self.space is not None or self.direction == "minimize"
@@ -200,6 +235,11 @@ class Optimizer(Queries, Archived):
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
         return header | entries, arrays | under("agent/", self._run.agent.state())
+
+    def check_usable(self) -> None:
+        with suppress(HeliotropeError):  # such as a context that is missing
+            self.tell(self.ask(), 0.0)
+            self.best()
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:

@@ -19,7 +19,17 @@ from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
 from heliotrope.serialization.codec import register
-from heliotrope.terms import CHOICE, NOISE_PART, Drifts, MarkovTerm, Stationary, Stays, Term, Walks
+from heliotrope.terms import (
+    CHOICE,
+    NOISE_PART,
+    SHARED,
+    Drifts,
+    MarkovTerm,
+    Stationary,
+    Stays,
+    Term,
+    Walks,
+)
 from heliotrope.validation import (
     Array,
     Checked,
@@ -167,6 +177,11 @@ class Prior:
         """Whether all terms are static."""
         return all(isinstance(term, Stays) for term in self.terms)
 
+    @property
+    def is_partly_shared(self) -> bool:
+        """Whether all places share some terms, but not all of them."""
+        return len({term.shared for term in self.terms}) == 2
+
     def over(self, domain: Domain) -> DomainKernel:
         """Return the space kernel of a prior with one term, checked against a domain."""
         self._one_term()
@@ -224,13 +239,15 @@ class Prior:
         """Return, for each term, whether it belongs to a part; None selects all terms.
 
         :data:`~heliotrope.terms.CHOICE` selects the terms that differ between places. If all places
-        share every term, it selects all of them.
+        share every term, it selects all of them. :data:`~heliotrope.terms.SHARED` selects the rest.
         """
         if not (part is None or isinstance(part, str)):
             raise InputError("the name of a part", short_repr(part), "", "part")
         if part is None or part == CHOICE:
             whole = part is None or all(term.shared for term in self.terms)
             return [whole or not term.shared for term in self.terms]
+        if part == SHARED:
+            return [term.shared and self.is_partly_shared for term in self.terms]
         if part not in self.parts():
             names = ", ".join((*self.parts(), CHOICE))
             raise InputError(f"a part among {names}", short_repr(part), "", "part")

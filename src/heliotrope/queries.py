@@ -8,22 +8,25 @@ from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction
 from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike
-from heliotrope.errors import NoBeliefError
+from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
 from heliotrope.notebook import facts_table
-from heliotrope.policies import Belief, Best
+from heliotrope.policies import Belief, Best, Certificate
+from heliotrope.policies.certificate import certify
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.threads import Exclusive, exclusive
 from heliotrope.validation import Array, as_whole
 
 
 class Queries:
     """The part of an optimizer that only reads its state."""
 
+    _exclusive: Exclusive
     _adapter: DomainAdapter
     _ledger: Ledger
     _rng: RNGStream
@@ -40,6 +43,7 @@ class Queries:
         """Whether high or low values are good."""
         return self._direction
 
+    @exclusive
     def belief(
         self,
         t: float | None = None,
@@ -60,6 +64,7 @@ class Queries:
         t = self._ledger.query_time(t)
         return self._run.belief(t, self._adapter.places(X, context), count_open, part)
 
+    @exclusive
     def shares(self, t: float | None = None) -> dict[str, float]:
         """Return the share of each part, and of the noise, in the variance of a result.
 
@@ -70,6 +75,7 @@ class Queries:
         opened = [suggestion.t for suggestion in ledger.open.values()]
         return self._run.shares(now, float(np.append(ledger.history.t, opened).min(initial=now)))
 
+    @exclusive
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
         """Return the point of best posterior mean at time t, by default the latest time."""
         choices, make_rng = (
@@ -78,6 +84,7 @@ class Queries:
         )
         return self._run.best(choices, self._ledger.query_time(t), make_rng)
 
+    @exclusive
     def sample(
         self,
         t: float | None = None,
@@ -92,15 +99,31 @@ class Queries:
         places, count = self._adapter.places(X, context), as_whole(size, "size", least=1)
         return self._run.sample(t, places, rng, count)
 
+    @exclusive
+    def certificate(self) -> Certificate:
+        """Bound the regret so far along the actual path, with what the bound assumes.
+
+        Only a policy whose beta is a theorem's has one: tv_gp_ucb or gp_ucb with
+        :class:`~heliotrope.acquisition.FiniteBeta` or :class:`~heliotrope.acquisition.TVBeta`. All
+        results are replayed, so it costs as much as asking for all of them again.
+        """
+        if self._adapter.contextual is not None:
+            raise InputError("a problem without contexts", "one with contexts")
+        events = [*self._ledger.history, *self._ledger.open.values()]
+        return certify(self._run.policy, self._adapter.domain, events)
+
     @property
+    @exclusive
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that the memory uses."""
         return self._run.joint.log_likelihood
 
+    @exclusive
     def learned(self) -> Learned:
         """Return what a policy with ``learn=...`` has learned about the drift."""
         return self._run.learned()
 
+    @exclusive
     def model(self) -> Model:
         """Return the current model of a policy that learns all its parameters, such as auto.
 

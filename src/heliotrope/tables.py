@@ -26,6 +26,10 @@ from heliotrope.validation import LARGEST, Array
 GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"))
 _SEPARATORS = "\t;,"  # on a tie the first one wins, which is rarer in names
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+LARGEST_TEXT = 500_000_000  # bytes of a table
+LARGEST_CELLS = 50_000_000
+_SMALL, _EXPANSION = 1_000_000, 100  # bytes, and bytes for each byte of a compressed table
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _ADVICE = "Save the table as text in UTF-8, separated by commas."
 
 _Record: TypeAlias = tuple[int, list[str]]  # the line on which a row begins, and its fields
@@ -147,6 +151,24 @@ def normalized_name(name: str) -> str:
     return re.sub(r"[\s\-/]+", "_", bare).removesuffix("s")
 
 
+def escaped(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula; numbers stay as they are.
+
+    Examples
+    --------
+    >>> escaped("=1+1"), escaped("fan"), escaped(-1.5)
+    ("'=1+1", 'fan', -1.5)
+    """
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
+    return value
+
+
+def unescaped(cell: str) -> str:
+    """The text that :func:`escaped` changed."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def frame_rows(frame: DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a data frame, with plain Python values by the names of their columns.
 
@@ -234,9 +256,12 @@ def _text(path: str | os.PathLike[str]) -> str:
         raise InputError("the path of a file", repr(path)) from error
     try:
         if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
+            data = _decompressed(data, path)
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError("a whole gzip file", f"{path} ({error})", "Is it truncated?") from error
+    if len(data) > LARGEST_TEXT:
+        got = f"{len(data):,} in {path}"
+        raise FormatError(f"a table of at most {LARGEST_TEXT:,} bytes", got, "Divide it.")
     if b"\0" in data:
         raise FormatError("a table as text", f"binary data in {path}", _ADVICE)
     try:
@@ -247,13 +272,27 @@ def _text(path: str | os.PathLike[str]) -> str:
         raise FormatError("text in UTF-8", got, _ADVICE) from error
 
 
+def _decompressed(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Decompress a file up to the limits; real tables shrink to a tenth at most."""
+    most = min(LARGEST_TEXT, _SMALL + _EXPANSION * len(data))
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        got = f"more in {path}, which has {len(data):,}"
+        raise FormatError(f"a table of at most {most:,} bytes when decompressed", got)
+    return found
+
+
 def _records(text: str, separator: str, source: str) -> Iterator[_Record]:
     """Yield each record that is not a blank line, with its line number."""
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    line = 1
+    line, found = 1, 0
     try:
         for fields in reader:
+            found += len(fields)
+            if found > LARGEST_CELLS:
+                raise FormatError(f"at most {LARGEST_CELLS:,} cells", f"more in {source}")
             cells = [field.strip() for field in fields]
             if len(cells) > 1 or any(cells):
                 yield line, cells

@@ -51,9 +51,18 @@ def test_it_prints_every_number() -> None:
     assert row(result.stdout, "N for R-GP-UCB")[1] == "12"
     assert row(result.stdout, "C_1")[1] == f"{8 / np.log(101):.3f}"
     assert "between" in row(result.stdout, "gamma~_T")[1]
+    for name in ("sigma^2, delta", "a_2, b_2", "psi_T(N, epsilon), corrected", "c of gamma_N"):
+        assert row(result.stdout, name)[1]
+    assert row(result.stdout, "order of R_T, TV-GP-UCB, tight")[1] == "max(T^0.5, T epsilon^0.25)"
+    assert 0.0 < float(row(result.stdout, "thm:conv)")[1]) < 0.01
+    rough = invoke(*TINY, "--kernel", "matern", "--nu", "1.5")
+    assert row(rough.stdout, "order of R_T, TV-GP-UCB (cor:specific)")[1] == "not covered"
+    assert row(rough.stdout, "a_2, b_2")[1] == "not covered"
     for equation in ("eq:general_bound", "eq:weakened2", "eq:general_bound_R"):
-        *_, printed, corrected, measured = row(result.stdout, f"│ {equation} ")
-        assert float(corrected) >= float(printed) > 2.0
+        *_, printed, corrected, tight, measured = row(result.stdout, f"│ {equation} ")
+        assert min(float(corrected), float(printed)) > 2.0
+        assert (tight != "") == (equation == "eq:weakened2")
+        assert tight == "" or float(tight) <= float(corrected)
         assert re.fullmatch(r"[\d.]+ ± [\d.]+", measured)
     for name in ("TV-GP-UCB", "R-GP-UCB", "GP-UCB", "genie", "random"):
         assert name in result.stdout
@@ -159,7 +168,7 @@ def test_one_world_has_no_error() -> None:
 def test_the_summary_follows_the_numbers() -> None:
     setting = tiny_setting()
     numbers, measured = report.theory(setting), report.simulate(setting, lambda: None)
-    bound = min(b.corrected for b in numbers.bounds[:2]) / 10
+    bound = min(b.valid for b in numbers.bounds[:2]) / 10
     assert f"{bound:.3g} per step" in report.summarize_bounds(setting, numbers, measured)
     assert "The bound is no better" in report.summarize_bounds(setting, numbers, measured)
     awful = [report.MeasuredRegret(m.strategy, m.beta, 1e6, m.error) for m in measured]

@@ -21,7 +21,7 @@ from cluster import cluster_of_two
 from data import DATA, measured
 from heliotrope.cli import app
 from heliotrope.errors import InputError
-from heliotrope.lab.claims import compare
+from heliotrope.lab.claims import Claim, Comparison, Verdict, compare, jackknife, judge, within
 from heliotrope.lab.environments import play
 from heliotrope.lab.reproduction import (
     FIGURES,
@@ -32,6 +32,7 @@ from heliotrope.lab.reproduction import (
 )
 from heliotrope.lab.reproduction.matched import DRIFTS, Matched, fig2b, prior, world
 from heliotrope.lab.reproduction.mismatch import Mismatch
+from heliotrope.lab.reproduction.traffic_claims import traffic_claims
 from heliotrope.lab.trials import trial_seed
 from heliotrope.policies import tv_gp_ucb
 
@@ -151,9 +152,27 @@ def test_claims_are_tested_by_the_numbers() -> None:
         assert one.epsilon is not None
         regret[:, i] = level[one.policy] * (1 + 10 * one.epsilon) + 0.01 * rng.random((20, 25))
     right = SMALL.claims([{"regret": one} for one in regret])
-    assert len(right) == 13  # no restart within 25 steps
+    assert len(right) == 16  # no restart within 25 steps
     assert all(claim.holds for claim in right)
-    assert not any(claim.holds for claim in SMALL.claims([{"regret": -one} for one in regret]))
+    wrong = SMALL.claims([{"regret": -one} for one in regret])
+    assert all(claim.verdict is Verdict.NO for claim in wrong)
+
+
+def test_the_abstract_is_judged_on_synthetic_data(made: Reproduction) -> None:
+    judged = [claim for claim in made.claims if claim.source == "paper, abstract"]
+    assert [claim.sentence for claim in judged] == [
+        f"{better} ends below GP-UCB at epsilon = {epsilon}"
+        for better in ("TV-GP-UCB", "R-GP-UCB")
+        for epsilon in DRIFTS
+    ]
+
+
+def test_what_the_paper_does_not_say_is_ours(made: Reproduction) -> None:
+    ours = {claim.sentence for claim in made.claims if claim.source == "this project"}
+    assert "R-GP-UCB has more regret at epsilon = 0.03 than at 0.01" in ours
+    assert all("genie" in sentence or "more regret" in sentence for sentence in ours)
+    assert any(note.startswith("Ours, not the paper's: the horizon") for note in made.notes)
+    assert any(note.startswith("Bands are two standard errors") for note in made.notes)
 
 
 def test_a_restart_shows() -> None:
@@ -164,6 +183,8 @@ def test_a_restart_shows() -> None:
     claims = figure.claims([{"regret": one} for one in regret])
     (oscillation,) = [c for c in claims if "restart" in c.sentence and "0.01" in c.sentence]
     assert oscillation.holds
+    (steadier,) = [c for c in claims if "steadier" in c.sentence and "0.01" in c.sentence]
+    assert steadier.holds
 
 
 def test_paired_comparison() -> None:
@@ -172,13 +193,53 @@ def test_paired_comparison() -> None:
     assert found.errors == pytest.approx(4.0)
     assert compare(np.ones(3), np.ones(3)).errors == 0.0
     assert compare(np.ones(3), np.zeros(3)).clearly_positive
-    assert not compare(np.ones(1), np.zeros(1)).clearly_positive  # one trial proves nothing
+    one = compare(np.ones(1), np.zeros(1))  # one trial proves nothing
+    assert one.verdict is Verdict.UNDECIDED
+    assert one.trials_needed is None
+
+
+def test_chance_is_undecided_until_there_are_enough_trials() -> None:
+    """A difference of one standard deviation in 4 trials is 2 standard errors: 9 settle it."""
+    draws = np.array([-0.5, 0.5, 1.5, 2.5])
+    few = compare(draws / draws.std(ddof=1), np.zeros(4))
+    chance = judge("one is above two", "", "paper", replace(few, errors=2.0))
+    assert chance.verdict is Verdict.UNDECIDED
+    assert not chance.holds
+    assert chance.answer == "undecided (about 9 trials would settle it)"
+    values = np.random.default_rng(0).normal(0.3, 1.0, 1000)
+    needed = compare(values[:20], np.zeros(20)).trials_needed
+    assert needed is not None
+    assert compare(values, np.zeros(1000)).verdict is Verdict.YES
+    assert judge("", "", "", few, few).trials_needed == few.trials_needed
+
+
+def test_one_refuted_part_refutes_a_claim() -> None:
+    up, down, flat = Comparison(1.0, 9.0, 5), Comparison(-1.0, -9.0, 5), Comparison(0.0, 0.0, 5)
+    assert judge("", "", "", up, down, flat).answer == "no"
+    assert judge("", "", "", up, up).answer == "yes"
+    assert judge("", "", "", up, flat).answer == "undecided (no number of trials would settle it)"
+
+
+def test_comparable_means_within_a_share_both_ways() -> None:
+    base = 1.0 + 0.01 * np.random.default_rng(0).random(20)
+    verdicts = [judge("", "", "", *within(0.1, base, f * base)).verdict for f in (1.05, 1.2, 0.8)]
+    assert verdicts == [Verdict.YES, Verdict.NO, Verdict.NO]
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
+    values = np.random.default_rng(1).normal(1.0, 2.0, 50)
+    found, known = jackknife(lambda some: float(some.mean()), values), compare(values, 0.0 * values)
+    assert found.errors == pytest.approx(known.errors)
+    assert jackknife(lambda some: float(some.mean()), values[:1]).verdict is Verdict.UNDECIDED
 
 
 def test_the_command_makes_figure_1(tmp_path: Path) -> None:
-    result = invoke("fig1", "--out", str(tmp_path), "--horizon", "40", "--jobs", "1")
+    result = invoke(
+        "fig1", "--out", str(tmp_path), "--horizon", "40", "--jobs", "1", "--trials", "1"
+    )
     assert result.exit_code == 0, result.output
-    assert "changes much more between distant times" in result.stdout
+    assert "changes significantly at" in result.stdout
+    assert "undecided" in result.stdout  # one world proves nothing
     rows = table(tmp_path / "fig1.csv")
     places = [float(row["mean"]) for row in rows if row["policy"] == "argmax"]
     assert len(places) == 80
@@ -208,14 +269,33 @@ def test_what_cannot_be_made_is_refused(
     assert "Traceback" not in result.stderr
 
 
+def test_recovery_counts_the_steps_after_a_fall() -> None:
+    """Regret rises from below 5 to over 10 at the same sensor, and is low again three steps on."""
+    regret = np.zeros((6, 2, 5, 12))
+    index = np.zeros_like(regret)
+    regret[:, :, 0, 4] = 20.0  # TV-GP-UCB: one step
+    regret[:, :, 3, 4:7] = 20.0  # GP-UCB: three steps
+    regret[:, :, 1, 4:7], index[:, :, 1, 4:7] = 20.0, 1.0  # it moved there: no fall
+    regret += 0.01 * np.random.default_rng(0).random(regret.shape)
+    claims: list[Claim] = traffic_claims(regret, index)
+    learned, papers = (claim for claim in claims if "recovers" in claim.sentence)
+    assert learned.measured.startswith("1.00 steps against 3.00")
+    assert learned.holds
+    assert papers.measured.startswith("0.00 steps against 3.00")
+
+
 @measured
 def test_the_temperatures_are_ordered_as_in_the_paper(tmp_path: Path) -> None:
     figure = FIGURES["temperature"](FigureOptions(trials=6, data=DATA))
     made = reproduce_figure(figure, tmp_path, jobs=1)
     final = {row.policy: row.mean for row in made.rows if row.t == 288}
     assert final["TV-GP-UCB"] < final["R-GP-UCB"] < final["GP-UCB"] < final["random"]
-    assert all(claim.holds for claim in made.claims[:3])
+    verdicts = {claim.sentence: claim.verdict for claim in made.claims}
+    assert list(verdicts.values())[:4] == [Verdict.YES] * 4
+    assert verdicts["RExp3 performs comparably to GP-UCB (our criterion: within 10 %)"] == "no"
+    assert any("gamma = 1, so it chooses at random" in note for note in made.notes)
     settings = figure.settings()
+    assert 0.0 < settings["rexp3"][-1] < 1.0  # type: ignore[index]
     assert 0.030 <= float(str(settings["epsilon"])) <= 0.036
     assert settings["N"] == 15.0  # as the paper found
 
@@ -225,7 +305,19 @@ def test_the_traffic_has_a_panel_for_each_test_day(tmp_path: Path) -> None:
     figure = FIGURES["traffic"](FigureOptions(trials=3, horizon=30, data=DATA))
     made = reproduce_figure(figure, tmp_path, jobs=1)
     assert len({row.panel for row in made.rows}) == 7
-    assert made.claims[0].holds
+    policies = {row.policy for row in made.rows}
+    assert policies == {"TV-GP-UCB", "TV-GP-UCB, 0.04", "R-GP-UCB", "GP-UCB", "random"}
+    sentences = " ".join(claim.sentence for claim in made.claims)
+    for said in (
+        "most test days",
+        "comparable on a few days",
+        "recovers",
+        "unsuitable",
+        "steadier",
+    ):
+        assert said in sentences
+    (half,) = [claim for claim in made.claims if "half of random" in claim.sentence]
+    assert half.source == "this project"
     assert any("not public" in note for note in made.notes)
     with pytest.raises(InputError, match="at most the 60 steps"):
         FIGURES["traffic"](FigureOptions(horizon=61, data=DATA))

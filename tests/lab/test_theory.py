@@ -19,7 +19,7 @@ from heliotrope.errors import InputError, KernelError
 from heliotrope.lab import theory
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.lab.theory import gains
-from heliotrope.terms import Level, Season, Stays
+from heliotrope.terms import Level, Season, Stays, Term, Trend, Walks
 from heliotrope.validation import Array
 from strategies import fixed, refusal
 
@@ -108,14 +108,13 @@ class TestInformation:
         for information in (theory.mutual_information, theory.sequential_information):
             assert information(SUM, ht.grid(3), x, times) == pytest.approx(expected, abs=1e-6)
 
-    @pytest.mark.parametrize(
-        "function", [theory.gain_curve, theory.greedy_gain, theory.max_information_gain]
-    )
-    def test_a_sum_has_no_bound(self, function: Callable[..., object]) -> None:
-        with pytest.raises(InputError) as caught:
-            function(SUM, ht.grid(3), 3)
-        assert "the sum stays + level + season" in str(caught.value)
-        assert "Nothing is proven for a sum" in str(caught.value)
+    @pytest.mark.parametrize("term", [Walks(0.5, growth=0.1), Trend(0.5)], ids=repr)
+    def test_terms_that_grow_have_no_bound(self, term: Term) -> None:
+        prior = ht.Prior(noise=0.1, terms=[Stays(0.5 * RBF(0.3)), term])
+        for function in (theory.gain_curve, theory.greedy_gain, theory.max_information_gain):
+            with pytest.raises(InputError) as caught:
+                function(prior, ht.grid(3), 3)
+            assert f"the term {term.name}" in str(caught.value)
 
     def test_bad_input(self) -> None:
         prior = ht.Prior(noise=0.1)
@@ -124,7 +123,7 @@ class TestInformation:
         with refusal(InputError):
             theory.sequential_information(prior, ht.grid(3), [3])
         with refusal(InputError):
-            theory.max_information_gain(ht.Prior(time=Matern(2.0)), ht.grid(3), 2)
+            theory.max_information_gain(ht.Prior(time=ht.priors.Wiener(0.1)), ht.grid(3), 2)
         with refusal(InputError):
             theory.max_information_gain(prior, ht.grid(3), 0)
 
@@ -336,12 +335,20 @@ class TestBounds:
         gamma = 5.0 * np.log1p(np.arange(1, T + 1))
         N = np.arange(1, T + 1)
         printed = np.sqrt(c1 * T * beta * (T / N + 1) * (gamma + N**3 * e)) + 2
-        drift = N / 2 * np.log(1 + N**1.5 * e / (6**0.5 * s))
+        drift = N / 2 * np.log(1 + np.sqrt(N * (N**2 - 1.0) / 6) * e / s)
         corrected = np.sqrt(c1 * T * beta * (T / N + 1) * (gamma + drift)) + 2
+        around = [
+            sum(np.log(1 + (1 - (1 - e) ** abs(i - (n + 1) // 2)) / s) for i in range(1, n + 1)) / 2
+            for n in N
+        ]
+        tight = np.sqrt(c1 * T * beta * np.ceil(T / N) * (gamma + around)) + 2
         blocks = theory.tv_block_bound(ASSUMPTIONS, gamma)
-        assert (blocks.printed, blocks.corrected) == pytest.approx((printed.min(), corrected.min()))
+        found = blocks.printed, blocks.corrected, blocks.tight
+        assert found == pytest.approx((printed.min(), corrected.min(), tight.min()))
         assert blocks.printed_block == printed.argmin() + 1
         assert blocks.corrected_block == corrected.argmin() + 1
+        assert blocks.tight_block == tight.argmin() + 1
+        assert blocks.valid == blocks.tight
 
     def test_formula_of_restarts(self) -> None:
         T, N, e, s, d, delta, r = 100, 8, 0.02, 0.3, 2, 0.05, 1.2
@@ -410,7 +417,7 @@ class TestBounds:
         assert loud.c1 == pytest.approx(8e90)
         drift = theory.drift_information(5, 0.001, 1e-200).corrected
         assert drift == pytest.approx(
-            2.5 * (np.log(5**1.5 * 0.001 / 6**0.5) + 200.0 * np.log(10.0))
+            2.5 * (np.log(np.sqrt(5 * 24 / 6) * 0.001) + 200.0 * np.log(10.0))
         )
         assert theory.psi(replace(quiet, epsilon=0.0), 5) == theory.Corrected(0.0, 0.0)
         assert theory.psi(quiet, 5).corrected == np.inf  # of the order of sigma^-4
@@ -475,7 +482,7 @@ class TestRates:
         se, matern = RBF(0.2), Matern(0.2, nu=2.5)
         assert theory.r_rate(se, 2).drift_exponent == pytest.approx(1 / 8)
         assert theory.tv_rate(se, 3).drift_exponent == pytest.approx(1 / 6)
-        assert theory.sharper_tv_rate(se, 1).drift_exponent == pytest.approx(1 / 5)
+        assert theory.corrected_tv_rate(se, 1).drift_exponent == pytest.approx(1 / 5)
         assert theory.tv_rate(se, 1).horizon_exponent == 0.5
         c = 6.0 / 11.0
         assert theory.complexity(matern, 2) == pytest.approx(c)
@@ -531,8 +538,9 @@ def genie_regrets(epsilon: float, horizon: int, trials: int) -> Array:
 
 EPISODE = GPDrift(ht.grid(3, 3), ht.Prior()).episode(4, seed=0)
 FIELD = ht.Prior(RBF(0.3), ht.Forgetting(0.1), 0.05), ht.grid(3, 3)
+CONV = theory.Assumptions(20, 0.02, 0.3, theory.kernel_constants(RBF(0.2), 2), 2)
 CALLS: dict[str, tuple[Callable[..., object], list[object]]] = {
-    "KernelConstants": (theory.KernelConstants, [3.0, 1.5, 5.0, 7.0]),
+    "KernelConstants": (theory.KernelConstants, [3.0, 1.5, 5.0, 7.0, 9.0, 11.0]),
     "Assumptions": (theory.Assumptions, [20, 0.02, 0.3, ASSUMPTIONS.constants, 2, 0.1, 1.0]),
     "Rate": (lambda p, q, T, epsilon: theory.Rate(p, q)(T, epsilon), [0.5, 0.1, 20, 0.1]),
     "block_length": (theory.block_length, [0.01, 300, Matern(0.2, nu=2.5), 2]),
@@ -548,12 +556,15 @@ CALLS: dict[str, tuple[Callable[..., object], list[object]]] = {
     "r_rate": (theory.r_rate, [Matern(0.2, nu=2.5), 2]),
     "run_genie": (lambda *given: list(theory.run_genie(*given)), [EPISODE, 0]),
     "sequential_information": (theory.sequential_information, [*FIELD, [0, 1], [1.0, 2.0]]),
-    "sharper_tv_rate": (theory.sharper_tv_rate, [Matern(0.2, nu=2.5), 2]),
+    "corrected_tv_rate": (theory.corrected_tv_rate, [Matern(0.2, nu=2.5), 2]),
+    "tight_tv_rate": (theory.tight_tv_rate, [Matern(0.2, nu=2.5), 2]),
+    "finite_bound": (theory.finite_bound, [*FIELD, 2, 0.1]),
+    "genie_bound": (theory.genie_bound, [CONV, RBF(0.2), [0.1, 0.2, 0.3]]),
     "tv_block_bound": (theory.tv_block_bound, [ASSUMPTIONS, np.ones(100)]),
     "tv_bound": (theory.tv_bound, [ASSUMPTIONS, 2.0]),
     "tv_rate": (theory.tv_rate, [Matern(0.2, nu=2.5), 2]),
 }
-RESULTS = {"Corrected", "Gain", "GainCurve", "RegretBound"}
+RESULTS = {"Corrected", "DriftInformation", "Gain", "GainCurve", "RegretBound"}
 ODD: list[object] = [
     *(None, "a", b"1", {}, object(), 1j, RBF, np.ma.masked, ht.Static(), ht.Box([0], [1])),
     *(np.nan, np.inf, -1, -0.5, 0, 0.5, 1, 1e-300, 1e99, 1e300, 10**60, 10**400),

@@ -26,6 +26,7 @@ from heliotrope.posterior import (
 )
 from heliotrope.precision import Precision
 from heliotrope.terms import Drifts, Level, Season, Smooth, Stays, Term, Trend, Walks
+from heliotrope.validation import Array
 from scenario import play
 from strategies import refusal
 
@@ -255,16 +256,41 @@ def test_a_level_that_all_places_share_does_not_change_the_choice(domain: Domain
             opt.tell(s, y)
 
 
-def test_the_choice_uses_the_deviation_without_the_level() -> None:
-    prior = summed(Stays(0.1 * RBF(0.3)), Level(100.0))
-    engine = FiniteEngine(prior, GRID)
-    engine.open(0, 1.0, np.array([0]))
-    engine.tell(0, 50.0)
-    mean, variance = engine.predict(2.0, GRID.indices, part=ht.terms.CHOICE)
-    expected = mean + 2.0 * np.sqrt(variance)
-    place = ht.UCB(4.0).choose(engine, GRID.indices, 2.0, np.random.default_rng)
-    assert place[0] == expected.argmax()
-    assert abs(engine.predict(2.0, GRID.indices)[0][0] - 50.0) < 0.1
+@DOMAINS
+def test_the_choice_uses_the_deviation_that_is_left_once_the_level_is_known(domain: Domain) -> None:
+    """Var[g | y, l] against dense formulas in which l is one more observation, without noise."""
+    X = GRID.points if domain is GRID else AT
+    opt = tracked(domain, Stays(0.3 * RBF(0.3)), DRIFTS, Level(9.0, epsilon=0.05), steps=15)
+    history, now = opt.history, 17.0
+    lags = np.abs(np.subtract.outer(history.t, np.append(history.t, now)))
+
+    drifting = 0.5 * Matern(0.2, nu=2.5)
+
+    def between(A: Array, B: Array, lag: Array) -> Array:
+        return np.asarray((0.3 * RBF(0.3))(A, B) + drifting(A, B) * DRIFTS.rho**lag)
+
+    level = 9.0 * 0.95 ** (0.5 * lags)
+    K = between(history.x, history.x, lags[:, :-1]) + level[:, :-1]
+    K += 0.05 * np.eye(len(K))
+    known = np.block([[K, level[:, -1:]], [level[:, -1:].T, np.full((1, 1), 9.0)]])
+    k = np.vstack([between(history.x, X, lags[:, -1:]), np.zeros((1, len(X)))])
+    left = 0.3 + drifting.diag(X) - np.sum(k * np.linalg.solve(known, k), axis=0)
+    belief = opt.belief(now, None if domain is GRID else X, part="choice")
+    np.testing.assert_allclose(belief.std**2, left, atol=1e-8)
+    if domain is not GRID:
+        surface = opt._run.agent._engine.surface(now)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(surface.value(X)[1], left, atol=1e-8)
+
+
+def test_a_level_that_varies_widely_does_not_narrow_the_choice() -> None:
+    widths = []
+    for variance in (10.0, 1e6):
+        engine = FiniteEngine(summed(Stays(0.1 * RBF(0.3)), Level(variance)), GRID)
+        engine.open(0, 1.0, np.array([0]))
+        engine.tell(0, 50.0)
+        widths.append(engine.predict(2.0, GRID.indices, part=ht.terms.CHOICE)[1])
+        assert abs(engine.predict(2.0, GRID.indices)[0][0] - 50.0) < 1.0
+    np.testing.assert_allclose(widths[1], widths[0], rtol=1e-5)
 
 
 @DOMAINS
@@ -282,12 +308,13 @@ def test_a_thompson_path_is_of_the_part_that_differs() -> None:
     for key in range(12):
         engine.open(key, float(key), rng.integers(36, size=1))
         engine.tell(key, float(rng.normal()))
-    mean, variance = engine.predict(13.0, GRID.indices, part=ht.terms.CHOICE)
+    mean, _ = engine.predict(13.0, GRID.indices, part=ht.terms.CHOICE)
+    covariance = engine.covariance(13.0, GRID.indices, part=ht.terms.CHOICE)
+    variance = covariance.diagonal()
     paths = np.array([engine.sample_path(13.0, rng) for _ in range(3000)])
     error = np.sqrt(variance / len(paths))
     assert np.all(np.abs(paths.mean(axis=0) - mean) < 5.0 * error)
     np.testing.assert_allclose(paths.var(axis=0), variance, rtol=5.0 * np.sqrt(2 / len(paths)))
-    covariance = engine.covariance(13.0, GRID.indices, part=ht.terms.CHOICE)
     product = np.abs(np.cov(paths.T) - covariance) / np.sqrt(np.outer(variance, variance))
     assert product.max() < 6.0 * np.sqrt(2 / len(paths))
 

@@ -44,7 +44,7 @@ from heliotrope.storage import (
     open_store,
 )
 from heliotrope.storage.locks import WriteLock
-from heliotrope.storage.schema import HEAD, VERSIONS, metadata
+from heliotrope.storage.schema import MIGRATIONS, VERSIONS, metadata
 from heliotrope.storage.sql import SqlStore
 from postgres import Server, server
 
@@ -866,10 +866,10 @@ def foreign_database(path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
 
 
-def later_version(path: Path) -> None:
+def another_version(path: Path, number: str) -> None:
     open_store(f"sqlite:///{path}").close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE {VERSIONS} SET version_num = '9999'")
+        connection.execute(f"UPDATE {VERSIONS} SET version_num = '{number}'")
 
 
 @pytest.mark.parametrize(
@@ -879,7 +879,8 @@ def later_version(path: Path) -> None:
         (lambda path: path.touch(), "a store of heliotrope"),
         (lambda path: path.write_text("Dear diary, " * 1_000), "not a database"),
         (foreign_database, "a store of heliotrope"),
-        (later_version, "Update heliotrope"),
+        (lambda path: another_version(path, "9999"), "Update heliotrope"),
+        (lambda path: another_version(path, "0000"), "version '0000'.*damaged"),
         (lambda path: path.with_name("store.db-wal").touch(), "a lost file"),
     ],
 )
@@ -1014,7 +1015,8 @@ def test_migrations_make_what_the_code_expects(store: Store) -> None:
 
     assert store._database.read(differences) == []
     (folder,) = migrations_package.__path__
-    assert ScriptDirectory(folder).get_heads() == [HEAD]
+    known = [script.revision for script in ScriptDirectory(folder).walk_revisions()]
+    assert [*reversed(known)] == list(MIGRATIONS)
 
 
 # A server
@@ -1045,7 +1047,7 @@ def test_acknowledged_events_are_synced_under_any_server_setting(url: str) -> No
         with closing(open_store(f"{url}%20-csynchronous_commit%3D{asked}")) as store:
             assert isinstance(store, SqlStore)
             found = store._database.write(lambda c: c.execute(text(f"SELECT {setting}")).one())
-            assert tuple(found) == (got, "30s")
+            assert tuple(found) == (got, "10s")
 
 
 @on_server

@@ -127,9 +127,9 @@ def test_a_key_is_of_one_ask(store: Store) -> None:
     study.cancel(following.id)
     log = study.events()
     for opened in (study, Study.open("pump", store)):  # as late repetitions would come
-        with pytest.raises(ClosedSuggestionError, match=r"closed one \(\w+-0, told\)"):
+        with pytest.raises(ClosedSuggestionError, match=r"closed one \([\w-]+-0, told\)"):
             opened.ask(key="job 1")
-        with pytest.raises(ClosedSuggestionError, match=r"closed one \(\w+-2, cancelled\)"):
+        with pytest.raises(ClosedSuggestionError, match=r"closed one \([\w-]+-2, cancelled\)"):
             opened.tell_and_ask(ask.id, 1.0, key="job 3")
     assert study.events() == log
 

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Policy, Domain]] = {
     "et_gp_ucb": (ht.policies.et_gp_ucb(PRIOR), GRID),
     "cp_gp_ucb": (ht.policies.cp_gp_ucb(PRIOR), GRID),
     "wdbo": (ht.policies.wdbo(PRIOR), GRID),
+    "r_perp": (ht.policies.r_perp(PRIOR, 12), GRID),
     "exp3": (ht.policies.exp3(-2.0, 2.0, horizon=100), GRID),
     "rexp3": (ht.policies.rexp3(-2.0, 2.0, batch=10), GRID),
     "d_ucb": (ht.policies.d_ucb(-2.0, 2.0, discount=0.9), GRID),

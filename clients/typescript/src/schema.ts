@@ -36,6 +36,8 @@ export interface paths {
         /**
          * Tell the result of an evaluation; with `ask`, also ask for the next one
          * @description Tell the result of an evaluation; with `ask`, also ask for the next one.
+         *
+         *     If `params` or `option` is given, the evaluation must have this point.
          */
         post: operations["tell"];
         delete?: never;
@@ -78,6 +80,46 @@ export interface paths {
          * @description Cancel an evaluation whose measurement failed.
          */
         post: operations["cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/studies/{name}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prolong the lease of an open evaluation: its worker is alive
+         * @description Prolong the lease of an open evaluation: its worker is alive.
+         */
+        post: operations["heartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/studies/{name}/retime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move later times back to the present, after a clock was ahead
+         * @description Move later times back to the present, after a clock was ahead.
+         */
+        post: operations["retime"];
         delete?: never;
         options?: never;
         head?: never;
@@ -215,6 +257,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Carry out commands to many studies with one sync; each is answered on its own
+         * @description Carry out commands to many studies with one sync; each is answered on its own.
+         */
+        post: operations["batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/demo": {
         parameters: {
             query?: never;
@@ -243,8 +305,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check that the service runs and reaches its store
-         * @description Check that the service runs and reaches its store.
+         * Check that the service runs and writes to its store
+         * @description Check that the service runs and writes to its store.
          */
         get: operations["health"];
         put?: never;
@@ -291,11 +353,12 @@ export interface components {
                 advice: string;
             };
         };
-        /** @description What to measure: parameters or an option, and the context if the study has contexts. */
+        /** @description What to measure: parameters or an option, and the context if the study has contexts. `until` is the wall time at which its lease ends. */
         Evaluation: {
             id: string;
             option?: string;
             t: number;
+            until?: number;
             params?: Record<string, unknown>;
             context?: Record<string, unknown>;
         };
@@ -307,6 +370,14 @@ export interface components {
         /** @description An evaluation was cancelled. */
         Cancelled: {
             cancelled: string;
+        };
+        /** @description The answers to the commands, in their order: `status`, and `answer` or `error`. */
+        Batch: {
+            answers: Record<string, unknown>[];
+        };
+        /** @description Later times were moved back. */
+        Retimed: {
+            retimed: boolean;
         };
         /** @description Studies by name, and the name after which the next page starts. */
         Listing: {
@@ -341,10 +412,11 @@ export interface components {
             context?: Record<string, unknown>;
             view: string;
         };
-        /** @description Results over time, and the best as it was believed then. */
+        /** @description Results over time, the best as it was believed then, and a bound of the regret so far. */
         Track: {
             results: Record<string, unknown>[];
             best: Record<string, unknown>[];
+            certificate: Record<string, unknown> | null;
         };
         /** @description Events, and the number of the study's last event. */
         EventPage: {
@@ -398,6 +470,8 @@ export interface operations {
                     key?: string | null;
                     /** @description The study's uid. The command is refused if the study has another one. */
                     uid?: string | null;
+                    /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                    lease?: string | null;
                 };
             };
         };
@@ -502,7 +576,13 @@ export interface operations {
                         key?: string | null;
                         /** @description The study's uid. The command is refused if the study has another one. */
                         uid?: string | null;
+                        /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                        lease?: string | null;
                     } | null;
+                    /** @description The parameters of the ask, to compare. */
+                    params?: Record<string, unknown> | null;
+                    /** @description The option of the ask, to compare. */
+                    option?: string | null;
                     /** @description The standard error of the value. */
                     std?: number | null;
                     /** @description The number of repeats that the value averages. */
@@ -734,6 +814,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Cancelled"];
+                };
+            };
+            /** @description Error */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    heartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The id of the evaluation. */
+                    id: string;
+                    /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                    lease?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            /** @description Error */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    retime: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Time of the evaluation. Default: now. */
+                    t?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retimed"];
                 };
             };
             /** @description Error */
@@ -1310,6 +1576,8 @@ export interface operations {
                         kind: "steps" | "wall";
                         unit?: string;
                     };
+                    /** @description Default lease of an ask, such as 10min. */
+                    lease?: string;
                     /** @description Random seed. */
                     seed?: number;
                 };
@@ -1345,6 +1613,84 @@ export interface operations {
             };
             /** @description Error */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    commands: {
+                        /** @description Name of the study. */
+                        study: string;
+                        /** @enum {unknown} */
+                        verb: "add" | "ask" | "cancel" | "heartbeat" | "retime" | "tell";
+                        /** @description Body of the single request. */
+                        body: Record<string, unknown>;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            /** @description Error */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

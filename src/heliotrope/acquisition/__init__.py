@@ -4,6 +4,7 @@ from heliotrope.acquisition.maximize import argmax as argmax, maximize as maximi
 from heliotrope.acquisition.schedules import (
     Beta as Beta,
     ConstantBeta as ConstantBeta,
+    FiniteBeta as FiniteBeta,
     LogBeta as LogBeta,
     RBeta as RBeta,
     TVBeta as TVBeta,

@@ -109,6 +109,30 @@ class RBeta(_TheoremBeta):
     _events: ClassVar[int] = 4
 
 
+@register
+@dataclass(frozen=True)
+class FiniteBeta(Checked):
+    """The schedule for a Finite domain (Srinivas et al. 2012): 2 log(points pi^2 t^2 / (6 delta)).
+
+    The confidence intervals of all points at times 1, 2, 3, ... hold jointly with probability
+    1 - delta. The kernel needs no constants.
+
+    Examples
+    --------
+    >>> round(FiniteBeta(points=2500, delta=0.1)(1), 2)
+    21.25
+    """
+
+    points: int = field(metadata=checked(as_whole, least=1))
+    delta: float = field(default=0.1, metadata=checked(as_share))
+
+    def __call__(self, t: float) -> float:
+        if t <= 0.0:
+            return 0.0
+        log_rounds = log(pi**2 / 6.0) + 2.0 * log(t) - log(self.delta)
+        return max(2.0 * (log(self.points) + log_rounds), 0.0)
+
+
 def as_beta(beta: Beta | float) -> Beta:
     """Return a schedule; a number means a constant one."""
     if isinstance(beta, (ConstantBeta, LogBeta, Beta)):  # the protocol last, as its check is slow

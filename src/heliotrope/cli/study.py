@@ -70,6 +70,10 @@ TokenFile = Annotated[
 AlwaysJson = Annotated[
     bool, typer.Option("--json", help="Print JSON, as this command always does.")
 ]
+Lease = Annotated[
+    str | None,
+    typer.Option(help="Time until an ask expires without a result or heartbeat, such as 10min."),
+]
 InContext = Annotated[str | None, _json_option("Context values by name")]
 
 
@@ -121,6 +125,7 @@ def create_command(
     clock: Annotated[
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
+    lease: Lease = None,
     seed: Seed = 0,
     exist_ok: Annotated[
         bool, typer.Option("--exist-ok", help="Continue an existing study of the same description.")
@@ -139,6 +144,8 @@ def create_command(
             form["options"] = _names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
+        if lease is not None:
+            form["lease"] = lease
         studies.create_from(name, form, exist_ok=exist_ok)
     print_out({"created": name})
 
@@ -151,12 +158,13 @@ def ask_command(
     key: Annotated[
         str | None, typer.Option(help="The same key returns the same open evaluation.")
     ] = None,
+    lease: Lease = None,
     _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    _do("Ask", name, at, token_file, t=t, context=context, key=key)
+    _do("Ask", name, at, token_file, t=t, context=context, key=key, lease=lease)
 
 
 @_command("tell", context_settings={"ignore_unknown_options": True})  # such as -1.5
@@ -241,6 +249,27 @@ def cancel_command(
 ) -> None:
     """Cancel an evaluation whose measurement failed."""
     _do("Cancel", name, at, token_file, id=id)
+
+
+@_command("heartbeat")
+def heartbeat_command(
+    name: Name, id: Id, lease: Lease = None, at: At = DEFAULT_STORE, token_file: TokenFile = None
+) -> None:
+    """Prolong the lease of an open evaluation."""
+    _do("Heartbeat", name, at, token_file, id=id, lease=lease)
+
+
+@_command("retime")
+def retime_command(
+    name: Name,
+    t: Annotated[
+        float | None, typer.Option(help="The latest time that stays. Default: now.")
+    ] = None,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
+) -> None:
+    """Move later times back to the present, after a clock was ahead."""
+    _do("Retime", name, at, token_file, t=t)
 
 
 @_command("show")

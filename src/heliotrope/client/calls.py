@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from heliotrope.client.errors import valid_answer
+from heliotrope.client.errors import error_from, valid_answer
 from heliotrope.client.transport import Call, Calls
 from heliotrope.errors import ServiceError
 from heliotrope.storage.protocol import Event, StudyInfo, as_name
@@ -33,6 +33,7 @@ _Keyed = TypeVar("_Keyed", Ask, Add)
 
 _EVENTS = 1_000  # in one answer
 _STUDIES = 100  # in one answer
+_BATCH = 1_000  # commands in one request
 
 
 def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[StudyCalls]:
@@ -73,6 +74,29 @@ def list_studies() -> Calls[list[StudyInfo]]:
             params["after"] = page["next"]
 
 
+def batch(commands: Sequence[tuple[str, Command[Any]]]) -> Calls[list[Any]]:
+    """Carry out commands to studies by name; return each result, or its exception."""
+    results = list[Any]()
+    for start in range(0, len(commands), _BATCH):
+        some = commands[start : start + _BATCH]
+        entries = [
+            {"study": name, "verb": command.verb, "body": command.to_json()}
+            for name, command in some
+        ]
+        answer = (yield Call("POST", "batch", {"commands": entries})).data()
+        with valid_answer():
+            pairs = zip(some, answer["answers"], strict=True)
+            results += [_outcome(command, one) for (_, command), one in pairs]
+    return results
+
+
+def _outcome(command: Command[Any], answer: Mapping[str, Any]) -> Any:
+    """The result of a command of a batch, or its exception."""
+    if answer["status"] == httpx.codes.OK:
+        return command.result(answer["answer"])
+    return error_from(answer["status"], json.dumps({"error": answer["error"]}).encode())
+
+
 class StudyCalls:
     """The calls of one study."""
 
@@ -90,7 +114,7 @@ class StudyCalls:
             return StudyConfig.from_json(self._setup)
 
     def do(self, command: Command[T]) -> Calls[T]:
-        sent = self._repeatable(command)
+        sent = self.repeatable(command)
         reply = yield Call("POST", f"{self._path}/{sent.verb}", sent.to_json())
         answer = reply.data()
         with valid_answer():
@@ -130,16 +154,7 @@ class StudyCalls:
         reply = yield Call("GET", f"{self._path}/export", params={"kind": str(kind)})
         return reply.text()
 
-    # ---- private
-
-    @cached_property
-    def _spaces(self) -> SpaceAdapter:
-        from heliotrope.study.space_adapter import SpaceAdapter  # numpy is slow to load
-
-        with valid_answer():
-            return SpaceAdapter.from_json(self._setup)
-
-    def _repeatable(self, command: Command[T]) -> Command[T]:
+    def repeatable(self, command: Command[T]) -> Command[T]:
         """The command for this study alone, with a key that makes it safe to send again."""
         result: Any = command
         match command:
@@ -151,6 +166,15 @@ class StudyCalls:
                 self._spaces.place_of(command.chosen, command.context)  # raises InputError
                 result = replace(self._keyed(command), uid=self.uid)
         return result  # type: ignore[no-any-return]
+
+    # ---- private
+
+    @cached_property
+    def _spaces(self) -> SpaceAdapter:
+        from heliotrope.study.space_adapter import SpaceAdapter  # numpy is slow to load
+
+        with valid_answer():
+            return SpaceAdapter.from_json(self._setup)
 
     def _keyed(self, command: _Keyed) -> _Keyed:
         key = uuid.uuid4().hex if command.key is None else command.key

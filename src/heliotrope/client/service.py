@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heliotrope.directions import Direction
     from heliotrope.spaces import Options, Parameter, SearchSpace
     from heliotrope.study.clocks import Clock
+    from heliotrope.study.command_fields import Command
 
 
 class Service:
@@ -33,6 +34,7 @@ class Service:
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
         exist_ok: bool = False,
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
@@ -46,6 +48,7 @@ class Service:
             direction=direction,
             clock=clock,
             seed=seed,
+            lease=lease,
             store="memory:",
         )
         return self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
@@ -63,6 +66,15 @@ class Service:
     def open(self, name: str) -> RemoteStudy:
         """Open an existing study."""
         return self._study(calls.open_study(name))
+
+    def batch(self, commands: Sequence[tuple[RemoteStudy, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies, decided together and synced once.
+
+        Returns the result of each, or the exception that it would have raised. Commands are in
+        :mod:`heliotrope.study.commands`.
+        """
+        sent = [(study.name, study.repeatable(command)) for study, command in commands]
+        return self._transport.run(calls.batch(sent))
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""

@@ -90,5 +90,9 @@ class RemoteStudy(EverydayStudy):
         """All evaluations with their results, as CSV or JSON."""
         return self._run(self._calls.export(kind))
 
+    def repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
+        return self._calls.repeatable(command)
+
     def __repr__(self) -> str:
         return f"RemoteStudy({self.name!r})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 STYLES: dict[str, dict[str, Any]] = {
     "TV-GP-UCB": {"color": "#0072b2", "linestyle": "-"},
     "TV-GP-UCB, sum": {"color": "#cc3311", "linestyle": "-", "linewidth": 1.8},
+    "TV-GP-UCB, 0.04": {"color": "#56b4e9", "linestyle": (0, (5, 1))},
     "R-GP-UCB": {"color": "#d55e00", "linestyle": "--"},
     "GP-UCB": {"color": "#009e73", "linestyle": "-."},
     "RExp3": {"color": "#cc79a7", "linestyle": (0, (4, 1, 1, 1, 1, 1))},
+    "RExp3, tuned": {"color": "#aa4499", "linestyle": (0, (2, 1))},
     "auto": {"color": "#882255", "linestyle": (0, (3, 1))},
     "random": {"color": "#666666", "linestyle": ":"},
     "TV-GP-UCB, learning": {"color": "#56b4e9", "linestyle": "-"},
@@ -56,13 +58,19 @@ def paper() -> Iterator[None]:
 
 
 def panels(
-    rows: int, columns: int, width: float = 2.3, height: float = 2.1, *, sharey: bool = True
+    rows: int,
+    columns: int,
+    width: float = 2.3,
+    height: float = 2.1,
+    *,
+    sharex: bool = False,
+    sharey: bool = True,
 ) -> tuple[Picture, Any]:
     """A picture of panels (rows, columns), by default with a shared vertical axis."""
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(width * columns, height * rows + 0.35), layout="constrained")
-    return picture, picture.subplots(rows, columns, sharey=sharey, squeeze=False)
+    return picture, picture.subplots(rows, columns, sharex=sharex, sharey=sharey, squeeze=False)
 
 
 def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
@@ -75,7 +83,11 @@ def curve(axes: Axes, t: Array, values: Array, policy: str) -> None:
         axes.fill_between(t, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
 
 
-def legend(picture: Picture, axes: Axes, names: Sequence[str] = ()) -> None:
-    """Draw one legend above all panels."""
+def legend(picture: Picture, axes: Axes, columns: int | None = None) -> None:
+    """Draw one legend above all panels, with the meaning of the bands of :func:`curve`."""
+    from matplotlib.patches import Patch
+
     handles, labels = axes.get_legend_handles_labels()
-    picture.legend(handles, names or labels, loc="outside upper center", ncols=len(labels))
+    handles.append(Patch(color="#000000", alpha=0.15, linewidth=0))
+    labels.append("bands: ± 2 standard errors")
+    picture.legend(handles, labels, loc="outside upper center", ncols=columns or len(labels))

@@ -26,6 +26,8 @@ from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, copied, register
 from heliotrope.validation import Array, Checked, as_share, as_whole, checked
 
+_TINY = float(np.finfo(np.float64).tiny)
+
 
 @register
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class ChangePointsEngine(MixtureEngine):
     def _with_jump(self, t: float) -> Array:
         """Log weights at t; the last is that of a jump since ``now``: 1 - (1 - hazard)^dt."""
         log_stay = (t - self._now) * np.log1p(-self._hazard)
-        log_jump = np.log(-np.expm1(log_stay))
+        log_jump = np.log(max(-np.expm1(log_stay), _TINY))  # 0 between denormal times
         return np.append(self._log_w + log_stay, log_jump)
 
     def _prune(self) -> None:

@@ -21,7 +21,13 @@ from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
 from heliotrope.posterior.protocol import Surface, checked_variance
-from heliotrope.posterior.spacetime import LEAST_NOISE, Records, SpaceTime, expansion
+from heliotrope.posterior.spacetime import (
+    LEAST_NOISE,
+    PredictsParts,
+    Records,
+    SpaceTime,
+    expansion,
+)
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, under
@@ -119,7 +125,7 @@ class _Moment:
         return Regression(self._model, times, at, np.append(data.width_weights, weights))
 
 
-class RegressionEngine:
+class RegressionEngine(PredictsParts):
     """The posterior given a store's observations; results may be late, but time only advances.
 
     It cannot be combined with another engine, so it accepts no options.
@@ -161,8 +167,8 @@ class RegressionEngine:
         self._open.close(key)
         self._all = None
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         return self._posterior(t, t, places, count_open, part)
 

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 from sys import float_info
 from typing import Any, TypeAlias
 
-from heliotrope.acquisition import Beta, LogBeta, as_beta
+from heliotrope.acquisition import Beta, FiniteBeta, LogBeta, TVBeta, as_beta
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
 from heliotrope.estimation import Given, Model
@@ -31,6 +31,13 @@ _HAZARD = 0.01  # of a jump between two results
 _HORIZON = 1000  # results
 _WIDTH = 3.0  # deviations
 
+_SCHEDULES: Mapping[type[LogBeta | FiniteBeta | TVBeta], set[str]] = {
+    LogBeta: {"c1", "c2"},
+    FiniteBeta: {"points"},
+    TVBeta: {"a", "b"},
+}
+"""The schedules that JSON can describe, with the parameters that it must name."""
+
 OF_MODEL = tuple(field.name for field in fields(Given))
 """Names of the parameters of the model, which all GP policies share."""
 
@@ -44,14 +51,17 @@ class PolicyParameter:
 
 
 def _beta(value: Any) -> Beta | None:
-    """None, a number, or {"c1": 0.8, "c2": 4.0}."""
+    """None, a number, or the parameters of a schedule, such as {"c1": 0.8, "c2": 4.0}."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
         return as_beta(value)
-    if set(value) != {"c1", "c2"}:
-        raise InputError("a number, or c1 and c2", short_repr(value))
-    return LogBeta(value["c1"], value["c2"])
+    for schedule, needed in _SCHEDULES.items():
+        allowed = {field.name for field in fields(schedule)}
+        if needed <= set(value) <= allowed:
+            return schedule(**value)
+    known = "; ".join(" and ".join(sorted(needed)) for needed in _SCHEDULES.values())
+    raise InputError(f"a number, or the parameters of a schedule ({known})", short_repr(value))
 
 
 def _epsilon(value: Any) -> float:

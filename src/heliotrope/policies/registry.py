@@ -22,6 +22,7 @@ from heliotrope.policies.elimination import pe_gp_ucb
 from heliotrope.policies.exponential_weights import exp3, rexp3
 from heliotrope.policies.model_free import uniform
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES, Rule, window_time
+from heliotrope.policies.phased_elimination import r_perp
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
 from heliotrope.validation import short_repr
@@ -127,6 +128,7 @@ _ENTRIES = (
     PolicyEntry(named.ui_gp_ucb, "UI-GP-UCB"),
     PolicyEntry(named.tv_ts, "TV-TS", has_drift=True, stochastic=True),
     PolicyEntry(pe_gp_ucb, "PE-GP-UCB", in_studies=False),
+    PolicyEntry(r_perp, "R-PERP", stochastic=True, takes_contexts=False, in_studies=False),
     PolicyEntry(rexp3, "RExp3", stochastic=True, takes_contexts=False, in_paper=True),
     PolicyEntry(exp3, "Exp3", stochastic=True, takes_contexts=False, in_studies=False),
     PolicyEntry(d_ucb, "D-UCB", in_studies=False),

@@ -24,12 +24,12 @@ from heliotrope.domains import Box, Places
 from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import Surface, checked_variance
-from heliotrope.posterior.spacetime import Expansion
+from heliotrope.posterior.spacetime import Expansion, with_shared_known
 from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
-from heliotrope.terms import CHOICE
+from heliotrope.terms import CHOICE, SHARED
 from heliotrope.validation import Array, Indices
 
 LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
@@ -50,9 +50,9 @@ class BoxEngine(MarkovEngine):
         chosen = prior.selects(CHOICE)
         shared = np.array([not chosen[c] for c in self._stack.owner])
         self._shared, self._spatial = np.flatnonzero(shared), np.flatnonzero(~shared)
-        corner = domain.lower[None, :]
+        corner, kernels = self._model.one_place, self._model.kernels
         self._levels = np.array(
-            [float(self._model.kernels[c].diagonal(corner)[0]) for c in self._stack.owner[shared]]
+            [float(kernels[c].diagonal(corner)[0]) for c in self._stack.owner[shared]]
         )
         self._budget = self._limit = budget
         self._B = np.empty((0, domain.dimension))
@@ -90,8 +90,8 @@ class BoxEngine(MarkovEngine):
         self._Q += np.outer(gain, gain)
         self.log_likelihood += density
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         view = self._stack.view(t, part)
         phi = self._seen(view, places)
@@ -110,6 +110,8 @@ class BoxEngine(MarkovEngine):
         seen = np.where(owner[:, None] == chosen, view.a[self._spatial, None], 0.0)  # (P, C)
         alpha, Q = self._by_point(self._alpha), self._by_pair(self._explained(count_open=True))
         Q = np.einsum("ipjq,pc,qd->cidj", Q, seen, seen, optimize=True)
+        if len(self._shared):
+            Q = self._with_shared_known(Q, t, seen)
         kernels = [self._model.kernels[c] for c in chosen]
         return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, view.s[chosen])
 
@@ -138,6 +140,15 @@ class BoxEngine(MarkovEngine):
             view.a[self._shared] * self._levels, (len(places), len(self._shared))
         )
         return np.hstack([levels, phi])
+
+    def _with_shared_known(self, Q: Array, t: float, seen: Array) -> Array:
+        view, explained = self._stack.view(t, SHARED), self._explained(count_open=True)
+        phi = np.zeros(len(explained))
+        phi[: len(self._shared)] = view.a[self._shared] * self._levels
+        weights = explained @ phi
+        prior_variance = float(self._prior_variance(view, self._model.one_place)[0])
+        variance = prior_variance - float(phi @ weights)
+        return with_shared_known(Q, (self._by_point(weights) @ seen).T, variance)
 
     def _by_point(self, weights: Array) -> Array:
         """The weights of the blocks over space, (..., n, P)."""

@@ -55,8 +55,8 @@ class DenseEngine(RecordingEngine):
         self._records.append(t, place, y, noise)
         self._forget()
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         W = self._whitened(t, places, part)
         explained = np.einsum("nq,nq->q", W, W)

@@ -90,8 +90,8 @@ class FiniteEngine(MarkovEngine):
         if self._n == self._capacity:
             self._compress()
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         view = self._stack.view(t, part)
         if not are_indices(places):

@@ -13,7 +13,7 @@ m  (o,)   posterior mean of each g
 G  (o, o) posterior covariance of all g with each other
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from math import log, pi, sqrt
 
@@ -22,7 +22,7 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, solve_lower
-from heliotrope.posterior.spacetime import LEAST_NOISE, SpaceTime
+from heliotrope.posterior.spacetime import LEAST_NOISE, PredictsParts, SpaceTime
 from heliotrope.posterior.stacked import StackedTerms, View
 from heliotrope.precision import Precision
 from heliotrope.priors import Prior
@@ -33,7 +33,7 @@ _NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 
-class MarkovEngine(ABC):
+class MarkovEngine(PredictsParts):
     """The clock and the open evaluations of an engine for sums of Markov terms.
 
     ``least_noise``, a share of the variance of f, is a lower limit for the noise of results.

@@ -23,8 +23,8 @@ class ReferenceEngine(RecordingEngine):
         noise = precision.noise(self._model.prior.noise)
         self._records.append(*self._records.close(key), y, noise)
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         """Posterior mean (eq:mu_update) and variance (eq:sigma_update) of f_t at places."""
         k = self._model.block(self._records.t, self._records.places, t, places, part)

@@ -1,5 +1,7 @@
 """Pairs (time, place): the covariance of f between them, records of them, surfaces from them."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places
@@ -7,10 +9,11 @@ from heliotrope.kernels import DomainKernel
 from heliotrope.posterior.protocol import Surface
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
-from heliotrope.terms import CHOICE, Term
+from heliotrope.terms import CHOICE, SHARED, Term
 from heliotrope.validation import Array
 
 LEAST_NOISE = 1e-10  # share of the variance of f
+_LEAST_SHARED = 1e-300  # variance of what all places share: a trend is 0 at its origin
 
 
 class SpaceTime:
@@ -36,6 +39,12 @@ class SpaceTime:
         anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
         variances = [kernel.diagonal(anywhere) for kernel in self.kernels]
         return share * float(np.sum(variances, axis=0).max())
+
+    @property
+    def one_place(self) -> Places:
+        """Any place, for what all places share."""
+        domain = self._domain
+        return domain.indices[:1] if isinstance(domain, Finite) else domain.lower[None, :]
 
     def begin(self, t: float) -> None:
         self.start = min(self.start, t)
@@ -197,7 +206,37 @@ class Expansion:
         return total
 
 
-class RecordingEngine:
+class PredictsParts(ABC):
+    """Predictions of the parts of f, and of what a choice depends on."""
+
+    _model: SpaceTime
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        """Mean and variance of a part of f_t at places.
+
+        For the part "choice", g, the variance is Var[g] - Cov[g, l]^2 / Var[l]: the one left if l,
+        what all places share, is known. Results cannot tell an average of g from l, and that
+        doubt, which is the same everywhere, is no reason to measure anywhere.
+        """
+        mean, variance = self._predict_part(t, places, count_open, part)
+        if part != CHOICE or not self._model.prior.is_partly_shared:
+            return mean, variance
+        whole = self._predict_part(t, places, count_open, None)[1]
+        shared = self._predict_part(t, places, count_open, SHARED)[1]
+        covariance = 0.5 * (whole - variance - shared)
+        known = np.square(covariance) / np.maximum(shared, _LEAST_SHARED)
+        return mean, np.maximum(variance - known, 0.0)
+
+    @abstractmethod
+    def _predict_part(
+        self, t: float, places: Places, count_open: bool, part: str | None
+    ) -> tuple[Array, Array]:
+        """Mean and variance of the terms of a part."""
+
+
+class RecordingEngine(PredictsParts):
     """The shared part of engines that record every evaluation, in any order of times."""
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
@@ -240,12 +279,23 @@ def expansion(
     ``inverse`` is that of the covariance of all of them.
     """
     padded, chosen = np.zeros(len(times)), model.selected(CHOICE)
+    shared = model.selected(SHARED)
     padded[: len(alpha)] = alpha
     now = np.array(t)
     d = np.array([term.in_time(times, now, model.start) for term, _ in chosen])
     Q = d[:, :, None, None] * inverse[None, :, None, :] * d
+    if shared:
+        known = model.block(times, places, t, model.one_place, SHARED)[:, 0]
+        weights = inverse @ known
+        left = float(model.variance(model.one_place, t, SHARED)[0] - known @ weights)
+        Q = with_shared_known(Q, d * weights, left)
     s = np.array([model.scale(term, t) for term, _ in chosen])
     return Expansion(model.prior, [kernel for _, kernel in chosen], places, d * padded, Q, s)
+
+
+def with_shared_known(Q: Array, w: Array, variance: float) -> Array:
+    """Q if l, what all places share, is known: Cov[g(x), l] = -k(x, B) . w, Var[l] = variance."""
+    return Q + np.multiply.outer(w, w) / max(variance, _LEAST_SHARED)
 
 
 def _side_by_side(blocks: list[Array]) -> Array:

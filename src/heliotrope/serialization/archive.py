@@ -9,15 +9,19 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError
 from heliotrope.serialization.codec import Arrays, JsonTree
 
-HEADER = "header"
+HEADER, DIGEST = "header", "digest"
+_NPY = (1, 0)  # version of the arrays' format
+_KINDS = "biuf"  # of arrays: booleans and numbers
 _ALIGNED = 16  # bytes
 
 
@@ -30,6 +34,10 @@ class Archived(ABC):
     @abstractmethod
     def parts(self) -> tuple[JsonTree, Arrays]:
         """Return everything as a JSON tree and arrays, which must not be modified."""
+
+    @abstractmethod
+    def check_usable(self) -> None:
+        """Raise any error if the parts do not fit each other; this may change the object."""
 
     @classmethod
     @abstractmethod
@@ -52,12 +60,17 @@ class Archived(ABC):
     @classmethod
     def loads(cls, data: bytes, source: str = "these bytes") -> Self:
         """Return the object that :meth:`dumps` wrote."""
-        return cls.from_parts(*unpack(data, cls.FORMAT, cls.VERSION, source), source)
+        header, arrays = unpack(data, cls.FORMAT, cls.VERSION, source)
+        if DIGEST not in header:  # of an earlier version: its parts may not fit each other
+            with readable(f"a usable {cls.FORMAT} file", source):
+                cls.from_parts(header, arrays, source).check_usable()
+        return cls.from_parts(header, arrays, source)
 
 
 def pack(header: JsonTree, arrays: Arrays) -> bytes:
-    """Return the header and the arrays as one zip."""
-    text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
+    """Return the header, with a checksum, and the arrays as one zip."""
+    summed = {**header, DIGEST: _digest(header, arrays)}
+    text = np.frombuffer(json.dumps(summed, allow_nan=False).encode(), dtype=np.uint8)
     whole = io.BytesIO()
     np.savez(whole, allow_pickle=False, **{HEADER: text}, **arrays)
     return whole.getvalue()
@@ -67,14 +80,51 @@ def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree,
     """Return the header and the arrays of a zip of this kind, of this version or an older one."""
     with readable(f"a complete {kind} file", source):
         with zipfile.ZipFile(io.BytesIO(data)) as whole:
-            broken = whole.testzip()
-        if broken is not None:
-            raise zipfile.BadZipFile(f"bad checksum of {broken}")
-        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
-            arrays = {name: entries[name] for name in entries.files}
+            _check_sizes(whole.infolist(), len(data))
+            arrays = {_stem(name): _array(whole.read(name)) for name in whole.namelist()}
         header = json.loads(arrays.pop(HEADER).tobytes())
     check_header(header, kind, version, source)
+    _check_digest(header, arrays, source)
     return header, arrays
+
+
+def _check_sizes(entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse compressed entries: this package stores them as they are, so none can expand."""
+    if any(one.compress_type != zipfile.ZIP_STORED for one in entries):
+        raise FormatError("entries that are not compressed", "a compressed one")
+    if sum(one.file_size for one in entries) > size:
+        raise FormatError(f"entries of at most {size:,} bytes together", "larger ones")
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".npy")
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """The array of a ``.npy`` entry, whose shape must agree with the bytes that are there."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != _NPY:
+        raise FormatError("arrays in the format of this package", "others")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in _KINDS or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise FormatError("an array of plain numbers with all its values", f"{dtype} {shape}")
+    return np.load(io.BytesIO(data), allow_pickle=False)  # type: ignore[no-any-return]
+
+
+def _digest(header: JsonTree, arrays: Arrays) -> str:
+    """A checksum of everything but itself, which reveals files that were changed by accident."""
+    text = json.dumps({key: header[key] for key in header if key != DIGEST}, sort_keys=True)
+    whole = blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = arrays[name]
+        whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        whole.update(array.tobytes())
+    return whole.hexdigest()
+
+
+def _check_digest(header: JsonTree, arrays: Arrays, source: str) -> None:
+    if DIGEST in header and header[DIGEST] != _digest(header, arrays):
+        raise FormatError("a file as it was written", f"a changed one, {source}", "Use a copy.")
 
 
 def check_header(header: JsonTree, kind: str, version: int, source: str) -> None:
@@ -109,6 +159,8 @@ def unpack_flat(data: bytes, kind: str, version: int, source: str) -> tuple[Json
         start = _ALIGNED + int.from_bytes(data[:_ALIGNED], "little")
         header, index = json.loads(data[_ALIGNED:start])
         for name, (dtype, shape) in index.items():
+            if np.dtype(dtype).kind not in _KINDS or min(shape, default=0) < 0:
+                raise FormatError("arrays of plain numbers", f"{dtype} {shape}")
             flat = np.frombuffer(data, dtype, math.prod(shape), start)
             arrays[name] = flat.reshape(shape)
             start += flat.nbytes + -flat.nbytes % _ALIGNED

@@ -1,7 +1,7 @@
 """The service as an ASGI application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
@@ -10,22 +10,22 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.demos import Demos
-from heliotrope.service.errors import HANDLERS, RequestError, response_to
+from heliotrope.service.errors import HANDLERS
+from heliotrope.service.health import Health
 from heliotrope.service.metrics import Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
 from heliotrope.service.settings import Limits, Settings, inherited_settings
+from heliotrope.service.shutdown import ShutdownMiddleware, end_soon, end_with
 from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Studies
 from heliotrope.storage import GroupCommit, open_store
 
 _THREADS = 200  # requests that may wait for the disk at a time
-_RETRY_AFTER = "3"  # seconds until another process may have taken over
 
 
 def create_app(
@@ -54,11 +54,14 @@ def create_app(
 
 def worker_app() -> Starlette:
     """The application of a worker process, with the settings of its parent."""
-    return app_from(inherited_settings())
+    settings, supervisor = inherited_settings()
+    if supervisor is not None:
+        end_with(supervisor)
+    return app_from(settings, stopping=end_soon)
 
 
-def app_from(settings: Settings) -> Starlette:
-    """The application with these settings."""
+def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) -> Starlette:
+    """The application with these settings; ``stopping`` is called before the last writes."""
     store = open_store(settings.store)
     metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
     journal = GroupCommit(store, written=streams.notify, conflict=metrics.conflicts.inc)
@@ -71,12 +74,13 @@ def app_from(settings: Settings) -> Starlette:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         async with streams.polling():
             yield
+        stopping()
         if demos is not None:
             demos.close()
         journal.close()
         store.close()
 
-    operations = Api(studies, streams, demos, metrics).operations()
+    operations = Api(studies, streams, demos, metrics, Health(store)).operations()
     document = openapi_document(operations)
     openapi = Route("/openapi.json", lambda _: JSONResponse(document))
     routes = [*routes_of(operations), openapi, *pages.ROUTES]
@@ -93,28 +97,3 @@ def app_from(settings: Settings) -> Starlette:
     )
     app.router.redirect_slashes = False
     return app
-
-
-class ShutdownMiddleware:
-    """ASGI middleware that answers 503 to the requests which the server cancels when it stops."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
-
-        async def send_noted(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_noted)
-        except asyncio.CancelledError:
-            if started or scope["type"] != "http":
-                raise
-            advice = "The request may or may not have been carried out. Send it again."
-            got = "a service that is shutting down"
-            error = RequestError(503, "stopping", "a running service", got, advice)
-            await response_to(error, {"Retry-After": _RETRY_AFTER})(scope, receive, send)

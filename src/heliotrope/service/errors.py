@@ -1,5 +1,6 @@
 """Error answers: a status, and JSON with a code, a message and the parts of the message."""
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,8 +48,20 @@ def response_to(error: HeliotropeError, headers: Mapping[str, str] | None = None
         return response_to(hidden)
     if isinstance(error, _ABOUT_NAME):
         error.field = error.field or "name"
-    body = {"message": str(error), **{name: getattr(error, name) for name in _FIELDS}}
-    return JSONResponse({"error": body}, status, headers)
+    return JSONResponse({"error": _body(error)}, status, headers)
+
+
+def as_answer(error: Exception) -> dict[str, Any]:
+    """The answer to an error of one command in a batch."""
+    if not isinstance(error, HeliotropeError):
+        log.error("a command of a batch failed", exc_info=error)
+        error = RequestError(500, "internal", "an answer", "an internal error", _SEE_LOG)
+    response = response_to(error)
+    return {"status": response.status_code, **json.loads(bytes(response.body))}
+
+
+def _body(error: HeliotropeError) -> dict[str, str]:
+    return {"message": str(error), **{name: getattr(error, name) for name in _FIELDS}}
 
 
 def _status(error: HeliotropeError) -> int | None:

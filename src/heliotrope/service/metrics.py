@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heliotrope.study.command_fields import Command
@@ -55,9 +56,20 @@ class Metrics:
         """The metrics of all worker processes, in the Prometheus text format."""
         if FOLDER not in os.environ:
             return generate_latest(self._registry)
+        forget_dead_workers(Path(os.environ[FOLDER]))
         combined = CollectorRegistry()
         MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
         return generate_latest(combined)
+
+
+def forget_dead_workers(folder: Path) -> None:
+    """Remove the gauges of workers that were killed; their counters stay."""
+    for file in folder.glob("gauge_live*_*.db"):
+        pid = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 class MetricsMiddleware:

@@ -4,23 +4,25 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
+from heliotrope.service.batches import BATCH, carry_out
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
+from heliotrope.service.health import Health
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.parsing import loads
 from heliotrope.service.routing import Operation, parameter
 from heliotrope.service.schemas import NEW_STUDY
-from heliotrope.service.streaming import EventStreams, event_to_json
+from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Studies
 from heliotrope.study.command_fields import Command, json_schema
-from heliotrope.study.commands import Add, Ask, Cancel, Tell
+from heliotrope.study.commands import Add, Ask, Cancel, Heartbeat, Retime, Tell
 from heliotrope.validation import Json
 
-_CSV, _STREAM = "text/csv", "text/event-stream"
+_CSV = "text/csv"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
 _ONE = "/api/studies/{name}"
@@ -44,10 +46,15 @@ class Api:
     """The operations on the studies of a store."""
 
     def __init__(
-        self, studies: Studies, streams: EventStreams, demos: Demos | None, metrics: Metrics
+        self,
+        studies: Studies,
+        streams: EventStreams,
+        demos: Demos | None,
+        metrics: Metrics,
+        health: Health,
     ) -> None:
         self._studies, self._streams = studies, streams
-        self._demos, self._metrics = demos, metrics
+        self._demos, self._metrics, self._health = demos, metrics, health
 
     def operations(self) -> Sequence[Operation]:
         """All operations."""
@@ -57,16 +64,19 @@ class Api:
             self._command(Tell, "Told"),
             self._command(Add, "Evaluation"),
             self._command(Cancel, "Cancelled"),
+            self._command(Heartbeat, "Evaluation"),
+            self._command(Retime, "Retimed"),
             Operation("GET", one, self.summary, "Summary", [_CONTEXT]),
             Operation("DELETE", one, self.delete, None, [_UID], status=204),
             Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT]),
             Operation("GET", f"{one}/track", self.track, "Track"),
             Operation(
-                "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=_STREAM
+                "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=STREAM
             ),
             Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
             Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT, _CONTAINS]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
+            Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
             Operation("POST", "/api/demo", self.demo, "Demo", (), [429], status=201),
             Operation("GET", "/healthz", self.health, "Health"),
             Operation("GET", "/metrics", self.metrics, None, media_type=_METRICS),
@@ -81,6 +91,11 @@ class Api:
 
         path, schema = f"{_ONE}/{command.verb}", json_schema(command)
         return Operation("POST", path, do, answer, (), [409], schema, subject=command)
+
+    def batch(self, body: Json) -> Response:
+        """Carry out commands to many studies with one sync; each is answered on its own."""
+        answers = carry_out(self._studies, body, self._metrics.count)
+        return JSONResponse({"answers": answers})
 
     def create(self, body: Json) -> Response:
         """Create a study."""
@@ -130,9 +145,8 @@ class Api:
         """
         info = self._studies.find(name)
         start = after if last_event_id is None else last_event_id
-        if _STREAM in accept:
-            self._streams.check_room()
-            return StreamingResponse(self._streams.stream(info.uid, start), media_type=_STREAM)
+        if STREAM in accept:
+            return EventStreamResponse(self._streams, info.uid, start)
         events = self._studies.store.events(info.uid, start, limit)
         found = [event_to_json(event) for event in events]
         last = max([info.events, *(event["seq"] for event in found)])
@@ -152,9 +166,9 @@ class Api:
             )
         return JSONResponse({"name": self._demos.start()}, 201)
 
-    def health(self) -> Response:
-        """Check that the service runs and reaches its store."""
-        self._studies.store.studies(limit=1)
+    async def health(self) -> Response:
+        """Check that the service runs and writes to its store."""
+        await self._health.check()
         return JSONResponse({"status": "ok", "version": __version__})
 
     def metrics(self) -> Response:

@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from heliotrope.errors import InputError
+from heliotrope.service.connections import GuardedProtocol
 from heliotrope.service.metrics import FOLDER
 from heliotrope.service.settings import Settings, pass_on
 from heliotrope.storage import open_store
@@ -26,7 +27,7 @@ def run_service(
         raise InputError("a store that processes can share", "memory:", "Use one worker.")
     _check_address(host, port)
     open_store(settings.store).close()  # reports an error before any worker starts
-    pass_on(settings, token_file)
+    pass_on(settings, token_file, supervisor=os.getpid() if workers > 1 else None)
     with _shared_metrics() if workers > 1 else nullcontext():
         uvicorn.run(
             "heliotrope.service.app:worker_app",
@@ -37,6 +38,7 @@ def run_service(
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http=GuardedProtocol,
             ws="none",
             timeout_graceful_shutdown=_SHUTDOWN,
             timeout_worker_healthcheck=_SLOW_START,

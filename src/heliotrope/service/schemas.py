@@ -47,9 +47,10 @@ _EVENT = _object("An event.", _typed(integer="seq", number="at", string="kind"))
 SCHEMAS = {
     "Error": _object("An error.", {"error": _ERROR}),
     "Evaluation": _object(
-        "What to measure: parameters or an option, and the context if the study has contexts.",
-        _typed(string="id option", number="t", object="params context"),
-        optional=["params", "option", "context"],
+        "What to measure: parameters or an option, and the context if the study has contexts. "
+        "`until` is the wall time at which its lease ends.",
+        _typed(string="id option", number="t until", object="params context"),
+        optional=["params", "option", "context", "until"],
     ),
     "Told": _object(
         "A result was recorded. `ask` is the next evaluation, if the request asked for one.",
@@ -57,6 +58,11 @@ SCHEMAS = {
         optional=["ask"],
     ),
     "Cancelled": _object("An evaluation was cancelled.", _typed(string="cancelled")),
+    "Batch": _object(
+        "The answers to the commands, in their order: `status`, and `answer` or `error`.",
+        {"answers": _RECORDS},
+    ),
+    "Retimed": _object("Later times were moved back.", _typed(boolean="retimed")),
     "Listing": _object(
         "Studies by name, and the name after which the next page starts.",
         {"studies": _list(_STUDY), "next": _or_null("string")},
@@ -74,8 +80,8 @@ SCHEMAS = {
         optional=["context"],
     ),
     "Track": _object(
-        "Results over time, and the best as it was believed then.",
-        {"results": _RECORDS, "best": _RECORDS},
+        "Results over time, the best as it was believed then, and a bound of the regret so far.",
+        {"results": _RECORDS, "best": _RECORDS, "certificate": _or_null("object")},
     ),
     "EventPage": _object(
         "Events, and the number of the study's last event.",
@@ -120,6 +126,7 @@ _OPTIONAL = {
     "policy": _POLICY,
     "direction": {"enum": ["maximize", "minimize"]},
     "clock": _CLOCK,
+    "lease": {"type": "string", "description": "Default lease of an ask, such as 10min."},
     "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
 }
 

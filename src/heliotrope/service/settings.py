@@ -81,17 +81,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def pass_on(settings: Settings, token_file: Path | None) -> None:
-    """Pass the settings to the worker processes; the tokens as the path of their file."""
+def pass_on(settings: Settings, token_file: Path | None, supervisor: int | None) -> None:
+    """Pass the settings to the worker processes; the tokens as the path of their file.
+
+    ``supervisor`` is the process without which they must end.
+    """
     given: dict[str, Any] = asdict(settings)
     given["tokens"] = None if token_file is None else str(token_file.absolute())
-    os.environ[_VARIABLE] = json.dumps(given)
+    os.environ[_VARIABLE] = json.dumps({**given, "supervisor": supervisor})
 
 
-def inherited_settings() -> Settings:
-    """The settings that the parent process passed on."""
+def inherited_settings() -> tuple[Settings, int | None]:
+    """The settings that the parent process passed on, and the supervisor."""
     given = json.loads(os.environ[_VARIABLE])
-    path = given.pop("tokens")
+    path, supervisor = given.pop("tokens"), given.pop("supervisor")
     tokens = () if path is None else read_tokens(Path(path))
     limits = Limits(**given.pop("limits"))
-    return Settings(**{**given, "hosts": tuple(given["hosts"])}, tokens=tokens, limits=limits)
+    hosts = tuple(given.pop("hosts"))
+    return Settings(**given, hosts=hosts, tokens=tokens, limits=limits), supervisor

@@ -9,11 +9,14 @@ from math import inf
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from heliotrope.errors import HeliotropeError, UnknownStudyError
-from heliotrope.service.errors import RequestError, log
+from heliotrope.service.errors import RequestError, log, response_to
 from heliotrope.storage import Event, Store
 
+STREAM = "text/event-stream"
 _POLL = 0.4  # seconds between two polls for events of other processes
 _KEEP_ALIVE = 15.0  # seconds of silence before a stream sends a comment
 _PAGE = 500  # events in one read
@@ -50,6 +53,7 @@ class EventStreams:
     def __init__(self, store: Store, most: int) -> None:
         self._store, self._most = store, most
         self._studies: dict[str, _Followed] = {}
+        self._running = 0  # streams
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
@@ -67,12 +71,18 @@ class EventStreams:
         if uid in self._studies and self._loop is not None:
             self._loop.call_soon_threadsafe(self._advance, uid, last)
 
-    def check_room(self) -> None:
-        """Raise a RequestError if no further stream is allowed."""
-        if sum(followed.followers for followed in list(self._studies.values())) >= self._most:
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Take the place of one stream; RequestError if all are taken. Only in the event loop."""
+        if self._running >= self._most:
             raise RequestError(
                 429, "busy", f"at most {self._most} streams", "one more", "Try again later."
             )
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
 
     async def stream(self, uid: str, after: int) -> AsyncIterator[str]:
         """Server-sent events after a number, until the study is deleted."""
@@ -112,6 +122,21 @@ class EventStreams:
     def _advance(self, uid: str, last: float) -> None:
         if uid in self._studies:
             self._studies[uid].advance(last)
+
+
+class EventStreamResponse(StreamingResponse):
+    """A stream, or the error 429 if too many run. Its place is taken when the answer begins."""
+
+    def __init__(self, streams: EventStreams, uid: str, after: int) -> None:
+        super().__init__(streams.stream(uid, after), media_type=STREAM)
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with self._streams.room():
+                await super().__call__(scope, receive, send)
+        except RequestError as error:  # nothing was sent yet
+            await response_to(error)(scope, receive, send)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

@@ -120,6 +120,39 @@ class Studies:
             self._release(name, held.study)
             return await (await self._get_async(name, uid)).do(command)
 
+    def do_together(self, commands: Sequence[tuple[str, Command[Any]]]) -> list[Any]:
+        """Carry out commands to many studies with one sync; return each result or error."""
+        by_study: dict[str, list[int]] = {}
+        for number, (name, _) in enumerate(commands):
+            by_study.setdefault(name, []).append(number)
+        begun = list[tuple[list[int], Callable[[], list[Any]]]]()
+        with self._journal.together():
+            for name, numbers in by_study.items():
+                some = [commands[number][1] for number in numbers]
+                begun.append((numbers, self._begun(name, some)))
+        results: list[Any] = [None] * len(commands)
+        for numbers, finish in begun:
+            for number, result in zip(numbers, finish(), strict=True):
+                results[number] = result
+        return [
+            self._again(*command) if isinstance(result, UnknownStudyError) else result
+            for command, result in zip(commands, results, strict=True)
+        ]
+
+    def _begun(self, name: str, commands: Sequence[Command[Any]]) -> Callable[[], list[Any]]:
+        try:
+            return self._get(name, None).study.begin_all(commands)
+        except Exception as error:
+            failed = [error for _ in commands]
+            return lambda: failed
+
+    def _again(self, name: str, command: Command[T]) -> T | Exception:
+        """The outcome of a command whose study may have been replaced, as in use()."""
+        try:
+            return self.use(name, lambda study: study.do(command), getattr(command, "uid", None))
+        except Exception as error:
+            return error
+
     def delete(self, name: str, uid: str | None = None) -> None:
         """Delete a study, which has this uid if one is given; UnknownStudyError."""
 

@@ -10,11 +10,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
 from heliotrope.storage.locks import WriteLock
-from heliotrope.storage.schema import HEAD, migrate, version
+from heliotrope.storage.schema import HEAD, MIGRATIONS, migrate, version
 
 T = TypeVar("T")
 
-_DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
+DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
 
 
 class Database:
@@ -39,6 +39,10 @@ class Database:
 
     def check_place(self) -> None:
         """Raise a StoreError if the opened database is no longer in its place."""
+
+    def clock_offset(self) -> float:
+        """Seconds that the clock of this process is ahead of the database's; 0 if it has none."""
+        return 0.0
 
     def prepare(self) -> None:
         """Create or update the tables; StoreError if they are of a later version."""
@@ -74,7 +78,7 @@ class Database:
         """End the block without an exception if the driver reports damage."""
         try:
             yield
-        except _DRIVER_ERRORS as error:
+        except DRIVER_ERRORS as error:
             if not self._is_damage(error):
                 raise
 
@@ -86,12 +90,18 @@ class Database:
                 f"version {found[:20]!r} in {self.place}",
                 "Update heliotrope.",
             )
+        if found is not None and found not in MIGRATIONS:
+            raise StoreError(
+                f"a store of version {MIGRATIONS[0]} to {HEAD}",
+                f"version {found[:20]!r} in {self.place}",
+                "The store is damaged: restore a copy.",
+            )
         return found == HEAD
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         try:
             return self._transact(engine, work)
-        except _DRIVER_ERRORS as error:
+        except DRIVER_ERRORS as error:
             self.check_place()  # a likely cause
             text = str(error.orig if isinstance(error, DBAPIError) else error)
             first, *_ = text.strip().splitlines() or [""]

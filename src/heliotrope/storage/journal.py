@@ -1,10 +1,11 @@
 """Journals write the events of studies to a store: each append at once, or many in a group."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, local
 from time import sleep
 from typing import Any
 
@@ -51,6 +52,7 @@ class Journal:
     _: KW_ONLY
     written: Callable[[str, int], None] = _ignore
     conflict: Callable[[], None] = _ignore
+    _thread_local: local = field(default_factory=local, init=False)
 
     def submit(self, append: Append, follows: Future[int] | None = None) -> Future[int]:
         """Write events; the result is the number of the last one, once it is on disk.
@@ -60,11 +62,35 @@ class Journal:
         """
         submitted = _Submitted(append, follows)
         submitted.future.add_done_callback(lambda done: self._report(append.study, done))
-        self._accept(submitted)
+        gathered: list[_Submitted] | None = getattr(self._thread_local, "gathered", None)
+        if gathered is None:
+            self._accept([submitted])
+        else:
+            gathered.append(submitted)
         return submitted.future
 
-    def _accept(self, submitted: _Submitted) -> None:
-        self._write([submitted])
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write all appends that this thread submits in the block in one transaction, at its end.
+
+        Nobody may wait for them within the block.
+        """
+        gathered = self._thread_local.gathered = list[_Submitted]()
+        try:
+            yield
+        finally:
+            self._thread_local.gathered = None
+            self._accept_gathered(gathered)
+
+    def _accept_gathered(self, gathered: Sequence[_Submitted]) -> None:
+        try:
+            self._accept(gathered)
+        except StoreError as error:
+            for submitted in gathered:
+                submitted.future.set_exception(error)
+
+    def _accept(self, batch: Sequence[_Submitted]) -> None:
+        self._write(batch)
 
     def _write(self, batch: Sequence[_Submitted]) -> None:
         due = [submitted for submitted in batch if submitted.is_due()]
@@ -98,7 +124,7 @@ class GroupCommit(Journal):
     """
 
     def __post_init__(self) -> None:
-        self._queue: SimpleQueue[_Submitted | None] = SimpleQueue()  # None ends the work
+        self._queue: SimpleQueue[Sequence[_Submitted] | None] = SimpleQueue()  # None: the end
         self._lock = Lock()
         self._open = True
         self._thread = Thread(target=self._work, name="heliotrope-group-commit", daemon=True)
@@ -112,24 +138,24 @@ class GroupCommit(Journal):
             self._open = False
         self._thread.join()
 
-    def _accept(self, submitted: _Submitted) -> None:
+    def _accept(self, batch: Sequence[_Submitted]) -> None:
         with self._lock:
             if not (self._open and self._thread.is_alive()):
                 raise StoreError(
                     "an open group commit", "a closed one", "Create one in each process."
                 )
-            self._queue.put(submitted)
+            self._queue.put(batch)
 
     def _work(self) -> None:
-        batch: list[_Submitted | None] = []
-        while not batch or batch[-1] is not None:
-            several = len(batch) > 1
-            batch = [self._queue.get()]
+        taken: list[Sequence[_Submitted] | None] = []
+        while not taken or taken[-1] is not None:
+            several = len(taken) > 1
+            taken = [self._queue.get()]
             if several:
                 self._let_gather()
-            while len(batch) < _MOST and not self._queue.empty():
-                batch.append(self._queue.get())
-            self._write([submitted for submitted in batch if submitted is not None])
+            while len(taken) < _MOST and not self._queue.empty():
+                taken.append(self._queue.get())
+            self._write([submitted for batch in taken for submitted in batch or ()])
 
     def _let_gather(self) -> None:
         for _ in range(_PAUSES):

@@ -22,6 +22,32 @@ if sys.platform != "win32":  # SQLite's own lock must suffice there
 _SHORTEST, _LONGEST = 0.0005, 0.005  # seconds between two tries; about the time of a sync
 
 
+class Gate:
+    """Lets in many threads, or one alone."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside = 0
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with self._changed:
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until nobody is inside, and keep everybody out."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._inside)
+            yield
+
+
 class WriteLock:
     """A lock on a file of its own, which is never removed."""
 

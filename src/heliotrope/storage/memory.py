@@ -105,6 +105,12 @@ class MemoryStore:
             held = self._held(study)
             del self._studies[held.uid], self._named[held.name]
 
+    def clock_offset(self) -> float:
+        return 0.0
+
+    def probe(self) -> None:
+        """Do nothing: memory always accepts writes."""
+
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
 

@@ -1,19 +1,42 @@
-"""A store in a PostgreSQL database, for many machines. Other tables may share the database."""
+"""A store in a PostgreSQL database, for many machines. Other tables may share the database.
 
-from typing import Any, ClassVar
+Every wait has an end: connecting, waiting for a lock, a statement, a lost network, and a server
+that accepts bytes but never answers. The last one is ended from here, by a watchdog.
+"""
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 
 from heliotrope.storage.database import Database
 
+T = TypeVar("T")
+
 _MIGRATING = 0x48454C49  # key of the advisory lock around a migration
-_CONNECT = 10  # seconds to wait for a server
+CONNECT = 10  # seconds to wait for a server
+READ, WRITE = 60.0, 15.0  # seconds that a transaction may take
+_NETWORK = {  # for TCP: without an answer for half a minute, the connection is lost
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 _SETTINGS = (
-    "SET lock_timeout = '30s'",
+    "SET lock_timeout = '10s'",
+    "SET statement_timeout = '60s'",
+    "SET idle_in_transaction_session_timeout = '60s'",
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'",
 )
 _LOCKED = "Another transaction holds it (see pg_stat_activity). End that one, and try again."
+_CLOCK = text("SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8")
+_MEASURED = 60.0  # seconds between two looks at the server's clock
 
 
 class PostgresDatabase(Database):
@@ -26,22 +49,101 @@ class PostgresDatabase(Database):
     advice: ClassVar = {"55P03": _LOCKED}
 
     def __init__(self, url: URL) -> None:
+        self._watchdog = Watchdog()
+        self._offset, self._measured = 0.0, -_MEASURED
+        given = url.query
+        limits = {name: given.get(name, value) for name, value in _NETWORK.items()}
         engine = create_engine(
-            url.set(drivername="postgresql+psycopg").difference_update_query(["connect_timeout"]),
-            connect_args={"connect_timeout": url.query.get("connect_timeout", _CONNECT)},
+            url.set(drivername="postgresql+psycopg").difference_update_query(
+                ["connect_timeout", *_NETWORK]
+            ),
+            connect_args={"connect_timeout": given.get("connect_timeout", CONNECT), **limits},
             hide_parameters=True,
         )
-        event.listen(engine, "connect", _set_up)
+        event.listen(engine, "connect", self._set_up)
         super().__init__(engine, url.set(query={}).render_as_string(hide_password=True))
 
     def migrate(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         super().migrate(connection)
 
+    def clock_offset(self) -> float:
+        if time.monotonic() - self._measured > _MEASURED:
+            self._measured = time.monotonic()
+            before = time.time()
+            server = self.read(lambda connection: connection.execute(_CLOCK).scalar_one())
+            self._offset = (before + time.time()) / 2.0 - float(server)
+        return self._offset
 
-def _set_up(connection: Any, _: object) -> None:
-    """Limit the wait for locks, and commit synchronously."""
-    with connection.cursor() as cursor:
-        for setting in _SETTINGS:
-            cursor.execute(setting)
-    connection.commit()
+    def close(self) -> None:
+        super().close()
+        self._watchdog.close()
+
+    def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        seconds = WRITE if engine is self._writer else READ
+        with self._watchdog.watching(seconds) as watched:
+
+            def work_watched(connection: Connection) -> T:
+                watched(connection.connection.driver_connection)
+                return work(connection)
+
+            return super()._transact(engine, work_watched)
+
+    def _set_up(self, connection: Any, _: object) -> None:
+        """Limit the waits, and commit synchronously."""
+        with self._watchdog.watching(CONNECT) as watched, connection.cursor() as cursor:
+            watched(connection)
+            for setting in _SETTINGS:
+                cursor.execute(setting)
+            connection.commit()
+
+
+class Watchdog:
+    """Cuts connections that are used for too long, so that whoever waits for them gets an error."""
+
+    def __init__(self) -> None:
+        self._watched: dict[object, tuple[float, Any]] = {}  # deadline and connection, by user
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watching(self, seconds: float) -> Iterator[Callable[[Any], None]]:
+        """Limit the use of the connection that is passed to the function."""
+        user = object()
+
+        def watch(connection: Any) -> None:
+            with self._lock:
+                self._start()
+                self._watched[user] = time.monotonic() + seconds, connection
+
+        try:
+            yield watch
+        finally:
+            with self._lock:
+                self._watched.pop(user, None)
+
+    def close(self) -> None:
+        self._ended.set()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="heliotrope-watch", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.5):
+            with self._lock:
+                now = time.monotonic()
+                late = [user for user, (deadline, _) in self._watched.items() if deadline < now]
+                for user in late:
+                    _cut(self._watched.pop(user)[1])
+
+
+def _cut(connection: Any) -> None:
+    from psycopg import Error  # slow to load, and loaded by now
+
+    try:
+        with socket.socket(fileno=os.dup(connection.pgconn.socket)) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
+    except (OSError, ValueError, Error):  # it is closed already
+        return

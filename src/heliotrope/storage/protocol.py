@@ -132,6 +132,12 @@ class Store(Protocol):
     def delete(self, study: str) -> None:
         """Remove a study with all its events; UnknownStudyError."""
 
+    def clock_offset(self) -> float:
+        """Seconds that the clock of this process is ahead of the store's; 0 if it has none."""
+
+    def probe(self) -> None:
+        """Write and sync, without any effect; StoreError if that fails."""
+
     def close(self) -> None:
         """Close files and connections."""
 

@@ -5,7 +5,8 @@ from threading import Lock
 
 import sqlalchemy as sa
 
-HEAD = "0001"  # the newest migration
+MIGRATIONS = ("0001",)  # in their order
+HEAD = MIGRATIONS[-1]
 VERSIONS = "heliotrope_version"  # table that holds the last migration
 _FOLDER = Path(__file__).parent / "migrations"
 _ONE_AT_A_TIME = Lock()  # Alembic keeps its context in a global variable

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
@@ -25,7 +25,7 @@ from heliotrope.storage.protocol import (
     snapshot_ahead,
     unknown_study,
 )
-from heliotrope.storage.schema import events, snapshots, studies
+from heliotrope.storage.schema import VERSIONS, events, snapshots, studies
 from heliotrope.storage.study_rows import (
     StudyRow,
     checked_row,
@@ -46,6 +46,7 @@ _locked = (
     .with_for_update(key_share=True)
 )
 _moved = update(studies).where(studies.c.id == bindparam("key"))
+_MOVING = ("updated", "last", "chain", "seal")  # an update of the id would scan all events
 _stretch = (
     select(events.c.seq, events.c.at, events.c.body, events.c.checksum)
     .where(
@@ -55,6 +56,7 @@ _stretch = (
     )
     .order_by(events.c.seq)
 )
+_unchanged = text(f"UPDATE {VERSIONS} SET version_num = version_num")
 _kept = (
     select(snapshots.c.seq, snapshots.c.data, snapshots.c.checksum, events.c.checksum)
     .join(events, (events.c.study == snapshots.c.study) & (events.c.seq == snapshots.c.seq))
@@ -97,6 +99,12 @@ class SqlStore:
         removing = delete(studies).where(studies.c.uid == as_uid(study))
         if not self._database.write(lambda c: c.execute(removing).rowcount):
             raise unknown_study(study)
+
+    def clock_offset(self) -> float:
+        return self._database.clock_offset()
+
+    def probe(self) -> None:
+        self._database.write(lambda connection: connection.execute(_unchanged))
 
     def close(self) -> None:
         self._database.close()
@@ -147,11 +155,11 @@ class SqlStore:
         with self._database.damage_ignored():  # the events before it are sound
             previous = event_checksum(connection, row, after)
             stretch = connection.execute(_stretch, {"study": row.id, "after": after, "end": end})
-            for expected, (seq, at, text, checksum) in enumerate(stretch, start=after + 1):
-                if seq != expected or link(previous, seq, at, text) != checksum:
+            for expected, (seq, at, body, checksum) in enumerate(stretch, start=after + 1):
+                if seq != expected or link(previous, seq, at, body) != checksum:
                     break
                 times.append(at)
-                texts.append(text)
+                texts.append(body)
                 previous = checksum
         reached = after + len(texts)
         if reached < end or (end == row.last and previous != row.chain):
@@ -248,4 +256,9 @@ def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | H
 def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(insert(events), rows)
-        connection.execute(_moved, [{"key": row.id, **row.values()} for row in changed])
+        connection.execute(_moved, [_moved_row(row) for row in changed])
+
+
+def _moved_row(row: StudyRow) -> dict[str, Any]:
+    values = row.values()
+    return {"key": row.id, **{name: values[name] for name in _MOVING}}

@@ -9,18 +9,21 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
-from heliotrope.storage.database import Database
-from heliotrope.storage.locks import WriteLock
+from heliotrope.storage.companions import Companions, DisplacedError, beside
+from heliotrope.storage.database import DRIVER_ERRORS, Database
+from heliotrope.storage.locks import Gate, WriteLock
 from heliotrope.storage.schema import migrate, studies, version
+
+T = TypeVar("T")
 
 PATIENCE = 30.0  # seconds to wait for other writers
 _SETTINGS = (
@@ -40,6 +43,7 @@ _ADVICE = {
 _BEGIN = "begin"  # the option with the statement that begins a transaction
 _OWNER_ONLY = 0o600  # mode of a new file
 _CONNECTIONS = 8  # kept open; further ones are opened and closed on demand
+_TRIES = 5  # of a transaction while somebody removes files beside the database
 
 
 class SqliteDatabase(Database):
@@ -54,8 +58,10 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._opened: tuple[int, int] | None = None
-        lock = WriteLock(_beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        super().__init__(_engine(partial(_connect, path, self.check_place)), str(path), lock)
+        self._companions, self._gate = Companions(path), Gate()
+        self._write_lock = WriteLock(beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
+        engine = _engine(partial(_connect, path, self.check_place, self._companions.remember))
+        super().__init__(engine, str(path), self._write_lock)
 
     def check_place(self) -> None:
         """Remember the file at the first call; later raise a StoreError if it is not there.
@@ -77,6 +83,7 @@ class SqliteDatabase(Database):
                 "Nothing was written. Put it back beside its -wal file. Stop all users of a store"
                 " before you move it.",
             )
+        self._companions.check()
 
     def prepare(self) -> None:
         if self.read(version) is None:
@@ -91,6 +98,36 @@ class SqliteDatabase(Database):
         if found != ["ok"]:
             place = f"an intact list of studies in {self.place}"
             raise DamagedError(place, f"«{found[0]}»", "Restore a copy.")
+
+    def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        """Run a transaction; if files beside the database were removed, save what they held.
+
+        That happens also after the commit, before anyone hears of it.
+        """
+        for _ in range(_TRIES):
+            results: list[T] = []
+            with self._gate.shared():
+                try:
+                    results.append(super()._transact(engine, work))
+                except DisplacedError:
+                    pass
+                except DRIVER_ERRORS:
+                    if self._companions.are_in_place():
+                        raise
+            if not self._companions.are_in_place():
+                with nullcontext() if engine is self._writer else self._write_lock.held():
+                    self._reopen()
+            if results:
+                return results[0]
+        raise DisplacedError(f"the files beside {self._path} to stay", "that they are removed")
+
+    def _reopen(self) -> None:
+        """Close all connections to removed files, after saving what only these can read."""
+        with self._gate.alone():
+            if not self._companions.are_in_place():  # else another thread has done it
+                self._companions.save(self.engine)
+                self.engine.dispose()
+                self._companions.forget()
 
 
 def open_sqlite(url: URL, make: bool = True) -> SqliteDatabase:
@@ -116,11 +153,7 @@ def _path(url: URL) -> Path:
             url.render_as_string(),
             "sqlite:///file.db is relative, sqlite:////folder/file.db absolute.",
         )
-    return Path(url.database).absolute()
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+    return Path(url.database).resolve()  # so that all names of a file have one lock
 
 
 def _check_access(path: Path) -> None:
@@ -140,7 +173,7 @@ def _check_access(path: Path) -> None:
 def _create(path: Path) -> None:
     if not path.parent.is_dir():
         raise StoreError(f"the folder of {path}", "no such folder", "Make it first.")
-    log = _beside(path, "-wal")
+    log = beside(path, "-wal")
     if log.exists() and not path.exists():  # in this order: another process may be creating it
         raise StoreError(
             f"no {log.name} without {path}", "one", "It holds the last writes to a lost file."
@@ -195,7 +228,12 @@ def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
     return engine
 
 
-def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Connection:
+def _connect(
+    path: Path,
+    check: Callable[[], None] = lambda: None,
+    remember: Callable[[], None] = lambda: None,
+) -> sqlite3.Connection:
+    """Open a connection; ``check`` is called before it opens the log, ``remember`` after."""
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw",
         uri=True,
@@ -207,6 +245,8 @@ def _connect(path: Path, check: Callable[[], None] = lambda: None) -> sqlite3.Co
         check()  # before SQLite reads: it would take another file's log for this one's
         for setting in _SETTINGS:
             connection.execute(setting)
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        remember()
     except BaseException:
         connection.close()
         raise

@@ -67,17 +67,34 @@ class StateCache:
 
     def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
         """Change the state by many decisions, written together; return each result or error."""
+        return self._finished(decisions, lambda: self._together(decisions)())
+
+    def begin_all(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
+        """Decide and submit what can be, without waiting; the function that it returns waits.
+
+        That one decides the rest too, and returns each result or error.
+        """
+        begun = self._together(decisions)
+        return lambda: self._finished(decisions, begun)
+
+    def _finished(
+        self, decisions: Sequence[Decision[Any]], begun: Callable[[], list[Any]]
+    ) -> list[Any]:
         results = list[Any]()
         while left := decisions[len(results) :]:
             try:
-                together = self._together(left)
+                together = self._together(left)() if results else begun()
             except Exception as error:
                 return results + [error for _ in left]
             results += together or [self._outcome(left[0])]
         return results
 
-    def _together(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
-        """The results before the first decision without events; none if another process wrote."""
+    def _together(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
+        """Submit the decisions before the first one without events.
+
+        The function that it returns waits for the disk and returns their results; none if another
+        process wrote.
+        """
         results = list[Any]()
         with self._lock:
             draft = _Draft(self._known())
@@ -88,7 +105,7 @@ class StateCache:
                         break
                     results.append(result)
             written = self._submit(draft)
-        return results if self._is_written(draft.state, written) else []
+        return lambda: results if self._is_written(draft.state, written) else []
 
     def _outcome(self, decide: Decision[T]) -> T | Exception:
         try:

@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, TimeError, located
+from heliotrope.storage import Store
+from heliotrope.validation import short_repr
 
 Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "week": 604800.0}
 _SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
-_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)?\s*([a-z]+)\s*")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)? ?([a-z]+)")
+_CHARACTERS = 40  # of a length of time
 _LONGEST = 1e12  # seconds
 _UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer
+_YEAR = 366 * 86400.0  # longest pause between two asks, in seconds
+_UNITS_PAUSED = 10.0  # the same for long units
+_OFFSET = 60.0  # seconds by which a clock may differ from that of the store
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,9 @@ class Steps:
 
     def furthest(self, now: float, created: float) -> float:
         return inf
+
+    def check(self, at: float, latest: float) -> None:
+        """Do nothing: there is no clock that could be wrong."""
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "steps"}
@@ -50,15 +59,8 @@ class Wall:
     @property
     def seconds(self) -> float:
         """The length of the unit."""
-        match = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
-        number, name = match.groups() if match else ("", "")
-        scale = _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 0.0)
-        length = float(number or 1.0) * scale
-        if not 0.0 < length < _LONGEST:
-            raise InputError(
-                "a unit of time such as 30s, 10m, 1h or 1d", repr(self.unit)[:60], field="unit"
-            )
-        return length
+        with located("unit"):
+            return seconds_of(self.unit)
 
     def at(self, now: float, created: float) -> float:
         """The time in units since the study was created."""
@@ -66,7 +68,32 @@ class Wall:
 
     def furthest(self, now: float, created: float) -> float:
         """The latest allowed time; a later one by mistake would stop the clock."""
-        return self.at(now, created) + max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
+        return self.at(now, created) + self._tolerance
+
+    @property
+    def _tolerance(self) -> float:
+        return max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
+
+    def check(self, at: float, latest: float) -> None:
+        """Raise a TimeError if the clock's own time is implausible beside the latest one seen.
+
+        Other processes write the latest one, so one of the two clocks is wrong.
+        """
+        if at - latest > max(_YEAR / self.seconds, _UNITS_PAUSED):
+            raise TimeError(
+                "a clock that is less than a year ahead of the latest ask",
+                f"one that is {duration((at - latest) * self.seconds)} ahead",
+                f"Check the clock of this machine. If it is right, ask with t={at:g}.",
+                "t",
+            )
+        if latest - at > self._tolerance:
+            raise TimeError(
+                "a clock that is not far behind the latest ask",
+                f"one that is {duration((latest - at) * self.seconds)} behind",
+                "Check the clock of this machine. If it is right, retime the study: the clock of"
+                " another one was ahead.",
+                "t",
+            )
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "wall", "unit": self.unit}
@@ -85,6 +112,40 @@ def clock_from_json(data: object) -> Clock:
     raise InputError(
         'a clock, {"kind": "steps"} or {"kind": "wall", "unit": "10min"}', repr(data)[:60]
     )
+
+
+def seconds_of(length: object) -> float:
+    """The seconds of a length of time such as "10min"; InputError.
+
+    Examples
+    --------
+    >>> seconds_of("10min")
+    600.0
+    """
+    text = length.strip() if isinstance(length, str) and len(length) <= _CHARACTERS else ""
+    match = _LENGTH.fullmatch(text)
+    number, name = match.groups() if match else ("", "")
+    scale = _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 0.0)
+    seconds = float(number or 1.0) * scale
+    if not 0.0 < seconds < _LONGEST:
+        raise InputError("a length of time such as 30s, 10m, 1h or 1d", short_repr(length))
+    return seconds
+
+
+def as_length(length: object) -> str:
+    """Return a length of time such as "10min", or raise an InputError."""
+    seconds_of(length)
+    return str(length)
+
+
+def by_store(now: Now, store: Store) -> Now:
+    """A wall clock that is corrected where it differs from the clock of the store."""
+
+    def corrected() -> float:
+        offset = store.clock_offset()
+        return now() - offset if abs(offset) > _OFFSET else now()
+
+    return corrected
 
 
 def duration(seconds: float) -> str:

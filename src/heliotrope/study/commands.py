@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from heliotrope.errors import InputError
 from heliotrope.precision import CHECKS, Precision, value_and_precision
+from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.validation import Json, as_number
 
@@ -24,7 +25,8 @@ _LONGEST_KEY = 200
 class Evaluation:
     """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``.
 
-    ``context`` is the context of the ask; None if the study has no contexts.
+    ``context`` is the context of the ask; None if the study has no contexts. ``until`` is the wall
+    time at which its lease ends, if it has one.
     """
 
     id: str
@@ -32,6 +34,7 @@ class Evaluation:
     params: Mapping[str, Any] | None = None
     option: str | None = None
     context: Mapping[str, Any] | None = None
+    until: float | None = None
 
     def to_json(self) -> Json:
         """The evaluation as JSON, without empty fields."""
@@ -40,13 +43,22 @@ class Evaluation:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read the JSON of an evaluation; other keys are ignored."""
-        chosen = {key: data[key] for key in ("params", "option", "context") if key in data}
+        given = ("params", "option", "context", "until")
+        chosen = {key: data[key] for key in given if key in data}
         return cls(data["id"], data["t"], **chosen)
 
 
 def id_of(evaluation: Evaluation | str) -> str:
     """The id of an evaluation; an id is returned unchanged."""
     return evaluation.id if isinstance(evaluation, Evaluation) else evaluation
+
+
+def point_of(evaluation: Evaluation | str) -> Json:
+    """The fields of a Tell that name the point of an evaluation; none if only its id is given."""
+    if not isinstance(evaluation, Evaluation):
+        return {}
+    named = {"params": evaluation.params, "option": evaluation.option}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def as_value(value: object) -> float:
@@ -82,11 +94,18 @@ _KEY = metadata_of(
     {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
     as_key,
 )
+_LEASE = metadata_of(
+    "Time until the ask expires without a result or a heartbeat, such as 10min.",
+    {"type": "string", "minLength": 1, "maxLength": 40},
+    as_length,
+)
 _SHORT = {"type": "string", "minLength": 1, "maxLength": 100}
 _ID = metadata_of("The id of the evaluation.", _SHORT)
 _UID = metadata_of("The study's uid. The command is refused if the study has another one.", _SHORT)
 _PARAMS = metadata_of("A value for every parameter.", {"type": "object"})
 _OPTION = metadata_of("The name of an option.", {"type": "string"})
+_ASKED_PARAMS = metadata_of("The parameters of the ask, to compare.", {"type": "object"})
+_ASKED_OPTION = metadata_of("The option of the ask, to compare.", {"type": "string"})
 
 
 _NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}
@@ -155,6 +174,7 @@ class Ask(_Suggesting):
     context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
     key: str | None = field(default=None, metadata=_KEY)
     uid: str | None = field(default=None, metadata=_UID)
+    lease: str | None = field(default=None, metadata=_LEASE)
 
 
 _NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
@@ -162,12 +182,17 @@ _NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object
 
 @dataclass(frozen=True)
 class Tell(_Measured[Evaluation | None]):
-    """Tell the result of an evaluation; with ``ask``, also ask for the next one."""
+    """Tell the result of an evaluation; with ``ask``, also ask for the next one.
+
+    If ``params`` or ``option`` is given, the evaluation must have this point.
+    """
 
     verb: ClassVar[str] = "tell"
     id: str = field(metadata=_ID)
     value: float | None = field(default=None, metadata=_VALUE)
     ask: Ask | None = field(default=None, metadata=_NEXT)
+    params: Mapping[str, Any] | None = field(default=None, metadata=_ASKED_PARAMS)
+    option: str | None = field(default=None, metadata=_ASKED_OPTION)
 
     @classmethod
     def of_event(cls, body: Mapping[str, Any]) -> Self:
@@ -223,3 +248,32 @@ class Cancel(Command[None]):
 
     def result(self, answer: Mapping[str, Any]) -> None:
         return None
+
+
+@dataclass(frozen=True)
+class Heartbeat(_Suggesting):
+    """Prolong the lease of an open evaluation: its worker is alive."""
+
+    verb: ClassVar[str] = "heartbeat"
+    id: str = field(metadata=_ID)
+    lease: str | None = field(default=None, metadata=_LEASE)
+
+
+@dataclass(frozen=True)
+class Retime(Command[None]):
+    """Move later times back to the present, after a clock was ahead."""
+
+    verb: ClassVar[str] = "retime"
+    t: float | None = field(default=None, metadata=_TIME)
+
+    def answer(self, result: None) -> Json:
+        return {"retimed": True}
+
+    def result(self, answer: Mapping[str, Any]) -> None:
+        return None
+
+
+BY_VERB: Mapping[str, type[Command[Any]]] = {
+    kind.verb: kind for kind in (Ask, Tell, Add, Cancel, Heartbeat, Retime)
+}
+"""All commands by their verbs."""

@@ -13,7 +13,7 @@ from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.study.clocks import Clock, Steps, Wall, clock_from_json
+from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
@@ -29,6 +29,7 @@ class StudyConfig:
     clock: Clock = field(default_factory=Steps)
     seed: int = 0
     context: SearchSpace | None = None
+    lease: str | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
@@ -40,6 +41,9 @@ class StudyConfig:
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
         sign_of(self.direction)  # refuses any other
+        if self.lease is not None:
+            with located("lease"):
+                as_length(self.lease)
         with located("seed"):
             object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
@@ -93,6 +97,7 @@ class StudyConfig:
             "direction": self.direction,
             "clock": self.clock.to_json(),
             "seed": self.seed,
+            **({} if self.lease is None else {"lease": self.lease}),
         }
 
     @classmethod
@@ -111,7 +116,7 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
-        return cls(where.space, policy, direction, clock, seed, where.context)
+        return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
 
 
 def is_same(one: StudyConfig, other: StudyConfig) -> bool:
@@ -141,4 +146,4 @@ def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
 
 
 _SHOWN = 3  # differences in a message
-_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed")
+_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")

@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from heliotrope.errors import ClosedSuggestionError, InputError, TimeError, UnknownStudyError
+from heliotrope.errors import (
+    ClosedSuggestionError,
+    InputError,
+    TimeError,
+    UnknownStudyError,
+    UnknownSuggestionError,
+)
 from heliotrope.estimation import (
     SHORTEST_LEVEL_SHIFT,
     Results,
@@ -19,11 +25,17 @@ from heliotrope.estimation import (
 )
 from heliotrope.storage import EventBody
 from heliotrope.study.cache import Emit
-from heliotrope.study.clocks import Now
+from heliotrope.study.clocks import Now, seconds_of
 from heliotrope.study.command_fields import Command, nested
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell
 from heliotrope.study.space_adapter import LoggedPlace
-from heliotrope.study.state import REPLAYED, VERSION, VERSION_WITH_NOISE, StudyState
+from heliotrope.study.state import (
+    REPLAYED,
+    VERSION,
+    VERSION_WITH_MARKS,
+    VERSION_WITH_NOISE,
+    StudyState,
+)
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
@@ -35,6 +47,7 @@ _FIRST = 50  # results up to which every new estimate is kept
 def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
     """Emit the events of a command, and return its result."""
     result: Any = None
+    _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
             result = _checked_ask(state, command, now)(emit)
@@ -44,6 +57,10 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
             result = _add(state, emit, command, now)
         case Cancel():
             _cancel(state, emit, command.id)
+        case Heartbeat():
+            result = _prolong(state, emit, command, now)
+        case Retime():
+            _retime(state, emit, command, now)
         case _:
             raise InputError("a command", short_repr(command))
     return result  # type: ignore[no-any-return]
@@ -71,17 +88,28 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
         suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
         place = adapter.place_of_suggestion(suggestion)
         words = adapter.describe(place, context)
-        return _begin(state, emit, suggestion.t, place, words, command.key)
+        more = {**_leased(command.lease or state.config.lease, now), **_keyed(command.key)}
+        return _begin(state, emit, suggestion.t, place, words, more)
 
     return ask
 
 
+def _leased(lease: str | None, now: Now) -> Json:
+    """The fields of an event that begins or prolongs a lease."""
+    return {} if lease is None else {"lease": lease, "until": now() + seconds_of(lease)}
+
+
+def _keyed(key: str | None) -> Json:
+    return {} if key is None else {"key": key}
+
+
 def _begin(
-    state: StudyState, emit: Emit, t: float, place: LoggedPlace, words: Json, key: str | None
+    state: StudyState, emit: Emit, t: float, place: LoggedPlace, words: Json, more: Json
 ) -> Evaluation:
     """Open an evaluation, which is read from its event."""
-    body = {"v": VERSION, "kind": "asked", "id": state.next_id, "t": t, "place": place, **words}
-    emit(body if key is None else {**body, "key": key})
+    asked = {"v": VERSION_WITH_MARKS, "kind": "asked", "id": state.ids.next(), "t": t}
+    body = {**asked, "place": place, **words, **more}
+    emit(body)
     return Evaluation.from_json(body)
 
 
@@ -97,6 +125,8 @@ def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation 
 
 
 def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) -> None:
+    if isinstance(command, Tell):
+        _check_point(state, command)
     told = _told_event(state, id, command)
     if told is not None:
         emit(told)
@@ -107,8 +137,8 @@ def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) ->
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
-    number, (value, precision) = state.number_of(id), command.measured
-    if state.optimizer.is_open(number):
+    number, (value, precision) = state.ids.number_of(id), command.measured
+    if state.optimizer.is_open(number) or state.leases.expired(number) is not None:
         version = VERSION_WITH_NOISE if command.noise else VERSION
         return {"v": version, "kind": "told", "id": id, "value": value, **command.noise}
     before = state.result_of(number)
@@ -124,6 +154,20 @@ def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | 
     return None
 
 
+def _check_point(state: StudyState, command: Tell) -> None:
+    """Compare the point that a result names with the log."""
+    known = state.point_of(command.id)
+    for name in ("params", "option"):
+        given = getattr(command, name)
+        if known is not None and given is not None and given != known[name]:
+            raise UnknownSuggestionError(
+                f"the point of ask {command.id}, {short_repr(known)}",
+                short_repr(given),
+                "Was the study restored from a copy since?",
+                name,
+            )
+
+
 def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
     _check_uid(state, command.uid)
     adapter = state.config.adapter
@@ -133,7 +177,7 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
     if known is not None:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
-    opened = _begin(state, emit, t, place, words, command.key)
+    opened = _begin(state, emit, t, place, words, _keyed(command.key))
     _tell_result(state, emit, opened.id, command)
     return opened
 
@@ -160,11 +204,43 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
 
 
 def _cancel(state: StudyState, emit: Emit, id: str) -> None:
-    number = state.number_of(id)
+    number = state.ids.number_of(id)
     if state.optimizer.is_open(number):
         emit({"v": VERSION, "kind": "cancelled", "id": id})
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
+
+
+def _expire_leases(state: StudyState, emit: Emit, now: Now, spared: str | None) -> None:
+    """Close the evaluations whose lease has ended, but not the one that a command is about."""
+    for id in [state.ids.of(number) for number in state.leases.due(now())]:
+        if id != spared:
+            emit({"v": VERSION, "kind": "expired", "id": id})
+
+
+def _prolong(state: StudyState, emit: Emit, command: Heartbeat, now: Now) -> Evaluation:
+    number = state.ids.number_of(command.id)
+    if not state.optimizer.is_open(number):
+        state.leases.check_open(number, command.id)
+        raise ClosedSuggestionError(
+            "an open ask", f"{command.id}, which was told or cancelled", "", "id"
+        )
+    held = state.leases.of(number)
+    lease = command.lease or (state.config.lease if held is None else held.length)
+    if lease is None:
+        advice = "Ask with a lease, or give one here."
+        raise InputError("an ask with a lease", f"{command.id} without one", advice, "lease")
+    emit({"v": VERSION, "kind": "prolonged", "id": command.id, **_leased(lease, now)})
+    return state.open_evaluation(command.id)
+
+
+def _retime(state: StudyState, emit: Emit, command: Retime, now: Now) -> None:
+    wall = state.config.clock.at(now(), state.created)
+    latest = wall if command.t is None else command.t
+    if latest is None:
+        raise InputError("a time, because the clock counts steps", "none", "", "t")
+    if latest < state.optimizer.latest:
+        emit({"v": VERSION, "kind": "retimed", "latest": latest})
 
 
 def _check_uid(state: StudyState, uid: str | None) -> None:
@@ -179,7 +255,10 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
     latest, clock, seconds = state.optimizer.latest, state.config.clock, now()
     if t is None:
         wall = clock.at(seconds, state.created)
-        return None if wall is None else max(wall, latest)  # a wall clock may run backwards
+        if wall is None:
+            return None
+        clock.check(wall, latest)
+        return max(wall, latest)  # a wall clock may run backwards a little
     if state.optimizer.asked and t < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{t:g}", "", "t")
     furthest = max(clock.furthest(seconds, state.created), latest)

@@ -14,7 +14,6 @@ from heliotrope.errors import (
     FormatError,
     HeliotropeError,
     InputError,
-    UnknownSuggestionError,
 )
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
@@ -25,16 +24,19 @@ from heliotrope.serialization import archive
 from heliotrope.storage import EventBody
 from heliotrope.study.commands import Evaluation, Tell, as_key
 from heliotrope.study.config import StudyConfig
+from heliotrope.study.ids import Ids
+from heliotrope.study.leases import Leases
 from heliotrope.validation import as_number, as_whole
 
 VERSION = 1  # of events and snapshots
 VERSION_WITH_NOISE = (
     2  # of events of results with their own noise; older versions of heliotrope refuse it
 )
+VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
 REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
-_PREFIX = 12  # digits of the uid that an ask's id begins with
-_LONGEST = 15  # digits of an ask's number
+_NEWEST = {"told": VERSION_WITH_NOISE, "asked": VERSION_WITH_MARKS}
+_MARKS = "ids/marks"  # array of a snapshot
 _REMEMBERED = 1000  # closed asks whose keys are kept
 
 
@@ -108,7 +110,7 @@ class StudyState:
         self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed)
         self.context = config.adapter.default_context()  # later that of the latest ask
         self._bare = True  # the optimizer has no policy yet
-        self.keys = Keys()
+        self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
         self.since = -np.inf  # time of the last level shift: earlier results do not count
 
     # ---- events applied
@@ -131,7 +133,7 @@ class StudyState:
     def apply(self, body: Mapping[str, Any], *, renewing: bool = True) -> None:
         """Apply the next event; unless ``renewing``, a new model leaves the policy as it is."""
         kind = body.get("kind")
-        newest = VERSION_WITH_NOISE if kind == "told" else VERSION
+        newest = _NEWEST.get(str(kind), VERSION)
         if body.get("v") not in (VERSION, newest):
             raise FormatError(
                 f"events of version {newest}", f"version {body.get('v')!r}", "Update heliotrope."
@@ -141,32 +143,61 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self.optimizer.cancel(self.number_of(body["id"]))
-            self.keys.close(body["id"])
+            self.optimizer.cancel(self._close(body["id"]))
+        elif kind == "expired":
+            self._apply_expired(body["id"])
+        elif kind == "prolonged":
+            self.leases.begin(self.ids.number_of(body["id"]), body["lease"], body["until"])
+        elif kind == "retimed":
+            self._apply_retimed(as_number(body["latest"], "latest"))
         elif kind == "learned":
             self.model = Model.from_json(body["model"])
             self.since = as_number(body["since"], "since") if "since" in body else -np.inf
             if renewing:
                 self._renew()
         else:
-            raise FormatError("an event that is asked, told, cancelled or learned", repr(kind))
+            raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
 
     def _renew(self) -> None:
         self.optimizer.reconsider(self.config.build(self.model), last=REPLAYED, since=self.since)
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
-        number = self.number_of(body["id"])
         value, precision = Tell.of_event(body).measured
-        self.optimizer.observe(number, self.config.sign * value, precision)
-        if self.optimizer.history[-1].t < self.since:
-            self._renew()  # without this late result
-        self.keys.close(body["id"])
+        number, y = self.ids.number_of(body["id"]), self.config.sign * value
+        expired = self.leases.expired(number)
+        if expired is None:
+            self.optimizer.observe(number, y, precision)
+        else:
+            t, place = expired
+            self.optimizer.observe_cancelled(number, place, t, y, precision)
+        if expired is not None or self.optimizer.history[-1].t < self.since:
+            self._renew()  # with the former, without the latter
+        self._close(body["id"])
+
+    def _apply_expired(self, id: str) -> None:
+        suggestion = self.optimizer.suggestion(self._close(id))
+        self.optimizer.cancel(suggestion)
+        self.leases.expire(suggestion)
+
+    def _apply_retimed(self, latest: float) -> None:
+        self.optimizer.set_back(latest)
+        self.leases.set_back(latest)
+        self.since = min(self.since, latest)
+        self._renew()
+
+    def _close(self, id: str) -> int:
+        """Note that an evaluation is closed; return its number."""
+        number = self.ids.number_of(id)
+        self.leases.close(number)
+        self.keys.close(id)
+        return number
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
-        if self.next_id != body["id"]:
-            raise FormatError(f"ask {self.next_id} next", body["id"])
-        self.optimizer.begin(body["place"], body["t"])
+        self.ids.add(body["id"])
+        number = self.optimizer.begin(body["place"], body["t"]).id
+        if "lease" in body:
+            self.leases.begin(number, body["lease"], body["until"])
         if self.context is not None:
             self.context = dict(body["context"])
         if "key" in body:
@@ -186,10 +217,10 @@ class StudyState:
 
     def open_evaluation(self, id: str) -> Evaluation:
         """The open evaluation whose key was found again; ClosedSuggestionError if it is closed."""
-        number = self.number_of(id)
-        for one in self.optimizer.open:
-            if one.id == number:
-                return self._evaluation(one)
+        number = self.ids.number_of(id)
+        if self.optimizer.is_open(number):
+            return self._evaluation(self.optimizer.suggestion(number))
+        self.leases.check_open(number, id)
         end = "cancelled" if self.result_of(number) is None else "told"
         raise ClosedSuggestionError(
             "the key of a new or an open ask",
@@ -200,36 +231,35 @@ class StudyState:
 
     def told_evaluation(self, id: str) -> Evaluation | None:
         """The evaluation of an id if its result was told."""
-        told = self.optimizer.history.of(self.number_of(id))
+        told = self.optimizer.history.of(self.ids.number_of(id))
         if told is None:
             return None
         place = told.x if told.index is None else told.index
         return Evaluation(id, told.t, **self.config.adapter.describe(place))
+
+    def point_of(self, id: str) -> dict[str, Any] | None:
+        """The ``params`` or ``option`` of an evaluation; None if it was cancelled."""
+        number = self.ids.number_of(id)
+        if self.optimizer.is_open(number):
+            asked: Evaluation | None = self.open_evaluation(id)
+        elif (expired := self.leases.expired(number)) is not None:
+            t, place = expired
+            asked = Evaluation(id, t, **self.config.adapter.describe(place))
+        else:
+            asked = self.told_evaluation(id)
+        return None if asked is None else {"params": asked.params, "option": asked.option}
 
     def result_of(self, number: int) -> tuple[float, Precision] | None:
         """The value and precision told for an evaluation, or None."""
         told = self.optimizer.history.of(number)
         return None if told is None else (self.config.sign * told.y, told.precision)
 
-    @property
-    def next_id(self) -> str:
-        return self._id(self.optimizer.asked)
-
-    def number_of(self, id: str) -> int:
-        """The number of an evaluation; UnknownSuggestionError."""
-        digits = id.rpartition("-")[2] if isinstance(id, str) else ""
-        number = int(digits) if digits.isdecimal() and len(digits) <= _LONGEST else -1
-        if not 0 <= number < self.optimizer.asked or id != self._id(number):
-            raise UnknownSuggestionError("the id of an ask of this study", repr(id)[:60], "", "id")
-        return number
-
-    def _id(self, number: int) -> str:
-        return f"{self.uid[:_PREFIX]}-{number}"
-
     def _evaluation(self, suggestion: Suggestion) -> Evaluation:
         adapter = self.config.adapter
         words = adapter.describe(adapter.place_of_suggestion(suggestion))
-        return Evaluation(self._id(suggestion.id), suggestion.t, **words)
+        lease = self.leases.of(suggestion.id)
+        until = None if lease is None else lease.until
+        return Evaluation(self.ids.of(suggestion.id), suggestion.t, **words, until=until)
 
     # ---- snapshots
 
@@ -243,10 +273,11 @@ class StudyState:
             "model": self.model.to_json(),
             **({} if np.isinf(self.since) else {"since": self.since}),
             **self.keys.to_json(),
+            **self.leases.to_json(),
             **({} if self.context is None else {"context": self.context}),
             "optimizer": optimizer,
         }
-        return archive.pack_flat(header, arrays)
+        return archive.pack_flat(header, {**arrays, _MARKS: self.ids.to_array()})
 
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
@@ -255,6 +286,9 @@ class StudyState:
             optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
             model, seq = Model.from_json(header["model"]), as_whole(header["seq"], "seq", least=1)
             keys, since = Keys.from_json(header), float(header.get("since", -np.inf))
+            leases, ids = Leases.from_json(header), Ids(self.uid)
+            ids.restore(arrays.get(_MARKS), optimizer.asked)
+        self.leases, self.ids = leases, ids
         self.optimizer, self.model, self.seq = optimizer, model, seq
         self.keys, self._bare = keys, False
         self.context, self.since = header.get("context"), since

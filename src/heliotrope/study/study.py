@@ -15,7 +15,7 @@ from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
 from heliotrope.study.cache import Decision, StateCache
-from heliotrope.study.clocks import Clock, Now, Steps, Wall
+from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
@@ -51,9 +51,9 @@ class Study(EverydayStudy):
     def __init__(
         self, store: Store, name: str, *, journal: Journal | None = None, now: Now = time.time
     ) -> None:
-        self._store, self._now = store, now
+        self._store, self._now = store, by_store(now, store)
         self._info = store.find(name)
-        self._cache = StateCache(store, journal or Journal(store), self._info.uid, now)
+        self._cache = StateCache(store, journal or Journal(store), self._info.uid, self._now)
 
     @classmethod
     def create(
@@ -66,6 +66,7 @@ class Study(EverydayStudy):
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
         seed: int = 0,
+        lease: str | None = None,
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
         now: Now = time.time,
@@ -83,6 +84,9 @@ class Study(EverydayStudy):
         clock
             A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
             default time counts the asks.
+        lease
+            Time such as "10min" after which an ask without a result or a heartbeat expires. By
+            default asks stay open.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
         exist_ok
@@ -96,7 +100,7 @@ class Study(EverydayStudy):
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
         config = StudyConfig(
-            _as_space(space), chosen, direction, ticking, seed, _as_context(context)
+            _as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
         )
         return _with_store(
             store,
@@ -156,6 +160,13 @@ class Study(EverydayStudy):
     def do_all(self, commands: Sequence[Command[Any]]) -> list[Any]:
         """Carry out several commands with one sync; return the result or the error of each."""
         return self._cache.change_all([self._decision(command) for command in commands])
+
+    def begin_all(self, commands: Sequence[Command[Any]]) -> Callable[[], list[Any]]:
+        """Decide several commands, and return a function that waits for the disk.
+
+        That one returns the result or the error of each.
+        """
+        return self._cache.begin_all([self._decision(command) for command in commands])
 
     def delete(self) -> None:
         """Delete the study with all its events."""

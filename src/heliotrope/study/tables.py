@@ -25,7 +25,7 @@ from heliotrope.study.clocks import Wall, clock_from_json
 from heliotrope.study.commands import Add, Evaluation, as_choice
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.verbs import StudyVerbs
-from heliotrope.tables import DataFrame, Sheet, as_sheet
+from heliotrope.tables import DataFrame, Sheet, as_sheet, unescaped
 from heliotrope.validation import Json
 
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
@@ -155,7 +155,7 @@ def _times(sheet: Sheet) -> Sequence[float | None]:
 def _choices(sheet: Sheet, adapter: SpaceAdapter) -> Sequence[dict[str, Any] | str]:
     if isinstance(adapter.space, SearchSpace):
         return _records(sheet, "params", adapter.space, _OWN)
-    return sheet.columns[_named(sheet, _OPTION)]
+    return [unescaped(cell) for cell in sheet.columns[_named(sheet, _OPTION)]]
 
 
 def _contexts(sheet: Sheet, adapter: SpaceAdapter) -> Sequence[dict[str, Any] | None]:
@@ -182,7 +182,8 @@ def _cells(sheet: Sheet, column: str, parameter: Parameter) -> Sequence[Any]:
         return [_BOOLEANS.get(cell.lower(), cell) for cell in sheet.columns[column]]
     if isinstance(parameter, Categorical):
         choices = {str(choice): choice for choice in parameter.choices}
-        return [choices.get(cell, cell) for cell in sheet.columns[column]]
+        cells = map(unescaped, sheet.columns[column])
+        return [choices.get(cell, cell) for cell in cells]
     numbers: list[float] = sheet.numbers(column).tolist()
     return numbers
 

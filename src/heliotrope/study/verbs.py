@@ -7,13 +7,24 @@ from typing import Any, TypeVar, Unpack
 from heliotrope.errors import HeliotropeError
 from heliotrope.precision import Noise
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell, as_choice, id_of
+from heliotrope.study.commands import (
+    Add,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Retime,
+    Tell,
+    as_choice,
+    id_of,
+    point_of,
+)
 
 T = TypeVar("T")
 
 
 class StudyVerbs(ABC):
-    """Ask, tell, add and cancel, by way of :meth:`do`."""
+    """The changes of a study, by way of :meth:`do`."""
 
     @abstractmethod
     def do(self, command: Command[T]) -> T:
@@ -25,13 +36,17 @@ class StudyVerbs(ABC):
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
     ) -> Evaluation:
         """Suggest what to measure now, in the ``context`` if the study has contexts.
 
         A ``key`` makes the call safe to repeat. While the evaluation is open, the same key returns
         it again, in its first context. Later the key is refused with a ClosedSuggestionError.
+
+        With a ``lease`` such as "10min", the evaluation expires after that time without a result
+        or a :meth:`heartbeat`, as if it was cancelled. A later result is still taken.
         """
-        return self.do(Ask(t, context, key))
+        return self.do(Ask(t, context, key, lease=lease))
 
     def tell(
         self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
@@ -43,7 +58,7 @@ class StudyVerbs(ABC):
         as ``count`` and ``exposure``. The same result can be told again; a different one is
         refused.
         """
-        self.do(Tell(id_of(ask), value, **noise))
+        self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
 
     def tell_and_ask(
         self,
@@ -53,11 +68,13 @@ class StudyVerbs(ABC):
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
+        lease: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
         try:
-            suggested = self.do(Tell(id_of(ask), value, Ask(t, context, key), **noise))
+            following = Ask(t, context, key, lease=lease)
+            suggested = self.do(Tell(id_of(ask), value, following, **point_of(ask), **noise))
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise
@@ -85,3 +102,11 @@ class StudyVerbs(ABC):
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""
         self.do(Cancel(id_of(ask)))
+
+    def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:
+        """Prolong the lease of an open evaluation by its length, or by a new one, from now on."""
+        return self.do(Heartbeat(id_of(ask), lease))
+
+    def retime(self, t: float | None = None) -> None:
+        """Move all later times back to ``t`` (default: now), after a clock was ahead."""
+        self.do(Retime(t))

@@ -13,6 +13,7 @@ import numpy as np
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
+from heliotrope.policies.certificate import certify
 from heliotrope.posterior import Learned
 from heliotrope.precision import CHECKS, Precision
 from heliotrope.spaces import Options
@@ -21,11 +22,13 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
+from heliotrope.tables import escaped
 from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
 _SHOWN = 500  # results in the track
 _STOPS = 40  # times of the track with a best
+_CERTIFIED = 2000  # most asks of a certificate, which replays all of them
 _ASKED = ("id", "t", "option", "params", "context")
 _NESTED = ("params", "context")
 
@@ -92,16 +95,43 @@ def describe_drift(state: StudyState) -> Json:
 
 
 def track(state: StudyState) -> Show:
-    """The latest results with their choices, and the estimated best at some times."""
+    """The latest results with their choices, the estimated best at some times, the certificate."""
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
+    certificate = _certificate(state)
     tracked = [
         (_blank(state, some), some) for some in levels if some and config.policy.entry.has_prior
     ]
 
     def show() -> Json:
         best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
-        return {"results": [_result(config, one) for one in shown], "best": best}
+        results = [_result(config, one) for one in shown]
+        return {"results": results, "best": best, "certificate": certificate()}
+
+    return show
+
+
+def _certificate(state: StudyState) -> Callable[[], Json | None]:
+    """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
+    config, optimizer = state.config, state.optimizer
+    known = config.given.complete and config.policy.epsilon is not None
+    if not known or config.context is not None or optimizer.asked > _CERTIFIED:
+        return lambda: None
+    policy, domain = optimizer.policy, optimizer.domain
+    events = [*optimizer.history, *optimizer.open]
+
+    def show() -> Json | None:
+        try:
+            found = certify(policy, domain, events)
+        except InputError:
+            return None
+        return {
+            "steps": found.steps,
+            "bound": found.bound,
+            "per_step": found.per_step,
+            "probability": found.probability,
+            "assumptions": list(found.assumptions),
+        }
 
     return show
 
@@ -117,7 +147,7 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
     names, flat = table(config, rows)
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows({name: escaped(value) for name, value in row.items()} for row in flat)
     return text.getvalue()
 
 
@@ -219,8 +249,8 @@ def _rows(events: Sequence[Event]) -> list[Json]:
         elif body["kind"] == "told":
             rows[body["id"]] |= {"value": body["value"], "state": "told", "told_at": event.at}
             rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
-        elif body["kind"] == "cancelled":
-            rows[body["id"]] |= {"state": "cancelled"}
+        elif body["kind"] in ("cancelled", "expired"):
+            rows[body["id"]] |= {"state": body["kind"]}
     return list(rows.values())
 
 

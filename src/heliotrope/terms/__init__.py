@@ -3,6 +3,7 @@
 from heliotrope.terms.base import (
     CHOICE as CHOICE,
     NOISE_PART as NOISE_PART,
+    SHARED as SHARED,
     MarkovTerm as MarkovTerm,
     Term as Term,
 )

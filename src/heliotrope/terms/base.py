@@ -28,7 +28,13 @@ from heliotrope.validation import (
 )
 
 CHOICE = "choice"
-"""The part of a belief that depends on the choice: the terms that differ between places."""
+"""The part of a belief that a choice depends on: the terms that differ between places.
+
+Its variance is the one that is left if the terms that all places share are known.
+"""
+
+SHARED = "what all places share"
+"""The part of a belief that no choice depends on."""
 
 NOISE_PART = "noise"
 """The name of the noise among the shares of the variance."""
@@ -63,9 +69,9 @@ class Term(Checked):
         if not isinstance(self.kernel, (Kernel, Tabulated)):
             object.__setattr__(self, "kernel", float(self.kernel))
         name = type(self).__name__.lower() if self.name == "" else self.name
-        if not isinstance(name, str) or name in (CHOICE, NOISE_PART):
+        if not isinstance(name, str) or name in (CHOICE, SHARED, NOISE_PART):
             raise InputError(
-                f"a name, as text, other than {CHOICE!r} and {NOISE_PART!r}",
+                f"a name, as text, other than {CHOICE!r}, {SHARED!r} and {NOISE_PART!r}",
                 short_repr(self.name),
             )
         object.__setattr__(self, "name", name)

@@ -89,6 +89,6 @@ def _claims(made: Reproduction) -> Table:
     for heading in ("claim", "source", "measured", "holds"):
         table.add_column(heading)
     for claim in made.claims:
-        answer = "yes" if claim.holds else "[bold red]no[/]"
+        answer = claim.answer if claim.holds else f"[bold red]{claim.answer}[/]"
         table.add_row(claim.sentence, claim.source, claim.measured, answer)
     return table

@@ -31,6 +31,7 @@ _MONTH = re.compile(
 )
 _WORD = re.compile(f"{_MONTH.pattern}|(mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]m|t|z|utc|gmt")
 
+_LONGEST = 100  # characters of a time: some patterns take the square of it
 TIMESTAMP_ADVICE = "Write timestamps as 2020-04-03 06:05:00."
 
 
@@ -85,6 +86,8 @@ def _holds_times(sheet: Sheet, name: str) -> bool:
     if not sheet.is_text(name):
         return False
     first = next(cell for cell in sheet.columns[name] if cell.lower() not in GAPS)
+    if len(first) > _LONGEST:
+        return False
     forms = (_CLOCK.fullmatch, _YEAR_FIRST.match, _YEAR_LAST.match)
     return any(form(first) for form in forms) or _is_plain(first)
 
@@ -92,7 +95,7 @@ def _holds_times(sheet: Sheet, name: str) -> bool:
 def _parsed(sheet: Sheet, names: Sequence[str]) -> Times:
     for name in names:
         for row, cell in enumerate(sheet.columns[name]):
-            if cell.lower() in GAPS:
+            if cell.lower() in GAPS or len(cell) > _LONGEST:
                 raise sheet.bad_cell("a time in each row", name, row)
     if len(names) == 1:
         return _of_one(sheet, names[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,20 +41,18 @@ def _folder(given: Path | None) -> Path:
     return Path(named)
 
 
-def regrets(factories: PolicyFactories, table: Table, horizon: int, first: int, seed: int) -> Array:
-    """Regrets (policies, T) on a logged table; all policies start at the same place."""
+def replays(
+    factories: PolicyFactories, table: Table, horizon: int, first: int, seed: int
+) -> dict[str, Array]:
+    """Regrets and chosen places, (policies, T) each, on a table; all start at the same place."""
     episode = table.episode(horizon)
-    return np.array(
-        [[step.regret for step in play(make(first), episode, seed)] for make in factories.values()]
-    )
+    played = [list(play(make(first), episode, seed)) for make in factories.values()]
+    return {
+        "regret": np.array([[step.regret for step in steps] for steps in played]),
+        "index": np.array([[float(step.index or 0) for step in steps] for steps in played]),
+    }
 
 
 def first_place(places: int, seed: int, number: int) -> int:
     """The first place of a trial; no two trials share one."""
     return int(np.random.default_rng(seed).permutation(places)[number])
-
-
-def ordered(names: Sequence[str], values: Array) -> str:
-    """Names with their mean values (trials, names), lowest first."""
-    means = values.mean(axis=0)
-    return ", ".join(f"{names[i]} {means[i]:.3f}" for i in np.argsort(means))

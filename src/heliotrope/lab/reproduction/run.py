@@ -84,10 +84,10 @@ def reproduce_figure(
 
 def claims_as_markdown(made: Reproduction) -> str:
     """The claims as a table, followed by the notes."""
-    lines = [f"# {made.figure}: the paper's claims, {made.trials} trial(s)", ""]
+    lines = [f"# {made.figure}: claims and measurements, {made.trials} trial(s)", ""]
     lines += ["| claim | source | measured | holds |", "| --- | --- | --- | --- |"]
     for claim in made.claims:
-        answer = "yes" if claim.holds else "**no**"
+        answer = claim.answer if claim.holds else f"**{claim.answer}**"
         lines.append(f"| {claim.sentence} | {claim.source} | {claim.measured} | {answer} |")
     for note in made.notes:
         lines += ["", note]

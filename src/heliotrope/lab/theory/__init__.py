@@ -3,9 +3,9 @@
 from heliotrope.lab.theory.bounds import (
     Assumptions,
     RegretBound,
+    finite_bound,
     psi,
     r_bound,
-    run_genie,
     tv_block_bound,
     tv_bound,
 )
@@ -17,8 +17,10 @@ from heliotrope.lab.theory.gains import (
     greedy_gain,
     max_information_gain,
 )
+from heliotrope.lab.theory.genie import genie_bound, run_genie
 from heliotrope.lab.theory.information import (
     Corrected,
+    DriftInformation,
     drift_information,
     mutual_information,
     sequential_information,
@@ -27,14 +29,16 @@ from heliotrope.lab.theory.rates import (
     Rate,
     block_length,
     complexity,
+    corrected_tv_rate,
     r_rate,
-    sharper_tv_rate,
+    tight_tv_rate,
     tv_rate,
 )
 
 __all__ = [
     "Assumptions",
     "Corrected",
+    "DriftInformation",
     "Gain",
     "GainCurve",
     "KernelConstants",
@@ -42,8 +46,11 @@ __all__ = [
     "RegretBound",
     "block_length",
     "complexity",
+    "corrected_tv_rate",
     "drift_information",
+    "finite_bound",
     "gain_curve",
+    "genie_bound",
     "greedy_gain",
     "kernel_constants",
     "max_information_gain",
@@ -53,7 +60,7 @@ __all__ = [
     "r_rate",
     "run_genie",
     "sequential_information",
-    "sharper_tv_rate",
+    "tight_tv_rate",
     "tv_block_bound",
     "tv_bound",
     "tv_rate",

@@ -1,4 +1,4 @@
-"""The constants (a_0, b_0, a_1, b_1) of eq:k_deriv0 and eq:k_deriv1, which the paper does not give.
+"""The constants (a_i, b_i) of eq:k_deriv0 to eq:k_deriv2, which the paper does not give.
 
 For h = f or one of its derivatives, with deviation s, the Borell-TIS inequality says
 P(sup |h| > s (m + u)) <= exp(-u^2 / 2) with s m >= E sup |h|. Since (L - m)^2 >= L^2 / 2 - m^2,
@@ -24,7 +24,7 @@ from scipy.special import poch
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, Product
 
 from heliotrope.errors import KernelError
-from heliotrope.validation import LARGEST, as_positive, as_vector, as_whole
+from heliotrope.validation import LARGEST, Array, as_positive, as_vector, as_whole
 
 _LEVELS = 400  # of grids in the chain; level j counts for 2^(-alpha j)
 _HOLDER = np.linspace(0.01, 1.0, 100)  # candidate exponents alpha
@@ -32,16 +32,23 @@ _HOLDER = np.linspace(0.01, 1.0, 100)  # candidate exponents alpha
 
 @dataclass(frozen=True)
 class KernelConstants:
-    """P(sup |f| > L) <= a0 exp(-(L/b0)^2), and the same with a1, b1 for each derivative of f."""
+    """P(sup |f| > L) <= a0 exp(-(L/b0)^2), and the same with a1, b1 for each derivative of f.
+
+    a2 and b2 are those of the second derivatives, which only thm:conv needs; None if unknown.
+    """
 
     a0: float
     b0: float
     a1: float
     b1: float
+    a2: float | None = None
+    b2: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("a0", "b0", "a1", "b1"):
-            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+        for name in ("a0", "b0", "a1", "b1", "a2", "b2"):
+            value = getattr(self, name)
+            if value is not None or name not in ("a2", "b2"):
+                object.__setattr__(self, name, as_positive(value, name))
 
 
 def smoothness(kernel: Kernel) -> float:
@@ -52,16 +59,30 @@ def smoothness(kernel: Kernel) -> float:
 def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelConstants:
     """Derive the constants of an SE kernel, or a Matern kernel with nu > 1, over [0, r]^dimension.
 
+    A Matern kernel with nu <= 2 has no second derivatives, so a2 and b2 are missing.
+
     Examples
     --------
     >>> kernel_constants(RBF(0.2), dimension=2).b1
     10.0
     """
-    return KernelConstants(*tail(0, kernel, dimension, r), *tail(1, kernel, dimension, r))
+    needed = (*tail(0, kernel, dimension, r), *tail(1, kernel, dimension, r))
+    return KernelConstants(*needed, *second_tail(kernel, dimension, r))
+
+
+def second_tail(kernel: Kernel, dimension: int, r: float) -> tuple[float, float] | tuple[()]:
+    """Return (a_2, b_2), or nothing for a kernel without them."""
+    try:
+        return tail(2, kernel, dimension, r)
+    except KernelError:
+        return ()
 
 
 def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, float]:
-    """Return (a_0, b_0) of f for order 0, (a_1, b_1) of its derivatives for order 1."""
+    """Return (a_0, b_0) of f for order 0, (a_1, b_1) and (a_2, b_2) of its derivatives for 1, 2.
+
+    A mixed second derivative has a smaller deviation than those along one coordinate.
+    """
     d, r = as_whole(dimension, "dimension", least=1), as_positive(r, "r")
     nu, length = _nu(kernel), _shortest(kernel, d)
     if nu <= order:
@@ -78,10 +99,11 @@ def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, f
 
 
 def _largest(order: int, nu: float, d: float, width: float) -> float:
-    """Bound E sup |h| / s, h the order-th derivative of f along a coordinate, over [0, width l]^d.
+    """Bound E sup |h| / s, h a derivative of this order, over [0, width l]^d.
 
-    E (h(x) - h(x'))^2 <= 4 E |omega . (x - x') / 2|^{2 alpha} omega_j^{2 order}, which by
-    Hoelder's inequality is at most (c |x - x'|^alpha)^2 with
+    s is the deviation along one coordinate. For each derivative
+    E (h(x) - h(x'))^2 <= 4 E |omega . (x - x') / 2|^{2 alpha} prod_j omega_j^2 over the coordinates
+    j of the derivative, which by Hoelder's inequality is at most (c |x - x'|^alpha)^2 with
     c^2 = 2^{2 - 2 alpha} E |omega_1|^{2 alpha + 2 order}, finite for alpha + order < nu.
     """
     variance = _moment(2.0 * order, nu)
@@ -138,3 +160,10 @@ def _without_factor(kernel: Kernel) -> Kernel:
             if isinstance(factor, ConstantKernel):
                 return _without_factor(other)
     return kernel
+
+
+def gradient_variances(kernel: Kernel, dimension: int) -> Array:
+    """Variance of each derivative of f, (d,): E omega_1^2 / l_j^2."""
+    tail(1, kernel, dimension, 1.0)  # refuses other kernels
+    lengths = np.broadcast_to(as_vector(kernel.length_scale, "length scale"), (dimension,))
+    return np.asarray(_moment(2.0, _nu(kernel)) / lengths**2)

@@ -17,6 +17,9 @@ and a set A found greedily bounds the maximum from both sides.
   before and after. A may also be empty, and blocks of N steps give
   gamma~_T <= ceil(T / N) gamma~_N. The result is the smallest of these bounds.
 
+All of this holds for any sum of stationary terms (docs/theory.md). A block of a sum has at most the
+sum of its terms' gains, plus what change in time adds around its middle.
+
 Symbols
 -------
 M  points        T  horizon        F  information in nats        A  the greedy choice
@@ -32,19 +35,23 @@ import numpy as np
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
 from heliotrope.lab.theory.information import (
-    checked_rho,
-    drift_added,
+    LONGEST,
+    added_by_change,
     information,
+    is_still,
     joint_information,
+    middle_lags,
     recursion,
+    static_term,
+    stationary_terms,
+    variance_in_time,
     without_drift,
 )
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.spacetime import SpaceTime
-from heliotrope.priors import Forgetting, Prior, correlation
+from heliotrope.priors import Prior
 from heliotrope.validation import Array, Indices, as_whole
 
-_LONGEST = 100_000  # steps of a greedy run
 _MOST_NUMBERS = 2_000_000  # in all matrices of an enumeration
 _REACH = 50  # steps before and after t that the bound at t conditions on
 _ROUNDING = 1e-12  # relative margin of an upper bound
@@ -81,9 +88,10 @@ class _Greedy:
 
 
 def max_information_gain(prior: Prior, domain: Finite, horizon: int) -> Gain:
-    """gamma_T of a Static prior, gamma~_T of a Forgetting one, over T = ``horizon`` steps.
+    """gamma_T of a Static prior, gamma~_T of one that changes, over T = ``horizon`` steps.
 
-    Exact where all choices can be enumerated, otherwise bounded by a greedy run.
+    The prior may have any stationary time kernel, or be a sum of stationary terms. The result is
+    exact where all choices can be enumerated, otherwise bounded by a greedy run.
     """
     return best_gain(prior, domain, gain_curve(prior, domain, horizon))
 
@@ -94,13 +102,13 @@ def greedy_gain(prior: Prior, domain: Finite, horizon: int) -> Gain:
 
 
 def gain_curve(prior: Prior, domain: Finite, horizon: int) -> GainCurve:
-    """Bounds of gamma_n for every n up to ``horizon`` from one greedy run, without drift.
+    """Bounds of gamma_n for every n up to ``horizon`` from one greedy run, without change in time.
 
     The upper bound is min over m of F(A_m) + n max_x F(x | A_m), which also holds for m > n.
     """
     T = as_whole(horizon, "horizon", least=1)
-    if T > _LONGEST:
-        raise InputError(f"a horizon of at most {_LONGEST}", f"{T:g}")
+    if T > LONGEST:
+        raise InputError(f"a horizon of at most {LONGEST}", f"{T:g}")
     run = _greedy(without_drift(prior), domain, T)
     lower, n = np.cumsum(run.gained), np.arange(1, T + 1)
     sums, slopes = np.append(0.0, lower), np.append(run.gained[0], run.left)
@@ -110,7 +118,7 @@ def gain_curve(prior: Prior, domain: Finite, horizon: int) -> GainCurve:
 
 def best_gain(prior: Prior, domain: Finite, curve: GainCurve) -> Gain:
     """Compute max_information_gain, given the gain curve of the same prior up to T."""
-    M, T, still = len(domain), len(curve.upper), checked_rho(prior) == 1.0
+    M, T, still = len(domain), len(curve.upper), is_still(prior)
     if max(M**2, _choices(M, T, still) * T**2) <= _MOST_NUMBERS:
         best = _enumerated(prior, domain, T, still)
         return Gain(best, best)
@@ -119,16 +127,16 @@ def best_gain(prior: Prior, domain: Finite, curve: GainCurve) -> Gain:
 
 def _greedy_bounds(prior: Prior, domain: Finite, curve: GainCurve) -> Gain:
     """The end of the curve without drift; otherwise the smallest of the bounds above."""
-    if checked_rho(prior) == 1.0:
+    if is_still(prior):
         return Gain(float(curve.lower[-1]), float(curve.upper[-1]))
-    T, variance = len(curve.upper), float(prior.over(domain).diagonal(domain.indices).max())
+    T = len(curve.upper)
     run = _greedy(prior, domain, T)
     total = float(run.gained.sum())
     left = np.minimum(run.left, _left_around(prior, domain, run.places))
     bounds = (
         total + left.sum(),
-        T * information(variance, prior.noise),  # conditioned on nothing
-        _by_blocks(prior, curve, variance),
+        T * information(sum(_variances(prior, domain)), prior.noise),  # conditioned on nothing
+        _by_blocks(prior, domain, curve),
     )
     return Gain(total, max(total, float(min(bounds)) * (1.0 + _ROUNDING)))
 
@@ -161,13 +169,36 @@ def _left_around(prior: Prior, domain: Finite, places: Indices) -> Array:
     return information(worst, prior.noise)
 
 
-def _by_blocks(prior: Prior, curve: GainCurve, variance: float) -> float:
-    """Minimize ceil(T / N) (gamma_N + the information that drift adds) over N (eq:weakened2)."""
-    assert isinstance(prior.time, Forgetting)
+def _by_blocks(prior: Prior, domain: Finite, curve: GainCurve) -> float:
+    """Minimize ceil(T / N) (gamma_N + what change adds) over N: the tight form of eq:weakened2."""
     T = len(curve.upper)
-    N = np.arange(1.0, T + 1.0)
-    _, drift = drift_added(N, prior.time.epsilon, prior.noise, variance)
-    return float(np.min(np.ceil(T / N) * (curve.upper + drift)))
+    blocks = np.ceil(T / np.arange(1.0, T + 1.0))
+    return float(np.min(blocks * block_gains(prior, domain, curve)))
+
+
+def block_gains(prior: Prior, domain: Finite, curve: GainCurve) -> Array:
+    """Upper bounds of gamma~_N for N = 1 .. T, each block around its middle (docs/theory.md)."""
+    terms, T = stationary_terms(prior), len(curve.upper)
+    lags, unexplained = middle_lags(T), np.zeros(T)
+    for term, variance in zip(terms, _variances(prior, domain), strict=True):
+        correlations = term.in_time(lags, np.zeros(())) / variance_in_time(term)
+        unexplained += variance * np.maximum(1.0 - correlations**2, 0.0)
+    static = curve.upper if len(terms) == 1 else _sum_of_gains(prior, domain, T)
+    return static + added_by_change(unexplained, prior.noise)
+
+
+def _sum_of_gains(prior: Prior, domain: Finite, T: int) -> Array:
+    """Upper bounds of the sum of the terms' gamma_N without change, for N = 1 .. T."""
+    alone = (Prior(terms=[static_term(term)], noise=prior.noise) for term in prior.terms)
+    return np.asarray(np.sum([gain_curve(one, domain, T).upper for one in alone], axis=0))
+
+
+def _variances(prior: Prior, domain: Finite) -> list[float]:
+    """The largest variance of each term over the domain."""
+    return [
+        variance_in_time(term) * float(kernel.diagonal(domain.indices).max())
+        for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True)
+    ]
 
 
 def _choices(M: int, T: int, still: bool) -> float:
@@ -182,6 +213,8 @@ def _enumerated(prior: Prior, domain: Finite, T: int, still: bool) -> float:
     every, times = domain.indices, np.arange(float(T))
     choices = combinations_with_replacement(every, T) if still else product(every, repeat=T)
     x = np.array(list(choices), dtype=np.intp)
-    K = prior.over(domain).block(every, every)
-    D = correlation(prior.time, times[:, None] - times[None, :])
-    return float(joint_information(K[x[:, :, None], x[:, None, :]] * D, prior.noise).max())
+    covariance = np.zeros((len(x), T, T))
+    for term, kernel in zip(prior.terms, prior.kernels_over(domain), strict=True):
+        K = kernel.block(every, every)
+        covariance += K[x[:, :, None], x[:, None, :]] * term.in_time(times[:, None], times)
+    return float(joint_information(covariance, prior.noise).max())

@@ -2,6 +2,7 @@
 
 Up to logarithms R_T = max(T^p, T epsilon^q). gamma_N grows as N^c, where c = 0 for SE and
 c = d (d + 1) / (2 nu + d (d + 1)) for Matern. p = (1 + c) / 2, and q depends on the algorithm.
+The corollary covers SE, and Matern with nu > 2.
 """
 
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from math import ceil, inf
 
 from sklearn.gaussian_process.kernels import Kernel
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, KernelError
 from heliotrope.lab.theory.constants import smoothness
 from heliotrope.priors import Forgetting
 from heliotrope.validation import as_number, as_whole
 
+_ROUGHEST = 2  # nu of a Matern kernel, which the corollary requires to be larger
 _SE_BLOCK, _MATERN_BLOCK = 12.0, 24.0  # the paper's constants, found by cross-validation
 
 
@@ -53,23 +55,29 @@ def complexity(kernel: Kernel, dimension: int) -> float:
 
 def r_rate(kernel: Kernel, dimension: int) -> Rate:
     """R-GP-UCB: q = (1 - c) / (2 (4 - c)), which is 1/8 for SE."""
-    return _rate(complexity(kernel, dimension), 4.0)
+    return _rate(kernel, dimension, 4.0)
 
 
 def tv_rate(kernel: Kernel, dimension: int) -> Rate:
     """TV-GP-UCB: q = (1 - c) / (2 (3 - c)), which is 1/6 for SE."""
-    return _rate(complexity(kernel, dimension), 3.0)
+    return _rate(kernel, dimension, 3.0)
 
 
-def sharper_tv_rate(kernel: Kernel, dimension: int) -> Rate:
+def corrected_tv_rate(kernel: Kernel, dimension: int) -> Rate:
     """TV-GP-UCB by the corrected eq:weakened2: 1/5 for SE; not in the paper."""
-    return _rate(complexity(kernel, dimension), 2.5)
+    return _rate(kernel, dimension, 2.5)
+
+
+def tight_tv_rate(kernel: Kernel, dimension: int) -> Rate:
+    """TV-GP-UCB by our tight form: q = (1 - c) / (2 (2 - c)), which is 1/4 for SE."""
+    return _rate(kernel, dimension, 2.0)
 
 
 def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 2) -> int:
     """R-GP-UCB's N: ceil(min(T, 12 eps^{-1/4})) for SE, ceil(min(T, 24 eps^{-1/(4-c)})) for Matern.
 
-    Only Matern's c depends on the dimension; the default is that of the paper's experiments.
+    Only Matern's c depends on the dimension; the default is that of the paper's experiments. The
+    formula gives a length for every nu; the corollary covers only nu > 2.
 
     Examples
     --------
@@ -85,6 +93,9 @@ def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 
     return ceil(factor * float(drift ** (-1.0 / (4.0 - c))))
 
 
-def _rate(c: float, power: float) -> Rate:
+def _rate(kernel: Kernel, dimension: int, power: float) -> Rate:
     """Balance N^{c-1} with N^{power-1} epsilon: N = eps^{-1/(power-c)}, R_T = T N^{-(1-c)/2}."""
+    c, nu = complexity(kernel, dimension), smoothness(kernel)
+    if nu <= _ROUGHEST:
+        raise KernelError(f"an SE kernel, or a Matern kernel with nu > {_ROUGHEST}", f"nu = {nu:g}")
     return Rate((1.0 + c) / 2.0, 0.5 * (1.0 - c) / (power - c))

@@ -7,9 +7,17 @@ from rich.table import Table
 from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import HeliotropeError
+from heliotrope.lab.theory.bounds import RegretBound
 from heliotrope.lab.theory.gains import Gain
-from heliotrope.lab.theory.rates import Rate, r_rate, tv_rate
-from heliotrope.lab.theory.report import THEOREM, TV, MeasuredRegret, R, Setting, Theory
+from heliotrope.lab.theory.rates import (
+    Rate,
+    complexity,
+    corrected_tv_rate,
+    r_rate,
+    tight_tv_rate,
+    tv_rate,
+)
+from heliotrope.lab.theory.report import GENIE, THEOREM, TV, MeasuredRegret, R, Setting, Theory
 
 
 def theory_table(setting: Setting, numbers: Theory) -> Table:
@@ -23,8 +31,10 @@ def theory_table(setting: Setting, numbers: Theory) -> Table:
     table.add_column("value", justify="right")
     rows = {
         "grid points": f"{len(setting.domain)}",
+        "noise variance sigma^2, delta": f"{assumptions.noise:g}, {assumptions.delta:g}",
         "a_0, b_0 (eq:k_deriv0)": f"{k.a0:.3g}, {k.b0:.3g}",
         "a_1, b_1 (eq:k_deriv1)": f"{k.a1:.3g}, {k.b1:.3g}",
+        "a_2, b_2 (eq:k_deriv2)": "not covered" if k.a2 is None else f"{k.a2:.3g}, {k.b2:.3g}",
         "C_1": f"{assumptions.c1:.3f}",
         "beta_T of TV-GP-UCB (eq:beta_T)": f"{numbers.tv_beta:.1f}",
         "beta_T of R-GP-UCB (eq:beta_T_R)": f"{numbers.r_beta:.1f}",
@@ -32,9 +42,19 @@ def theory_table(setting: Setting, numbers: Theory) -> Table:
         "gamma~_T (eq:gamma)": _between(numbers.drifting_gain),
         "N~ that minimizes eq:weakened2, printed": f"{tv_block.printed_block}",
         "N~ that minimizes eq:weakened2, corrected": f"{tv_block.corrected_block}",
+        "N~ that minimizes eq:weakened2, tight": f"{tv_block.tight_block}",
         "N for R-GP-UCB (cor:specific)": f"{setting.block}",
+        "drift term of N steps, printed": f"{numbers.drift.printed:.1f}",
+        "drift term of N steps, corrected": f"{numbers.drift.corrected:.1f}",
+        "drift term of N steps, tight": f"{numbers.drift.tight:.1f}",
+        "psi_T(N, epsilon), printed": f"{numbers.psi.printed:.3g}",
+        "psi_T(N, epsilon), corrected": f"{numbers.psi.corrected:.3g}",
+        "c of gamma_N = O(N^c)": f"{complexity(setting.kernel, assumptions.dimension):.3g}",
         "order of R_T, R-GP-UCB (cor:specific)": _rate(r_rate, setting),
         "order of R_T, TV-GP-UCB (cor:specific)": _rate(tv_rate, setting),
+        "order of R_T, TV-GP-UCB, corrected": _rate(corrected_tv_rate, setting),
+        "order of R_T, TV-GP-UCB, tight": _rate(tight_tv_rate, setting),
+        "lower bound of regret per step (thm:conv)": f"{numbers.lower:.2g}",
     }
     for name, value in rows.items():
         table.add_row(name, value)
@@ -49,18 +69,25 @@ def regret_table(setting: Setting, numbers: Theory, measured: list[MeasuredRegre
     table = Table(title=f"Regret per step, R_T / T ({promise}; {worlds})")
     for heading in ("policy", "beta", "bound"):
         table.add_column(heading, overflow="fold")  # truncated equations could look the same
-    for heading in ("printed", "corrected", "measured"):
+    for heading in ("printed", "corrected", "tight", "measured"):
         table.add_column(heading, justify="right", no_wrap=True)
     general, blocks, restarts = numbers.bounds
     bounds = {(TV, THEOREM): (general, blocks), (R, THEOREM): (restarts,)}
     for one in measured:
         cells = [one.strategy, one.beta]
         for bound in bounds.get((one.strategy, one.beta), (None,)):
-            forms = [] if bound is None else [bound.printed, bound.corrected]
-            values = [f"{form / assumptions.horizon:.4g}" for form in forms] or ["", ""]
-            table.add_row(*cells, bound.equation if bound else "", *values, _with_error(one))
+            values = ["", "", "", ""] if bound is None else _forms(bound, assumptions.horizon)
+            if one.strategy == GENIE:
+                values = ["thm:conv, a lower bound", "", f"{numbers.lower:.2g}", ""]
+            table.add_row(*cells, *values, _with_error(one))
             cells = ["", ""]
     return table
+
+
+def _forms(bound: RegretBound, horizon: int) -> list[str]:
+    """The equation, and its three forms per step."""
+    forms = (bound.printed, bound.corrected, bound.tight)
+    return [bound.equation, *("" if f is None else f"{f / horizon:.4g}" for f in forms)]
 
 
 def _rate(rate: Callable[[Kernel, int], Rate], setting: Setting) -> str:

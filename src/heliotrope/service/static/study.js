@@ -13,7 +13,7 @@ import { paced } from "./refresh.js";
 import { timeSlider } from "./replay.js";
 import { varying } from "./scales.js";
 import { showSnippets } from "./snippets.js";
-import { showSummary } from "./summary.js";
+import { showCertificate, showSummary } from "./summary.js";
 import { clockOf } from "./words.js";
 import { mayAsk, noteEvent, noteMine } from "./workers.js";
 
@@ -119,6 +119,7 @@ async function showBelief() {
 async function showPast() {
   const { summary, track } = study;
   const clock = clockOf(summary);
+  showCertificate(track.certificate);
   const why = track.results.length ? NO_BELIEF : UNTOLD;
   byId("log-values").hidden = !(track.results.length && track.results.every((one) => one.value > 0));
   look.isLog &&= !byId("log-values").hidden;

@@ -12,6 +12,16 @@ export function showSummary(summary) {
   byId("setup").textContent = JSON.stringify({ setup, model }, null, 2);
 }
 
+/** The bound of the regret so far; null for a study without one. */
+export function showCertificate(certificate) {
+  byId("certificate").closest(".card").hidden = !certificate;
+  if (!certificate) return;
+  const { bound, per_step: each, steps, probability, assumptions } = certificate;
+  byId("certificate").textContent = `With a probability of ${percent(probability)} the regret of ${plural(steps, "ask")} ` +
+    `is at most ${number(bound)}, ${number(each)} per ask.`;
+  byId("certificate-assumes").textContent = `This assumes: ${assumptions.join(" ")}`;
+}
+
 function aboutWords({ setup, told, asked }) {
   const what = setup.options
     ? plural(setup.options.length, "option")

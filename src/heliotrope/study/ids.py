@@ -1,0 +1,76 @@
+"""Ids of evaluations: the start of the study's uid, a random mark, and a number.
+
+The numbers of a study that was restored from a copy begin again where the copy ends. The marks
+tell the asks since then from those before: a worker that still has one of the latter cannot tell
+its result as that of another point.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from array import array
+
+import numpy as np
+
+from heliotrope.errors import FormatError, UnknownSuggestionError
+from heliotrope.validation import Indices
+
+_PREFIX = 12  # digits of the uid
+_FORM = re.compile(r"[0-9a-f]{0,12}-(?:([0-9a-f]{8})-)?([0-9]{1,15})")
+_NO_MARK = 0  # of an id written by an earlier version
+
+
+class Ids:
+    """The ids of all evaluations of a study, by number."""
+
+    def __init__(self, uid: str) -> None:
+        self._prefix = uid[:_PREFIX]
+        self._marks = array("I")
+
+    def next(self) -> str:
+        """A new id, not yet added; each call returns another one."""
+        return self._text(len(self._marks), secrets.randbelow(2**32 - 1) + 1)
+
+    def add(self, id: str) -> None:
+        """Add the id of the next evaluation, as it is in the log; FormatError."""
+        mark, number = self._parts(id)
+        if number != len(self._marks) or id != self._text(number, mark):
+            raise FormatError(f"ask number {len(self._marks)} of this study next", repr(id)[:60])
+        self._marks.append(mark)
+
+    def of(self, number: int) -> str:
+        """The id of an evaluation."""
+        return self._text(number, self._marks[number])
+
+    def number_of(self, id: str) -> int:
+        """The number of an evaluation; UnknownSuggestionError."""
+        _, number = self._parts(id)
+        if not 0 <= number < len(self._marks) or id != self.of(number):
+            raise UnknownSuggestionError(
+                "the id of an ask of this study",
+                repr(id)[:60],
+                "Was the study restored from a copy since?",
+                "id",
+            )
+        return number
+
+    def to_array(self) -> Indices:
+        return np.array(self._marks, dtype=np.int64)
+
+    def restore(self, marks: Indices | None, asked: int) -> None:
+        """Take over the array of a snapshot; earlier versions have none."""
+        values = [_NO_MARK] * asked if marks is None else marks.tolist()
+        if len(values) != asked:
+            raise FormatError(f"marks of {asked} asks", str(len(values)))
+        self._marks = array("I", values)
+
+    def _text(self, number: int, mark: int) -> str:
+        return f"{self._prefix}-{f'{mark:08x}-' if mark else ''}{number}"
+
+    def _parts(self, id: object) -> tuple[int, int]:
+        """Mark and number; the number of anything else is -1."""
+        match = _FORM.fullmatch(id) if isinstance(id, str) else None
+        if match is None:
+            return _NO_MARK, -1
+        return int(match[1] or "0", 16), int(match[2])
