@@ -108,7 +108,15 @@ def test_it_tries_again_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_has_the_methods_of_the_synchronous_client() -> None:
-    everyday = {"add_table", "best", "best_params", "optimize", "repeatable", "to_frame", "to_polars"}
+    everyday = {
+        "add_table",
+        "best",
+        "best_params",
+        "optimize",
+        "repeatable",
+        "to_frame",
+        "to_polars",
+    }
 
     def methods(kind: type) -> set[str]:
         return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}

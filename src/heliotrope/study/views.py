@@ -99,9 +99,7 @@ def track(state: StudyState) -> Show:
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
     certificate = _certificate(state)
-    tracked = [
-        (_blank(state, some), some) for some in levels if some and config.policy.has_model
-    ]
+    tracked = [(_blank(state, some), some) for some in levels if some and config.policy.has_model]
 
     def show() -> Json:
         best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
