@@ -750,7 +750,7 @@ def test_colours_span_what_is_shown(open_page: Open, api: Api) -> None:
     page = open_page(api.study("colours", SPACES["map"], results=4))
     api.step("colours", 100.0)  # an outlier
     expect(page.locator("#about")).to_contain_text("5 results")
-    wait_until(page, "document.getElementById('belief').data[1].x.length === 5")
+    wait_until(page, "document.getElementById('belief').data?.[1].x.length === 5")
     z = [value for row in drawn(page, "belief", 0, "z") for value in row]
     heat = page.evaluate("document.getElementById('belief')._fullData[0]")
     assert [heat["zmin"], heat["zmax"]] == pytest.approx([min(z), max(z)])
