@@ -138,7 +138,7 @@ def _as_parameter(domain: Domain) -> ForeignParameter:
     if isinstance(domain, Categorical):
         return Listed(domain.categories)
     if not isinstance(sampler, (Uniform, LogUniform)) or (log and step is not None):
-        raise InputError("uniform, loguniform, quniform, randint and choice", repr(domain))
+        raise InputError("numbers, whole numbers or a choice of Ray Tune", repr(domain))
     if isinstance(domain, Float):
         return Same(ht.Real(domain.lower, domain.upper, log=log, step=step))
     assert isinstance(domain, Integer)

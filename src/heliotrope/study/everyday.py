@@ -62,7 +62,7 @@ class EverydayStudy(StudyVerbs):
         """The best choice now, in the context of the latest ask; NoBeliefError without results."""
         best = self.summary().best
         if best is None:
-            advice = "Tell a result first; the policies rexp3 and uniform have no belief."
+            advice = "Tell a result first; policies without a GP have no belief."
             raise NoBeliefError("a study with a belief", "one without results", advice)
         return best
 
