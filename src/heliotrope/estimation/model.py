@@ -66,6 +66,11 @@ class Model:
         found = cls(mean, variance, noise, "matern", length, pace, bounds.low, bounds.high)
         return replace(found, rate=world.drift_rate, world=world)
 
+    def with_mean(self, mean: float) -> Model:
+        """The model of values around another mean, without outliers."""
+        world = None if self.world is None else self.world.with_mean(mean)
+        return replace(self, mean=mean, low=None, high=None, world=world)
+
     @property
     def epsilon(self) -> float:
         return self.per_unit(self.rate)

@@ -95,6 +95,12 @@ class World:
         )
         return replace(self, drift_rate=drift, level_rate=level)
 
+    def with_mean(self, mean: float) -> World:
+        """The same world around another mean, in the unit of the values."""
+        if self.scale == "identity":
+            return replace(self, mean=mean)
+        return replace(self, mean=self.sign * log(max(self.sign * mean, self.floor)))
+
     def negated(self) -> World:
         """The same world for values with the opposite sign."""
         return replace(self, mean=-self.mean, sign=-self.sign)

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import sqrt
 from typing import TypeAlias
 
 import numpy as np
 
 from heliotrope.errors import InputError
+from heliotrope.estimation import World
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.certificate import certify
@@ -27,6 +27,7 @@ from heliotrope.validation import Array, Json
 
 _RECENT = 300  # latest results before a past time that its belief rests on
 _SHOWN = 500  # results in the track
+_SHOWN_SHARE = 0.01  # of the variance, that is worth a mention
 _STOPS = 40  # times of the track with a best
 _CERTIFIED = 2000  # most asks of a certificate, which replays all of them
 _ASKED = ("id", "t", "option", "params", "context")
@@ -82,10 +83,13 @@ def summary(state: StudyState, t: float, context: object) -> Json:
 def describe_drift(state: StudyState) -> Json:
     """The drift rate, its interval, and its meaning in words."""
     policy = state.config.policy
-    if not policy.entry.has_drift:
+    if not (policy.entry.has_drift or policy.learns_sums):
         return {"epsilon": None, "words": "This policy has no drift rate."}
     if policy.epsilon is None and not len(state.optimizer.history):
         return {"epsilon": None, "words": "There are no results yet: the drift is unknown."}
+    if state.model.world is not None:
+        words = _world_in_words(state, state.model.world)
+        return {"epsilon": state.model.epsilon, "interval": None, "words": words}
     if not policy.learns_drift:
         epsilon = state.model.epsilon if policy.epsilon is None else policy.epsilon
         return {"epsilon": epsilon, "interval": None, "words": _in_words(state, [epsilon])}
@@ -164,7 +168,7 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
     config, model = state.config, state.model
     if results and results[-1].t < state.since:
         mean = config.sign * float(np.mean([one.y for one in results]))
-        model = replace(model, mean=mean, low=None, high=None)
+        model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
     return Optimizer(config.adapter.problem, known.build(model))
@@ -225,6 +229,26 @@ def _in_words(state: StudyState, epsilons: Sequence[float]) -> str:
     number, _, unit = shortest.partition(" ")
     least = number if longest.endswith(f" {unit}") else shortest
     return f"Half of what is learned is stale after {least} to {longest}."
+
+
+def _world_in_words(state: StudyState, world: World) -> str:
+    """What the world is made of: shares of the variance, half-lives and noise."""
+    model = state.model
+    lives = {
+        name: _half_life(state, model.per_unit(rate))
+        for name, rate in (("drifts", world.drift_rate), ("level", world.level_rate))
+    }
+    said = {
+        "stays": "stays",
+        "drifts": f"drifts with a half-life of {lives['drifts']}",
+        "level": f"all places share, with a half-life of {lives['level']}",
+        "noise": "is noise",
+    }
+    shares = sorted(world.shares().items(), key=lambda item: -item[1])
+    words = ", ".join(
+        f"{share:.0%} {said[name]}" for name, share in shares if share >= _SHOWN_SHARE
+    )
+    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}."
 
 
 def _half_life(state: StudyState, epsilon: float) -> str:
