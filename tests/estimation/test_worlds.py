@@ -138,6 +138,12 @@ def test_a_model_keeps_its_world_as_json() -> None:
             World.from_json({**WORLD.to_json(), name: wrong})
 
 
+def test_small_differences_do_not_matter() -> None:
+    assert WORLD.is_close_to(replace(WORLD, drifts=1.1, level_rate=0.15, lengths=(0.32, 0.45)))
+    for changes in ({"mean": 20.5}, {"stays": 2.0}, {"drift_rate": 0.2}, {"lengths": (0.3, 0.7)}):
+        assert not WORLD.is_close_to(replace(WORLD, **changes))  # type: ignore[arg-type]
+
+
 def test_the_pace_changes_the_rates_alone() -> None:
     slower = WORLD.for_unit_of(10.0)
     assert (1.0 - slower.drift_rate) ** 10.0 == pytest.approx(0.95)

@@ -84,6 +84,8 @@ class Model:
 
     def is_close_to(self, other: Model) -> bool:
         """Whether the two differ so little that their policies do equally well."""
+        if self.world is not None and other.world is not None:
+            return self.world.is_close_to(other.world)
         return (
             self.kernel == other.kernel
             and abs(self.mean - other.mean) < _SHIFT * sqrt(other.variance)

@@ -48,6 +48,7 @@ _MANY = 100  # results, from which one search that starts at the last estimate i
 _FASTEST = 1.0 - 1e-12  # rate per unit of time
 _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
+_SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
 
@@ -104,6 +105,20 @@ class World:
     def negated(self) -> World:
         """The same world for values with the opposite sign."""
         return replace(self, mean=-self.mean, sign=-self.sign)
+
+    def is_close_to(self, other: World) -> bool:
+        """Whether the two differ so little that their policies do equally well."""
+        ratios = [
+            (one, another, _FASTER if name.endswith("rate") else _LARGER)
+            for name in ("stays", "drifts", "level", "noise", "drift_rate", "level_rate")
+            for one, another in [(getattr(self, name), getattr(other, name))]
+        ]
+        ratios += [(*pair, _LARGER) for pair in zip(self.lengths, other.lengths, strict=True)]
+        return (
+            self.scale == other.scale
+            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.mean_variance)
+            and all(abs(log(one / another)) < log(most) for one, another, most in ratios)
+        )
 
     def shares(self) -> dict[str, float]:
         """The share of each part, and of the noise, in the variance of a result."""
