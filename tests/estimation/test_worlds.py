@@ -141,7 +141,7 @@ def test_a_model_keeps_its_world_as_json() -> None:
 def test_small_differences_do_not_matter() -> None:
     assert WORLD.is_close_to(replace(WORLD, drifts=1.1, level_rate=0.15, lengths=(0.32, 0.45)))
     for changes in ({"mean": 20.5}, {"stays": 2.0}, {"drift_rate": 0.2}, {"lengths": (0.3, 0.7)}):
-        assert not WORLD.is_close_to(replace(WORLD, **changes))  # type: ignore[arg-type]
+        assert not WORLD.is_close_to(replace(WORLD, **changes))
 
 
 def test_the_pace_changes_the_rates_alone() -> None:

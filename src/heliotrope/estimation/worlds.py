@@ -17,6 +17,7 @@ K  k o (v_s + v_d d) + v_l level + S + m, S the noise (diagonal), m the variance
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from math import log, sqrt
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -43,6 +44,8 @@ _LENGTHS = np.log([0.02, 30.0])
 _MEAN = 1.0  # variance of the standardized mean
 _FEWEST = 3  # results; fewer say nothing about the parameters
 _FEWEST_FOR_A_LOG = 8
+_FEWEST_WITH_FAULTS = 8
+_IMPLAUSIBLE = 4.0  # deviations from what all others say
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
 _FASTEST = 1.0 - 1e-12  # rate per unit of time
@@ -153,11 +156,13 @@ def estimate_world(
     ``groups`` are the coordinates that share a length scale. A logarithm is taken if it makes the
     values more likely.
     """
-    plain = _Fit(results, groups, "identity").best(before)
-    found = [plain]
-    if _may_be_logarithmic(results.y):
-        found.append(_Fit(results, groups, "log").best(before))
-    return max(found, key=lambda one: one[1])[0]
+    scales: list[Scale] = ["identity", "log"] if _may_be_logarithmic(results.y) else ["identity"]
+    fits = [_Fit(results, groups, scale) for scale in scales]
+    found = [fit.best(before) for fit in fits]
+    best = int(np.argmax([score for _, _, score in found]))
+    fit, (world, theta, _) = fits[best], found[best]
+    without = fit.without_faults(theta)
+    return world if without is None else without.best(world)[0]
 
 
 def _may_be_logarithmic(y: Array) -> bool:
@@ -199,8 +204,8 @@ class _Fit:
         ends = np.tile(_LENGTHS, (len(groups), 1)), np.column_stack([_LEAST, _MOST])
         self._bounds = np.vstack(ends)
 
-    def best(self, before: World | None) -> tuple[World, float]:
-        """The most likely world, and the log density of the values with it."""
+    def best(self, before: World | None) -> tuple[World, Array, float]:
+        """The most likely world, its parameters, and the log density of the values with them."""
         starts = [self._usual]
         if before is not None and before.scale == self._scale:
             starts = [self._theta(before), *(starts if len(self._r) < _MANY else ())]
@@ -210,7 +215,24 @@ class _Fit:
             found = [self._climb(np.clip(start, *self._bounds.T)) for start in starts]
             theta, score = min(found, key=lambda one: one[1])
         jacobian = float(np.sum(np.log(self._slope))) + len(self._r) * log(self._spread)
-        return self._world(theta), -score - jacobian
+        return self._world(theta), theta, -score - jacobian
+
+    def without_faults(self, theta: Array) -> _Fit | None:
+        """The same fit, in which values that the others contradict count little; None without any.
+
+        The value i has the error e_i = [K^{-1} r]_i / [K^{-1}]_ii, given all others, and the
+        variance 1 / [K^{-1}]_ii. An implausible one gets a noise variance of e_i^2.
+        """
+        inverse = np.linalg.inv(self._parts(theta).K + _MEAN)
+        precision = inverse.diagonal()
+        error = (inverse @ self._r) / precision
+        faulty = np.abs(error) * np.sqrt(precision) > _IMPLAUSIBLE
+        if len(self._r) < _FEWEST_WITH_FAULTS or not faulty.any():
+            return None
+        fit = copy(self)
+        fit._own = np.where(faulty, np.square(error), self._own)
+        fit._is_usual = np.isnan(fit._own)
+        return fit
 
     def score(self, theta: Array) -> tuple[float, Array]:
         """Minus the log posterior density of theta, up to a constant, and its gradient."""

@@ -63,7 +63,7 @@ def of_world(
     world: World, low: float = -inf, high: float = inf, first: First = None
 ) -> GPPolicy | LogarithmicPolicy:
     """The policy for a world; values beyond ``low`` and ``high`` are clipped."""
-    inner = GPPolicy(world.prior(), UCB(BETA), first=first, low=low, high=high)
+    inner = GPPolicy(world.prior(), UCB(BETA), first=first, low=low, high=high, doubts=True)
     if world.scale == "identity":
         return inner
     scaled = LogarithmicPolicy(inner, world.sign, world.floor)

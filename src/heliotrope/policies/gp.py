@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -48,6 +48,11 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 "apart" spreads out the first few points: each lies far from the ones before it.
 """
 
+_IMPLAUSIBLE = (
+    4.0  # deviations: less likely than a fault of one in a hundred, spread over a hundred
+)
+_MOST_DOUBTED = 2  # values in a row
+
 EngineLike: TypeAlias = str | EngineOptions | None
 """An engine's name or options, or None for the cheapest exact one."""
 
@@ -61,6 +66,9 @@ class GPPolicy:
     before. ``engine`` overrides the choice of the engine ("finite", "box", "dense", "reference",
     or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
     kept when the memory restarts. Values beyond ``low`` and ``high`` are clipped.
+
+    With ``doubts``, an implausibly low value counts little, unless two others in a row precede it.
+    A policy leaves a place where it believes in low values, so it would never detect a fault there.
     """
 
     prior: Prior
@@ -71,6 +79,7 @@ class GPPolicy:
     learn: Learn | None = None
     low: float = -inf
     high: float = inf
+    doubts: bool = False
 
     def __post_init__(self) -> None:
         for name, kind in (("prior", Prior), ("acquisition", Acquisition), ("memory", Memory)):
@@ -102,8 +111,9 @@ class GPAgent:
         self._policy, self._domain = policy, domain
         self._engine = self._first_engine()
         self._epoch: float | None = None
-        self._keys: set[int] = set()  # open in the current epoch
-        self._told = False
+        self._keys: dict[int, Places] = {}  # places of the evaluations of the current epoch
+        self._doubted = 0  # latest values in a row that were doubted
+        self._told, self._now = False, -inf
         first = policy.first
         self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
         self._spreads = isinstance(first, str) and first == "apart"
@@ -137,23 +147,36 @@ class GPAgent:
         engine = self._engine if self._epoch in (None, epoch) else self._next_engine()
         engine.open(key, t, place)
         if engine is not self._engine:
-            self._engine, self._keys = engine, set()
+            self._engine, self._keys = engine, {}
         self._epoch = epoch
-        self._keys.add(key)
+        self._keys[key], self._now = place, max(self._now, t)
         if self._spreads and len(self._begun) < initial_count(self._domain):
             self._begun.append(place)
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value, clipped; ignore it if its epoch is over."""
         if key in self._keys:
-            self._engine.tell(key, min(max(y, self._policy.low), self._policy.high), precision)
-            self._keys.remove(key)
+            value = min(max(y, self._policy.low), self._policy.high)
+            if self._policy.doubts:
+                precision = self._believed(self._keys[key], value, precision)
+            self._engine.tell(key, value, precision)
+            del self._keys[key]
         self._told = True
+
+    def _believed(self, place: Places, value: float, precision: Precision) -> Precision:
+        """The precision of a value; one that is doubted has its distance as standard error."""
+        mean, variance = self._engine.predict(self._now, place, count_open=False)
+        below, noise = float(mean[0]) - value, precision.noise(self._policy.prior.noise)
+        is_doubted = below > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
+        self._doubted = self._doubted + 1 if is_doubted else 0
+        if not 0 < self._doubted <= _MOST_DOUBTED:
+            return precision
+        return Precision(below**2 + noise)
 
     def cancel(self, key: int) -> None:
         if key in self._keys:
             self._engine.cancel(key)
-            self._keys.remove(key)
+            del self._keys[key]
 
     def predict(
         self, t: float, places: Places, *, count_open: bool, part: str | None = None
@@ -184,14 +207,21 @@ class GPAgent:
     def state(self) -> State:
         return {
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
-            "keys": np.array(sorted(self._keys), dtype=np.int64),
+            "keys": np.array(list(self._keys), dtype=np.int64),
+            "places": np.array([place[0] for place in self._keys.values()]),
+            "doubted": np.array(self._doubted),
+            "now": np.array(self._now),
             "told": np.array(self._told),
             "begun": np.array([place[0] for place in self._begun]),
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
         self._epoch = next(iter(state["epoch"].tolist()), None)
-        self._keys = set(state["keys"].tolist())
+        keys = state["keys"].tolist()
+        places = state.get("places", np.zeros(len(keys), dtype=np.intp))  # older files lack them
+        self._keys = dict(zip(keys, list(places[:, None]), strict=True))
+        self._doubted = int(state.get("doubted", 0))
+        self._now = float(state.get("now", -inf))
         self._told = bool(state["told"])
         begun = state.get("begun", np.empty(0))  # older files lack it
         self._begun = list(begun[:, None])
