@@ -113,7 +113,6 @@ def test_it_has_the_methods_of_the_synchronous_client() -> None:
         "best",
         "best_params",
         "optimize",
-        "repeatable",
         "to_frame",
         "to_polars",
     }

@@ -6,6 +6,7 @@ import csv
 import gc
 import io
 import json
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -718,19 +719,35 @@ def test_epsilon_is_of_the_stated_unit() -> None:
 
 
 def test_an_unknown_drift_has_the_widest_interval() -> None:
-    study = begin()
+    learning = {"kind": "tv_gp_ucb"}
+    study = begin(policy=learning)
     assert "unknown" in study.summary()["drift"]["words"]
     study.tell(study.ask().id, 1.0)
     words = study.summary()["drift"]["words"]
     assert words == "Half of what is learned is stale after 1.9 to 6,931 steps."
-    study = begin(clock="1min")
+    study = begin(clock="1min", policy=learning)
     study.tell(study.ask().id, 1.0)
     words = study.summary()["drift"]["words"]
     assert words == "Half of what is learned is stale after 1.9 min to 4.8 d."
 
 
+def test_a_study_says_what_its_world_is_made_of() -> None:
+    study, rng = begin("box", clock="1h"), np.random.default_rng(0)
+    assert "unknown" in study.summary()["drift"]["words"]
+    for number in range(30):
+        ask = study.ask(float(number))
+        assert ask.params is not None
+        study.tell(ask.id, 100.0 * ask.params["x"] + rng.normal())
+    words = study.summary()["drift"]["words"]
+    shares = [int(share) for share in re.findall(r"(\d+)%", words)]
+    assert 97 <= sum(shares) <= 102
+    assert shares == sorted(shares, reverse=True)
+    assert re.search(r"drifts with a half-life of [\d.,]+ (h|d)", words)
+    assert study.summary()["model"]["world"]["results"] == 27
+
+
 def test_custom_times_are_not_called_steps() -> None:
-    study = begin()
+    study = begin(policy={"kind": "tv_gp_ucb"})
     for t in (1_700_000_000.0, 1_700_000_060.0, 1_700_000_120.0):
         study.tell(study.ask(t).id, 1.0)
     words = study.summary()["drift"]["words"]
@@ -740,7 +757,7 @@ def test_custom_times_are_not_called_steps() -> None:
 
 
 def test_no_drift_is_detected_in_a_static_function() -> None:
-    study = begin()
+    study = begin(policy={"kind": "tv_gp_ucb"})
     values = {"hall": 1.0, "roof": 2.0, "cellar": 5.0, "yard": 3.0, "loft": 4.0}
     for _ in range(60):
         ask = study.ask()
@@ -806,7 +823,8 @@ def test_minimizing_is_maximizing_upside_down() -> None:
     high, low = up.summary(), down.summary()
     assert low["best"]["params"] == high["best"]["params"]
     assert low["best"]["mean"] == -high["best"]["mean"]
-    assert low["model"] == {**high["model"], "mean": -high["model"]["mean"]}
+    world = {**high["model"]["world"], "mean": -high["model"]["world"]["mean"]}
+    assert low["model"] == {**high["model"], "mean": -high["model"]["mean"], "world": world}
     assert low["best"]["probability"] == high["best"]["probability"]
     for t in (None, 7.5):
         above, below = up.belief(t), down.belief(t)

@@ -31,7 +31,7 @@ from heliotrope.errors import InputError
 from heliotrope.estimation.results import Results
 from heliotrope.priors import Prior
 from heliotrope.terms import Drifts, Level, Stays, Term
-from heliotrope.validation import Array, as_array, as_number, as_positive
+from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
 
 Scale: TypeAlias = Literal["identity", "log"]
 
@@ -63,7 +63,8 @@ class World:
     ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
     the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
     the unit cube. With the scale "log" all of them are those of ``sign`` times the logarithm of
-    ``sign`` times the value; values are at least ``floor`` in size.
+    ``sign`` times the value; values are at least ``floor`` in size. ``results`` is the number of
+    results that its scale was estimated from.
     """
 
     mean: float
@@ -78,6 +79,7 @@ class World:
     scale: Scale = "identity"
     sign: float = 1.0
     floor: float = 0.0
+    results: int = 0
 
     def prior(self) -> Prior:
         """The prior; time is counted in results."""
@@ -145,7 +147,8 @@ class World:
         if data["scale"] not in ("identity", "log"):
             raise InputError("the scale identity or log", repr(data["scale"])[:60])
         lengths = tuple(as_array(data["lengths"], "lengths", ndim=1).tolist())
-        return cls(**numbers, lengths=lengths, scale=data["scale"])
+        results = as_whole(data["results"], "results", least=0)
+        return cls(**numbers, lengths=lengths, scale=data["scale"], results=results)
 
 
 def estimate_world(
@@ -154,10 +157,11 @@ def estimate_world(
     """Return the most likely world of some results, starting from the one estimated before.
 
     ``groups`` are the coordinates that share a length scale. A logarithm is taken if it makes the
-    values more likely.
+    values more likely. If the world before rests on more results (some were dropped since, at a
+    level shift), values vary as widely as then, as long as there are few: all may be of one place.
     """
     scales: list[Scale] = ["identity", "log"] if _may_be_logarithmic(results.y) else ["identity"]
-    fits = [_Fit(results, groups, scale) for scale in scales]
+    fits = [_Fit(results, groups, scale, before) for scale in scales]
     found = [fit.best(before) for fit in fits]
     best = int(np.argmax([score for _, _, score in found]))
     fit, (world, theta, _) = fits[best], found[best]
@@ -184,7 +188,13 @@ class _Parts(NamedTuple):
 class _Fit:
     """The posterior density of the parameters of one scale."""
 
-    def __init__(self, results: Results, groups: Sequence[Sequence[int]], scale: Scale) -> None:
+    def __init__(
+        self,
+        results: Results,
+        groups: Sequence[Sequence[int]],
+        scale: Scale,
+        before: World | None = None,
+    ) -> None:
         self._groups, self._scale = groups, scale
         self._sign = -1.0 if scale == "log" and results.y[0] < 0.0 else 1.0
         y = self._sign * np.log(np.abs(results.y)) if scale == "log" else results.y
@@ -192,6 +202,10 @@ class _Fit:
         inside = Results(results.t, results.x, y, results.noise)
         self._floor = 0.5 * float(np.abs(results.y).min()) if scale == "log" else 0.0
         self._center, self._spread = float(np.mean(inside.precise)), inside.spread
+        self._results = len(y)
+        if before is not None and before.scale == scale and before.results > len(y):
+            self._spread = max(self._spread, sqrt(before.mean_variance / _MEAN))
+            self._results = before.results
         self._r = (y - self._center) / self._spread
         self._own = results.noise[:, 0] / np.square(self._spread * self._slope)
         self._is_usual = np.isnan(self._own)
@@ -310,6 +324,7 @@ class _Fit:
             scale=self._scale,
             sign=self._sign,
             floor=self._floor,
+            results=self._results,
         )
 
 

@@ -111,6 +111,7 @@ class AdaptiveAgent:
         self._told = 0  # number of all results, dropped ones included
         self._since = -np.inf  # time of the latest level shift; earlier results do not count
         self._latest: list[CubeEvaluation] = []  # in the order of their times
+        self._before: list[CubeEvaluation] = []  # those before the latest level shift
         self._open: dict[int, CubeEvaluation] = {}
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
@@ -155,14 +156,31 @@ class AdaptiveAgent:
             values, lambda: self._results(known).x, self.model.length_scale
         )
         latest, told = known[-shifted:], shifted or self._told + 1
-        if shifted or is_estimate_due(told) or not self.model.outlier_bounds().suit(values):
+        returned = self._has_returned(value)
+        if returned:
+            latest, told = [*self._before, told_now], len(self._before) + 1
+        if (
+            returned
+            or shifted
+            or is_estimate_due(told)
+            or not self.model.outlier_bounds().suit(values)
+        ):
             self._learn(self._fewer(latest), still_open, told)
         else:
             self._inner.tell(key, self.model.outlier_bounds().clip_one(value), precision)
             self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
         self._open, self._told = still_open, told
-        if shifted:
-            self._since = latest[0].t
+        if returned:
+            self._before, self._since = [], -np.inf
+        elif shifted:
+            self._before, self._since = known[:-shifted], latest[0].t
+
+    def _has_returned(self, value: float) -> bool:
+        """Whether a value is among those before the latest level shift: this was an outage."""
+        before, since = ([one.y for one in some] for some in (self._before, self._latest))
+        if not before or min(since) <= value <= max(since):
+            return False
+        return min(before) <= value <= max(before)
 
     def cancel(self, key: int) -> None:
         self._inner.cancel(key)
@@ -189,6 +207,7 @@ class AdaptiveAgent:
             "told": np.array(self._told),
             "since": np.array(self._since),
             **_columns("latest", self._latest),
+            **_columns("before", self._before),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **_columns("open", self._open.values()),
         } | under("inner/", self._inner.state())
@@ -198,6 +217,7 @@ class AdaptiveAgent:
         self._timeline = Timeline(*state["timeline"].tolist())
         self._told, self._since = int(state["told"]), float(state["since"])
         self._latest = _evaluations("latest", state)
+        self._before = _evaluations("before", state) if "before/t" in state else []
         keys = state["open/key"].tolist()
         self._open = dict(zip(keys, _evaluations("open", state), strict=True))
         self._inner = self._start(self.model)

@@ -16,7 +16,7 @@ from heliotrope.precision import USUAL, Precision
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array
 
-_LARGEST = 350.0  # exponent whose square does not overflow
+_LARGEST = 115.0  # exponent whose fourth power does not overflow
 
 
 @register

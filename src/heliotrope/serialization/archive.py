@@ -21,7 +21,7 @@ from heliotrope.serialization.codec import Arrays, JsonTree
 
 HEADER, DIGEST = "header", "digest"
 _NPY = (1, 0)  # version of the arrays' format
-_KINDS = "biuf"  # of arrays: booleans and numbers
+_KINDS = "biufcSU"  # of arrays: booleans, numbers and texts
 _ALIGNED = 16  # bytes
 
 
@@ -107,7 +107,7 @@ def _array(data: bytes) -> NDArray[Any]:
         raise ValueError("an array of another format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in _KINDS or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"{dtype} {shape} is no array of numbers with all its values")
+        raise ValueError(f"{dtype} {shape} is no plain array with all its values")
     return np.load(io.BytesIO(data), allow_pickle=False)  # type: ignore[no-any-return]
 
 

@@ -43,6 +43,7 @@ class Checkpoints:
             )
         except (FileNotFoundError, FormatError):
             return None
+        header.pop(archive.DIGEST, None)
         if header != self._header(number):
             return None
         return {name.removeprefix(_PREFIX): array for name, array in arrays.items()}
