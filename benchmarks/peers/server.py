@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+
 from adapters import PEERS, Peer, Told
 
 

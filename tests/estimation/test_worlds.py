@@ -110,7 +110,7 @@ def test_values_that_span_decades_are_seen_as_such(sign: float) -> None:
 def test_a_logarithmic_policy_answers_in_the_unit_of_the_values() -> None:
     """Its moments are those of the exponentials of draws of the inner policy."""
     world = replace(WORLD, mean=1.0, scale="log", sign=1.0, floor=1e-3)
-    policy = of_world(world, 0.0, 1e6)
+    policy = of_world(world, low=0.0, high=1e6)
     assert isinstance(policy, LogarithmicPolicy)
     opt = ht.Optimizer(ht.grid(5, 5), policy, seed=0)
     rng = np.random.default_rng(0)

@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
+from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.errors import InputError
@@ -52,6 +53,7 @@ _FASTEST = 1.0 - 1e-12  # rate per unit of time
 _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
+_EXCEEDED, _EXTRA = 0.2, 2.0  # probability of a higher variance; values that the priors stand for
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
 
@@ -92,6 +94,11 @@ class World:
         if self.level > least:
             terms.append(Level(self.level, self.level_rate))
         return Prior(noise=self.noise, mean=self.mean, terms=terms)
+
+    @property
+    def renewal(self) -> float:
+        """The share of what differs between places that is new at the next result."""
+        return self.drift_rate * self.drifts / (self.stays + self.drifts)
 
     def for_unit_of(self, pace: float) -> World:
         """The same world with rates per unit of time; results come a ``pace`` apart."""
@@ -298,6 +305,19 @@ class _Fit:
         )
         return found.x, float(found.fun)
 
+    def _caution(self, theta: Array) -> float:
+        """The factor from the most likely variance to its 80 % quantile.
+
+        Too low a variance can keep a policy from ever looking elsewhere; the opposite error only
+        costs a few evaluations. The variance has a chi-square distribution. Its degrees of freedom
+        are the directions in which the function stands out from the noise: n - tr(S K^{-1}).
+        """
+        K = self._parts(theta).K
+        noise = np.where(self._is_usual, np.exp(theta[-1]) / self._repeats, self._own)
+        freedom = len(K) - float(noise @ np.linalg.inv(K + _MEAN).diagonal())
+        freedom = max(freedom, 1.0) + _EXTRA
+        return freedom / float(chi2.ppf(_EXCEEDED, freedom))
+
     def _theta(self, world: World) -> Array:
         """The parameters of a world, in the units of these values."""
         lengths = [world.lengths[group[0]] for group in self._groups]
@@ -311,11 +331,12 @@ class _Fit:
         for group, length in zip(self._groups, values[:g], strict=True):
             lengths[list(group)] = length
         stays, drifts, level = (self._spread**2 * values[g : g + 3]).tolist()
+        wider = self._caution(theta)
         return World(
             mean=self._center,
             mean_variance=_MEAN * self._spread**2,
-            stays=stays,
-            drifts=drifts,
+            stays=wider * stays,
+            drifts=wider * drifts,
             level=level,
             noise=float(self._spread**2 * values[-1]),
             drift_rate=float(values[g + 3]),

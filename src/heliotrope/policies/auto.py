@@ -17,10 +17,7 @@ from heliotrope.serialization.codec import register
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.validation import short_repr
 
-__all__ = ["BETA", "Tracking", "auto", "lasting_beta"]
-
-BETA = 3.0
-"""The squared width of the bound, in standard deviations."""
+__all__ = ["Tracking", "auto", "lasting_beta"]
 
 _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
@@ -56,14 +53,18 @@ class Tracking:
 
 def before_results(model: Model) -> GPPolicy:
     """The policy while there is no result to learn from."""
-    return GPPolicy(model.prior(model.epsilon), UCB(BETA))
+    return GPPolicy(model.prior(model.epsilon), UCB(lasting_beta(model.rate)))
 
 
 def of_world(
-    world: World, low: float = -inf, high: float = inf, first: First = None
+    world: World, pace: float = 1.0, low: float = -inf, high: float = inf, first: First = None
 ) -> GPPolicy | LogarithmicPolicy:
-    """The policy for a world; values beyond ``low`` and ``high`` are clipped."""
-    inner = GPPolicy(world.prior(), UCB(BETA), first=first, low=low, high=high, doubts=True)
+    """The policy for a world whose results come a ``pace`` apart.
+
+    Values beyond ``low`` and ``high`` are clipped.
+    """
+    prior, beta = world.for_unit_of(pace).prior(), lasting_beta(world.renewal, world.results)
+    inner = GPPolicy(prior, UCB(beta), first=first, low=low, high=high, doubts=True)
     if world.scale == "identity":
         return inner
     scaled = LogarithmicPolicy(inner, world.sign, world.floor)
@@ -71,14 +72,15 @@ def of_world(
     return replace(scaled, policy=replace(inner, low=ends[0], high=ends[1]))
 
 
-def lasting_beta(rate: float) -> float:
+def lasting_beta(rate: float, results: float = inf) -> float:
     """The paper's beta at a tenth of the steps that the memory reaches back, at least at step 10.
 
-    ``rate`` is the drift between two results.
+    ``rate`` is the drift between two results. There were not more steps than ``results``.
 
     Examples
     --------
     >>> [round(lasting_beta(rate), 2) for rate in (0.1, 0.01, 0.001, 0.0)]
     [2.95, 2.95, 4.79, 8.48]
     """
-    return LogBeta()(max(_EARLIEST, _SHARE_OF_MEMORY / max(rate, SLOWEST)))
+    reach = _SHARE_OF_MEMORY / max(rate, SLOWEST)
+    return LogBeta()(max(_EARLIEST, min(reach, results)))

@@ -137,5 +137,5 @@ def _of_world(model: Model, sign: float) -> Policy:
     bounds = model.outlier_bounds(sign).limits
     if model.world is None:  # before the first result
         return replace(before_results(replace(model, mean=sign * model.mean)), first="apart")
-    world = model.world.for_unit_of(model.pace)
-    return of_world(world if sign > 0.0 else world.negated(), *bounds, first="apart")
+    world = model.world if sign > 0.0 else model.world.negated()
+    return of_world(world, model.pace, *bounds, first="apart")
