@@ -54,6 +54,7 @@ _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
 _EXCEEDED, _EXTRA = 0.2, 2.0  # probability of a higher variance; values that the priors stand for
+_NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
 
@@ -327,6 +328,9 @@ class _Fit:
 
     def _world(self, theta: Array) -> World:
         g, values = len(self._groups), np.exp(theta)
+        unpredictable = values[-1] + values[g + 1] * values[g + 3]
+        if unpredictable > _NOISY * values[g : g + 3].sum():  # noise makes long lengths likely
+            values[:g] = np.minimum(values[:g], _SHORT * np.exp(self._usual[:g]))
         lengths = np.empty(sum(len(group) for group in self._groups))
         for group, length in zip(self._groups, values[:g], strict=True):
             lengths[list(group)] = length
