@@ -46,6 +46,7 @@ _MEAN = 1.0  # variance of the standardized mean
 _FEWEST = 3  # results; fewer say nothing about the parameters
 _FEWEST_FOR_A_LOG = 8
 _FEWEST_WITH_FAULTS = 8
+_OWN_NOISE = (1e-6, 1e250)  # limits of the standardized noise variance of one result
 _IMPLAUSIBLE = 4.0  # deviations from what all others say
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
@@ -215,7 +216,8 @@ class _Fit:
             self._spread = max(self._spread, sqrt(before.mean_variance / _MEAN))
             self._results = before.results
         self._r = (y - self._center) / self._spread
-        self._own = results.noise[:, 0] / np.square(self._spread * self._slope)
+        own = results.noise[:, 0] / np.square(self._spread * self._slope)
+        self._own = own.clip(*_OWN_NOISE)
         self._is_usual = np.isnan(self._own)
         self._repeats = results.noise[:, 1]
         self._squares = [_squares(results.x[:, list(group)]) for group in groups]
