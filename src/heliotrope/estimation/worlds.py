@@ -54,7 +54,7 @@ _FASTEST = 1.0 - 1e-12  # rate per unit of time
 _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
-_EXCEEDED, _EXTRA = 0.2, 2.0  # probability of a higher variance; values that the priors stand for
+_EXCEEDED, _EXTRA = 0.35, 2.0  # probability of a higher variance; values that the priors stand for
 _NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
@@ -309,7 +309,7 @@ class _Fit:
         return found.x, float(found.fun)
 
     def _caution(self, theta: Array) -> float:
-        """The factor from the most likely variance to its 80 % quantile.
+        """The factor from the most likely variance to its 65 % quantile.
 
         Too low a variance can keep a policy from ever looking elsewhere; the opposite error only
         costs a few evaluations. The variance has a chi-square distribution. Its degrees of freedom
