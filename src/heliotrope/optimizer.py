@@ -185,7 +185,7 @@ class Optimizer(Queries, Archived):
 
     @exclusive
     def set_back(self, latest: float) -> None:
-        """Replace all later times by ``latest``; the policy begins anew, without any result."""
+        """Move all later times back to ``latest``, and restart the policy without results."""
         self._ledger.set_back(as_number(latest, "latest"))
         self.reconsider(self.policy, last=0)
 

@@ -99,7 +99,7 @@ class PostgresDatabase(Database):
 
 
 class Watchdog:
-    """Cuts connections that are used for too long, so that whoever waits for them gets an error."""
+    """Closes connections that are in use for too long; the thread that waits gets an error."""
 
     def __init__(self) -> None:
         self._watched: dict[object, tuple[float, Any]] = {}  # deadline and connection, by user

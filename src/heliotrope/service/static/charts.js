@@ -54,7 +54,7 @@ export async function draw(plot, figure) {
   plot.querySelector(":scope > .faint")?.remove();
   describe(plot, label, true);
   const width = plot.clientWidth;
-  // of another width, margins and colour bars of the old one would stay: the chart is made anew
+  // draw a new chart after a resize: the old one keeps its margins and colour bar
   if (plot.data && shown.get(plot)?.width !== width) library.purge(plot);
   shown.set(plot, { figure, width });
   await library.react(plot, traces, dressed(layout), { displayModeBar: false });
