@@ -143,6 +143,10 @@ class Optimizer(Queries, LiveVerbs, Archived):
         place, reason = self._chosen(t, self._rng.at(id))
         return replace(self._adapter.suggestion(id, t, place), reason=reason)
 
+    def next_time(self, t: float | None = None) -> float:
+        """The time of the next suggestion: t if it can be one, by default one unit later."""
+        return self._ledger.time(t)
+
     @exclusive
     def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index, params, option) that was chosen elsewhere.

@@ -14,6 +14,7 @@ from heliotrope.ledger import Ledger
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
+from heliotrope.policies.protocol import Agent
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
@@ -42,6 +43,11 @@ class Queries:
     def direction(self) -> Direction:
         """Whether high or low values are good."""
         return self._direction
+
+    @property
+    def agent(self) -> Agent:
+        """The running policy, which has seen the observations; it must not be changed."""
+        return self._run.agent
 
     @exclusive
     def belief(

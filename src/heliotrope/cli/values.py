@@ -1,6 +1,8 @@
 """Values of command-line options: JSON, JSON files, pairs, and lists of names."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +37,69 @@ def read_names(text: str) -> Any:
     if text.lstrip().startswith("["):
         return read_values(text, "--options")
     return [name.strip() for name in text.split(",")]
+
+
+def read_result(texts: Sequence[str]) -> Any:
+    """A measured value, or values by metric such as throughput=812 p99=143."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _number(texts[0], "a value, or METRIC=VALUE for each metric")
+    return read_numbers(",".join(texts), "the values")
+
+
+def read_numbers(text: str, option: str) -> Any:
+    """A number, or numbers by name such as p99=5."""
+    if "=" not in text:
+        return _number(text, f"a number, or NAME=NUMBER,... for {option}")
+    return dict(_pair(part, option) for part in text.split(","))
+
+
+def _number(text: str, expected: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(expected, repr(text)[:60]) from None
+
+
+_SIDES = {"<=": "at_most", ">=": "at_least", "<": "below", ">": "above"}
+_LIMIT = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(.+)")
+
+
+def read_limits(text: str) -> Any:
+    """Limits such as p99<200,throughput>=95%, or as JSON."""
+    if text.lstrip().startswith("{"):
+        return read_values(text, "--limits")
+    limits: dict[str, dict[str, Any]] = {}
+    for part in text.split(","):
+        match = _LIMIT.fullmatch(part.strip())
+        if match is None:
+            raise InputError("limits such as p99<200", repr(part)[:60], "", "limits")
+        name, sign, bound = match.groups()
+        is_share = bound.endswith("%")
+        limits.setdefault(name, {})[_SIDES[sign]] = bound if is_share else _number(bound, "a bound")
+    return limits
+
+
+def read_goals(**given: Any) -> dict[str, Any]:
+    """The goals of a study in the options of ``create``."""
+    read = {
+        name: read_values(given[name], f"--{name}")
+        for name in ("metrics", "objective")
+        if given[name] is not None
+    }
+    if given["limits"] is not None:
+        read["limits"] = read_limits(given["limits"])
+    if given["baseline"] is not None:
+        read["baseline"] = _read_choice(given["baseline"], "--baseline")
+    if given["safe"]:
+        read["safe"] = [_read_choice(text, "--safe") for text in given["safe"]]
+    moves = {"largest": "--largest", "cost": "--move-cost"}
+    told = {name: option for name, option in moves.items() if given[name] is not None}
+    if told:
+        read["moves"] = {name: read_values(given[name], option) for name, option in told.items()}
+    return read
+
+
+def _read_choice(text: str, option: str) -> Any:
+    """Parameters by name, or the name of an option."""
+    is_name = "=" not in text and not text.lstrip().startswith("{") and not Path(text).exists()
+    return text if is_name else read_values(text, option)

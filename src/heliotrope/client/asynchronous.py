@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import httpx
 
@@ -22,22 +22,25 @@ from heliotrope.client.transport import (
     request_of,
 )
 from heliotrope.errors import HeliotropeError
-from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import (
     Add,
+    Applied,
     Ask,
     Cancel,
     Evaluation,
     Heartbeat,
+    Hold,
+    MetricNoise,
     Retime,
     Tell,
+    Values,
     as_choice,
     id_of,
     point_of,
 )
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 
 if TYPE_CHECKING:
     from heliotrope.study import StudyConfig
@@ -173,6 +176,7 @@ class AsyncStudy:
         """Carry out a command, and return its result when it is on disk."""
         return await self._run(self._calls.do(command))
 
+    @overload
     async def ask(
         self,
         t: float | None = None,
@@ -180,24 +184,44 @@ class AsyncStudy:
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-    ) -> Evaluation:
-        return await self.do(Ask(t, context, key, lease=lease))
+        cost: None = None,
+    ) -> Evaluation: ...
+    @overload
+    async def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float,
+    ) -> Evaluation | Hold: ...
+    async def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float | None = None,
+    ) -> Evaluation | Hold:
+        return await self.do(Ask(t, context, key, lease=lease, cost=cost))
 
     async def tell(
-        self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
+        self, ask: Evaluation | str, value: Values | None = None, **noise: Unpack[MetricNoise]
     ) -> None:
         await self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
 
     async def tell_and_ask(
         self,
         ask: Evaluation | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         try:
             following = Ask(t, context, key, lease=lease)
@@ -206,21 +230,24 @@ class AsyncStudy:
         except HeliotropeError as error:
             error.field = error.field.removeprefix("ask.")
             raise
-        assert suggested is not None
+        assert isinstance(suggested, Evaluation)
         return suggested
 
     async def add(
         self,
         params: Mapping[str, Any] | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         added = Add(value, t=t, context=context, key=key, **as_choice(params), **noise)
         return await self.do(added)
+
+    async def applied(self, params: Mapping[str, Any] | str) -> None:
+        await self.do(Applied(**as_choice(params)))
 
     async def cancel(self, ask: Evaluation | str) -> None:
         await self.do(Cancel(id_of(ask)))
@@ -243,9 +270,18 @@ class AsyncStudy:
         return (await self.summary()).open
 
     async def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
-        return await self._run(self._calls.belief(t, context))
+        return await self._run(self._calls.belief(t, context, metric))
+
+    async def front(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> Front:
+        return await self._run(self._calls.front(t, context))
 
     async def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         return await self._run(self._calls.summary(context))

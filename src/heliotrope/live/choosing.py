@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heliotrope.domains import Domain, Finite, Places, are_indices
+from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.live.beliefs import Belief, Trust
 from heliotrope.live.deciding import Mask, Reason, View, decide, safe
 from heliotrope.live.moving import Distances
@@ -53,7 +53,7 @@ class Chooser:
     """
 
     rules: Rules
-    domain: Domain
+    domain: Domain | Indices  # or the indices of some of its points
     distances: Distances
     objective: Belief
     limited: Mapping[str, Belief] = field(default_factory=dict)
@@ -147,10 +147,12 @@ class Chooser:
         return int(np.flatnonzero(same)[0])
 
 
-def candidates(domain: Domain, standing: Standing, make_rng: RNGFactory) -> Places:
+def candidates(domain: Domain | Indices, standing: Standing, make_rng: RNGFactory) -> Places:
     """All points of a Finite domain; of a Box, points everywhere and around known places."""
     if isinstance(domain, Finite):
         return domain.indices
+    if not isinstance(domain, Box):
+        return domain
     rng, known = make_rng(), standing.places
     spread = domain.scaled(rng.random((_SPREAD, domain.dimension)))
     near = [

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Finite
@@ -92,6 +93,9 @@ class BeliefView:
         mean, std = self._at(None)
         rows = zip(options.names, mean.tolist(), std.tolist(), strict=True)
         shown = [{"option": name, "mean": m, "std": s} for name, m, s in rows]
+        marks = self._marks(None)
+        if marks is not None:
+            shown = [{**one, "safe": safe} for one, safe in zip(shown, marks.tolist(), strict=True)]
         return {"view": "options", "options": shown}
 
     def _configurations(self, space: SearchSpace, best: Json) -> Json:
@@ -107,19 +111,28 @@ class BeliefView:
     def _band(self, space: SearchSpace, best: Json, name: str, count: int) -> Json:
         """The belief along one parameter, with the others as in the best."""
         values = _values(space, name, count)
-        mean, std = self._of(space, [{**best, name: value} for value in values])
-        return {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
+        points = self._points(space, [{**best, name: value} for value in values])
+        mean, std = self._at(points)
+        shown = {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
+        marks = self._marks(points)
+        return shown if marks is None else {**shown, "safe": marks.tolist()}
 
     def _map(self, space: SearchSpace, best: Json, names: Sequence[str]) -> Json:
         across, up = (_values(space, name, _SIDE) for name in names)
         cells = [{**best, names[0]: x, names[1]: y} for y in up for x in across]
-        mean, std = (part.reshape(len(up), -1).tolist() for part in self._of(space, cells))
-        return {"parameters": list(names), "values": [across, up], "mean": mean, "std": std}
+        points, side = self._points(space, cells), len(up)
+        mean, std = (part.reshape(side, -1).tolist() for part in self._at(points))
+        shown = {"parameters": list(names), "values": [across, up], "mean": mean, "std": std}
+        marks = self._marks(points)
+        return shown if marks is None else {**shown, "safe": marks.reshape(side, -1).tolist()}
 
-    def _of(
-        self, space: SearchSpace, configurations: Sequence[Mapping[str, Any]]
-    ) -> tuple[Array, Array]:
-        return self._at(np.array([space.point(one) for one in configurations]))
+    @staticmethod
+    def _points(space: SearchSpace, configurations: Sequence[Mapping[str, Any]]) -> Array:
+        return np.array([space.point(one) for one in configurations])
+
+    def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
+        """Which choices, or options, keep all limits; None in a study without limits."""
+        return None
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         """Means and standard deviations of choices, or of all options."""

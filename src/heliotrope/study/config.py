@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,15 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
+from heliotrope.live.moving import Distances
 from heliotrope.policies import Policy
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
+from heliotrope.study.commands import THE_VALUE, as_choice
+from heliotrope.study.goals import GOAL_KEYS, Goals, goals_from_json
 from heliotrope.study.policies import PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
-from heliotrope.validation import as_whole, short_repr
+from heliotrope.validation import Json, as_whole, short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class StudyConfig:
     seed: int = 0
     context: SearchSpace | None = None
     lease: str | None = None
+    goals: Goals | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
@@ -41,6 +45,8 @@ class StudyConfig:
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
         sign_of(self.direction)  # refuses any other
+        if self.goals is not None:
+            self._check_goals(self.goals)
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
@@ -59,6 +65,40 @@ class StudyConfig:
     def sign(self) -> float:
         """The factor of values that makes the highest the best."""
         return sign_of(self.direction)
+
+    @property
+    def lead(self) -> str:
+        """The metric that the summary shows."""
+        return THE_VALUE if self.goals is None else self.goals.lead
+
+    @cached_property
+    def metrics(self) -> Mapping[str, StudyConfig]:
+        """The configuration of each metric's belief, which is learned like that of a value."""
+        if self.goals is None:
+            return {THE_VALUE: self}
+        return {name: self._of_metric(name, self.goals) for name in self.goals.metrics}
+
+    @property
+    def as_told(self) -> StudyConfig:
+        """The same space without goals, for values that keep their sign."""
+        return replace(self, direction="maximize", goals=None)
+
+    @property
+    def applied(self) -> Json | None:
+        """What runs before the first ask: the baseline as params or option, if there is one."""
+        known = None if self.goals is None else self.goals.baseline
+        return None if known is None else as_choice(known)
+
+    @property
+    def limited(self) -> Sequence[str]:
+        """The metrics with limits."""
+        return () if self.goals is None else self.goals.rules.limited
+
+    def bounds(self, name: str) -> list[float] | None:
+        """The absolute limits of a metric; None if it has no limit."""
+        limits = () if self.goals is None else self.goals.rules.limits
+        own = [limit for limit in limits if limit.metric == name]
+        return [limit.bound for limit in own if not limit.relative] if own else None
 
     @property
     def independent(self) -> bool:
@@ -98,6 +138,7 @@ class StudyConfig:
             "clock": self.clock.to_json(),
             "seed": self.seed,
             **({} if self.lease is None else {"lease": self.lease}),
+            **({} if self.goals is None else self.goals.to_json()),
         }
 
     @classmethod
@@ -116,7 +157,40 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
-        return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        given = (where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        return cls(*given, goals_from_json(data))
+
+    def _check_goals(self, goals: Goals) -> None:
+        if not self.policy.has_model:
+            raise InputError(
+                "a policy with a model, because the study has metrics",
+                self.policy.kind,
+                "Use a GP policy.",
+                "policy.kind",
+            )
+        object.__setattr__(self, "goals", self._canonical(goals))
+        direction = goals.direction(goals.lead)
+        if self.direction not in ("maximize", direction):
+            got, advice = f"{self.direction} beside metrics", "Leave the direction out."
+            raise InputError(f"{direction} as {goals.lead}", got, advice, "direction")
+        object.__setattr__(self, "direction", direction)
+
+    def _canonical(self, goals: Goals) -> Goals:
+        """The goals with choices as the log has them; InputError for choices outside the space."""
+        Distances(goals.rules.moves, self.adapter.choices, self.space)  # refuses unknown names
+        with located("baseline"):
+            known = goals.baseline
+            baseline = None if known is None else self.adapter.canonical_choice(known)
+        with located("safe"):
+            safe = tuple(self.adapter.canonical_choice(one) for one in goals.safe)
+        return replace(goals, baseline=baseline, safe=safe)
+
+    def _of_metric(self, name: str, goals: Goals) -> StudyConfig:
+        """The configuration of one metric; only the leading one has the given units."""
+        given = self.policy.parameters.items()
+        kept = {key: value for key, value in given if name == goals.lead or key not in _IN_UNITS}
+        policy = PolicyChoice(self.policy.kind, kept)
+        return replace(self, policy=policy, direction=goals.direction(name), goals=None)
 
 
 def is_same(one: StudyConfig, other: StudyConfig) -> bool:
@@ -145,5 +219,9 @@ def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
         yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
 
 
+_IN_UNITS = ("mean", "variance", "noise")  # parameters in the units of the values
 _SHOWN = 3  # differences in a message
-_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")
+_KEYS = (
+    *("space", "options", "context", "policy", "direction", "clock", "seed", "lease"),
+    *GOAL_KEYS,
+)

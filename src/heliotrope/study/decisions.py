@@ -3,7 +3,8 @@
 A result that is told may also add a new model of the values.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,15 +27,31 @@ from heliotrope.estimation import (
     outlier_bounds,
 )
 from heliotrope.storage import EventBody
+from heliotrope.study.asking import check_hold, choose, errors_of, gain_of, hold
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now, seconds_of
 from heliotrope.study.command_fields import Command, nested
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell
-from heliotrope.study.space_adapter import LoggedPlace
+from heliotrope.study.commands import (
+    THE_VALUE,
+    Add,
+    Applied,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Hold,
+    Measurement,
+    Retime,
+    Tell,
+    as_choice,
+)
+from heliotrope.study.config import StudyConfig
+from heliotrope.study.metrics import REPLAYED, MetricState, named_results
+from heliotrope.study.space_adapter import Context, LoggedPlace
 from heliotrope.study.state import (
-    REPLAYED,
     VERSION,
     VERSION_WITH_MARKS,
+    VERSION_WITH_METRICS,
     VERSION_WITH_NOISE,
     StudyState,
 )
@@ -57,6 +74,8 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
             result = _tell(state, emit, command, now)
         case Add():
             result = _add(state, emit, command, now)
+        case Applied():
+            _apply(state, emit, command)
         case Cancel():
             _cancel(state, emit, command.id)
         case Heartbeat():
@@ -68,7 +87,7 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
     return result  # type: ignore[no-any-return]
 
 
-def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation]:
+def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation | Hold]:
     """Check an ask, and return the function that does it.
 
     With the key of an open evaluation, it returns that evaluation.
@@ -82,18 +101,37 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
     context = adapter.check_context(command.context)
     t = _time_to_ask(state, command.t, now)
 
-    def ask(emit: Emit) -> Evaluation:
+    if command.cost is not None:
+        check_hold(state)
+
+    def ask(emit: Emit) -> Evaluation | Hold:
         if len(state.optimizer.open) >= _MOST_OPEN:
             raise InputError(
                 f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
             )
-        suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
-        place = adapter.place_of_suggestion(suggestion)
+        if command.cost is not None:
+            held = hold(state, state.optimizer.next_time(t), context, command.cost)
+            if held is not None:
+                return held
+        at, place, why = _chosen(state, t, context)
         words = adapter.describe(place, context)
-        more = {**_leased(command.lease or state.config.lease, now), **_keyed(command.key)}
-        return _begin(state, emit, suggestion.t, place, words, more)
+        lease = _leased(command.lease or state.config.lease, now)
+        return _begin(state, emit, at, place, words, {**why, **lease, **_keyed(command.key)})
 
     return ask
+
+
+def _chosen(
+    state: StudyState, t: float | None, context: Context | None
+) -> tuple[float, LoggedPlace, Json]:
+    """The time and place of the next ask, and its reason if the study has goals."""
+    if state.config.goals is not None:
+        at = state.optimizer.next_time(t)
+        place, reason = choose(state, at, context)
+        return at, place, {"reason": reason}
+    adapter = state.config.adapter
+    suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
+    return suggestion.t, adapter.place_of_suggestion(suggestion), {}
 
 
 def _leased(lease: str | None, now: Now) -> Json:
@@ -115,7 +153,7 @@ def _begin(
     return Evaluation.from_json(body)
 
 
-def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | None:
+def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | Hold | None:
     if command.ask is None:
         _tell_result(state, emit, command.id, command)
         return None
@@ -132,28 +170,55 @@ def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) ->
     told = _told_event(state, id, command)
     if told is not None:
         emit(told)
-        learned = _learned_event(state)
-        if learned is not None:
-            emit(learned)
+        for name in named_results(state.config, command.measured):
+            learned = _learned_event(state.metrics[name])
+            if learned is not None:
+                emit({**learned, **({} if state.config.goals is None else {"metric": name})})
+        gained = gain_of(state, id)
+        if gained is not None:
+            emit({"v": VERSION, "kind": "gained", "id": id, "gain": list(astuple(gained))})
 
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
-    number, (value, precision) = state.ids.number_of(id), command.measured
+    number, results = state.ids.number_of(id), named_results(state.config, command.measured)
     if state.optimizer.is_open(number) or state.leases.expired(number) is not None:
-        version = VERSION_WITH_NOISE if command.noise else VERSION
-        return {"v": version, "kind": "told", "id": id, "value": value, **command.noise}
+        told = _result_event(state.config, id, command, results)
+        errors = errors_of(state, number, results)
+        return {**told, "error": errors} if errors else told
     before = state.result_of(number)
     if before is None:
         raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
-    if before[0] != value:
-        raise ClosedSuggestionError(
-            f"the value {before[0]!r} that was told before", repr(value), "", "value"
-        )
-    if before[1] != precision:
-        got = ", ".join(f"{name} {number:g}" for name, number in command.noise.items()) or "none"
-        raise ClosedSuggestionError("the noise that was told before", got, "", "value")
+    values, told = ({name: one[0] for name, one in some.items()} for some in (before, results))
+    if values != told:
+        known, got = (_words(state.config, some) for some in (values, told))
+        what = f"the {known} that was told before"
+        raise ClosedSuggestionError(what, got.removeprefix("value "), "", "value")
+    if before != results:
+        got = ", ".join(f"{name} {short_repr(one)}" for name, one in command.noise.items())
+        raise ClosedSuggestionError("the noise that was told before", got or "none", "", "value")
     return None
+
+
+def _words(config: StudyConfig, values: Mapping[str, float]) -> str:
+    if config.goals is None:
+        return f"value {values[THE_VALUE]!r}"
+    return ", ".join(f"{name} {value!r}" for name, value in values.items())
+
+
+def _result_event(
+    config: StudyConfig, id: str, command: Tell | Add, results: Mapping[str, Measurement]
+) -> EventBody:
+    """The event of a result: a value, or values by metric if there are several."""
+    values = {name: value for name, (value, _) in results.items()}
+    told = {"kind": "told", "id": id}
+    if len(config.metrics) > 1:
+        return {"v": VERSION_WITH_METRICS, **told, "value": values, **command.noise}
+    (name,), noise = values, command.noise
+    if isinstance(command.std, Mapping):
+        noise["std"] = command.std[name]
+    version = VERSION_WITH_NOISE if noise else VERSION
+    return {"v": version, **told, "value": values[name], **noise}
 
 
 def _check_point(state: StudyState, command: Tell) -> None:
@@ -203,6 +268,13 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
         )
     _told_event(state, id, command)  # raises an error if the result differs
     return known
+
+
+def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
+    _check_uid(state, command.uid)
+    words = as_choice(state.config.adapter.canonical_choice(command.chosen))
+    if words != state.applied:
+        emit({"v": VERSION, "kind": "applied", **words})
 
 
 def _cancel(state: StudyState, emit: Emit, id: str) -> None:
@@ -274,7 +346,7 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
     return t
 
 
-def _learned_event(state: StudyState) -> EventBody | None:
+def _learned_event(state: MetricState) -> EventBody | None:
     """The event of a new model, or None if none is due or the new one is close to the old."""
     history, given = state.optimizer.history, state.config.given
     policy = state.config.policy
@@ -297,7 +369,7 @@ def _learned_event(state: StudyState) -> EventBody | None:
     return body if np.isinf(since) else {**body, "since": since}
 
 
-def _current_level(state: StudyState) -> tuple[Results, float]:
+def _current_level(state: MetricState) -> tuple[Results, float]:
     """The latest results since the last level shift, by time, and the time of that shift.
 
     Results at the time of the last one before the shift do not count.
@@ -311,7 +383,7 @@ def _current_level(state: StudyState) -> tuple[Results, float]:
     return later, float(later.t[0])
 
 
-def _latest(state: StudyState, count: int, since: float) -> Results:
+def _latest(state: MetricState, count: int, since: float) -> Results:
     """At most ``count`` latest results from ``since`` on, by time."""
     t, x, y, noise = state.optimizer.history.latest(count)
     first = int(np.searchsorted(t, since))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import HeliotropeError, NoBeliefError
 from heliotrope.notebook import facts_table
-from heliotrope.study.results import BeliefReport, BestChoice, Summary, Track
+from heliotrope.study.results import BeliefReport, BestChoice, Front, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
 if TYPE_CHECKING:
@@ -41,9 +41,17 @@ class EverydayStudy(StudyVerbs):
 
     @abstractmethod
     def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
         """The belief at a present, future or past time (default: now)."""
+
+    @abstractmethod
+    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
+        """The best trade-offs between several objectives, now or at a later time."""
 
     @abstractmethod
     def track(self) -> Track:

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
+from heliotrope.precision import CHECKS
 from heliotrope.study.commands import Evaluation
 from heliotrope.study.words import place
 from heliotrope.validation import as_positive, as_whole
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from heliotrope.study.everyday import EverydayStudy
 
 Measured: TypeAlias = float | Mapping[str, Any]
-"""What a function returns: a value, or the arguments of ``tell``, such as value and std."""
+"""What a function returns: a value, values by metric, or the arguments of ``tell`` by name."""
 Callback: TypeAlias = Callable[["EverydayStudy", "Outcome"], object]
 """Called after each evaluation; it ends the run by raising StopIteration."""
 Reason: TypeAlias = Literal["n", "timeout", "interrupted", "callback"]
 
+_ARGUMENTS = {"value", *CHECKS}  # of tell
 _log = logging.getLogger(__name__)
 
 
@@ -119,7 +121,7 @@ class Run:
             if isinstance(error, KeyboardInterrupt):
                 raise _Interrupted(Outcome(asked, error=error)) from None
             raise
-        told = measured if isinstance(measured, Mapping) else {"value": measured}
+        told = _arguments(measured)
         try:
             self._tell(asked, told, measured)
         except (InputError, TypeError) as error:  # a NaN, or no number at all
@@ -170,6 +172,13 @@ class _Interrupted(KeyboardInterrupt):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
+
+
+def _arguments(measured: Measured) -> Mapping[str, Any]:
+    """The arguments of ``tell``; a dictionary without any of their names has values by metric."""
+    if isinstance(measured, Mapping) and not measured.keys().isdisjoint(_ARGUMENTS):
+        return measured
+    return {"value": measured}
 
 
 def _counted(report: Report, outcome: Outcome) -> Report:

@@ -6,22 +6,23 @@ import logging
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from heliotrope.directions import Direction
 from heliotrope.errors import HeliotropeError, StudyExistsError, located, relocated
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, views
+from heliotrope.study import decisions, exports, views
 from heliotrope.study.cache import Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
 from heliotrope.study.everyday import EverydayStudy
+from heliotrope.study.goals import GoalArguments, goals_from
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.state import StudyState, created_event
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class Study(EverydayStudy):
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
         now: Now = time.time,
+        **goals: Unpack[GoalArguments],
     ) -> Study:
         """Create a study.
 
@@ -94,14 +96,20 @@ class Study(EverydayStudy):
             StudyExistsError says what differs.
         now
             The wall clock; tests replace it.
+        goals
+            Of a running system: ``metrics`` with the aim of each, such as ``{"throughput":
+            "maximize", "p99": "watch"}``, and the weights of an ``objective``; ``limits`` that an
+            ask crosses with a probability of at most ``risk``; the ``baseline`` that runs today,
+            measured in a ``share`` of asks; other ``safe`` choices; and ``moves``, the largest
+            step and the cost of a unit, by parameter. docs/live.md describes them.
         """
         with located("policy"):
             chosen = PolicyChoice.from_json(policy)
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
-        config = StudyConfig(
-            _as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
-        )
+        rules = goals_from(direction, goals)
+        given = (_as_space(space), chosen, direction, ticking, seed, _as_context(context), lease)
+        config = StudyConfig(*given, rules)
         return _with_store(
             store,
             lambda opened: cls.create_from(name, config, opened, exist_ok=exist_ok, now=now),
@@ -184,20 +192,26 @@ class Study(EverydayStudy):
         return self._cache.read(lambda state: state.open)
 
     def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
         """The belief at a present, future or past time (default: now).
 
         In a study with contexts it is the belief in one context, by default that of the latest ask.
+        With several metrics it is that of one ``metric``, by default the objective. With limits,
+        ``safe`` says which of the choices shown keep them, and ``limits`` where they lie.
         """
-        with located("t"):
-            when = None if t is None else as_time(t)
-
-        def look(state: StudyState) -> views.Show:
-            at = state.time(self._now()) if when is None else when
-            return views.belief(state, at, context)
-
+        look = self._at(t, lambda state, at: views.belief(state, at, context, metric))
         return BeliefReport(self._cache.read(look)())  # without the lock: it may take a while
+
+    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
+        """The best trade-offs between several objectives, now or at a later time."""
+        return Front(
+            self._cache.read(self._at(t, lambda state, at: views.front(state, at, context)))
+        )
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         """The configuration, the counts, the present best and the drift in words.
@@ -215,11 +229,11 @@ class Study(EverydayStudy):
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
-        return views.export(self.config, self.events(), kind)
+        return exports.export(self.config, self.events(), kind)
 
     def __repr__(self) -> str:
         try:
-            told = self._cache.read(lambda state: len(state.optimizer.history))
+            told = self._cache.read(lambda state: state.told)
             return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
         except HeliotropeError:  # it was deleted, or its store is closed
             return f"Study({self.name!r})"
@@ -228,6 +242,14 @@ class Study(EverydayStudy):
 
     def _decision(self, command: Command[T]) -> Decision[T]:
         return lambda state, emit: decisions.decide(command, state, emit, self._now)
+
+    def _at(
+        self, t: float | None, view: Callable[[StudyState, float], T]
+    ) -> Callable[[StudyState], T]:
+        """A view at a time, by default now."""
+        with located("t"):
+            when = None if t is None else as_time(t)
+        return lambda state: view(state, state.time(self._now()) if when is None else when)
 
     def _readable(self) -> Study:
         """Return itself, or raise an error if it cannot be read."""
