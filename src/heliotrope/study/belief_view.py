@@ -21,11 +21,11 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array, Json
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a side of a map, of a slice
-_SAMPLES = 1000
-_RIVALS = 100  # in a Finite domain: points with the highest upper bounds
+SAMPLES = 1000
+RIVALS = 100  # in a Finite domain: points with the highest upper bounds
 _SCATTERED, _LATEST = 128, 32  # in a Box: points all over it, and the latest measured ones
-_SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
-_FEW = 5  # results; with fewer the standard deviation is unknown
+SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
+FEW = 5  # results; with fewer the standard deviation is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +50,13 @@ class BeliefView:
         """
         best, y = self._best(), self.optimizer.history.y
         shown = {**self._describe(best), "probability": None, "margin": None}
-        if self.config.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
+        if self.config.given.variance is None and (len(y) < FEW or np.ptp(y) == 0.0):
             return shown
         is_listed = isinstance(self.config.space, Options)
-        margin = 0.0 if is_listed else _SHARE * float(np.sqrt(variance))
+        margin = 0.0 if is_listed else SHARE * float(np.sqrt(variance))
         rivals = self._rivals()
         others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
-        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=_SAMPLES)
+        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=SAMPLES)
         is_beaten = f.max(axis=1) - f[:, 0] > margin
         return {**shown, "probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
@@ -79,7 +79,7 @@ class BeliefView:
         optimizer, problem, context = self.optimizer, self.optimizer.contextual, self.context
         if isinstance(optimizer.domain if problem is None else problem.choices, Finite):
             belief = optimizer.belief(self.t, context=context, count_open=False)
-            highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
+            highest = np.argsort(belief.mean + 3.0 * belief.std)[-RIVALS:]
             return belief.points[highest]
         latest = optimizer.history.x[-_LATEST:]
         if problem is not None and context is not None:

@@ -66,7 +66,7 @@ class LiveBelief:
         if weights is not None:
             return self.weighted(weights)
         agents = [(1.0, self.optimizers[name].agent) for name in self.goals.directed]
-        spreads = np.array([self._spread(name) for name in self.goals.directed])
+        spreads = np.array([self.spread(name) for name in self.goals.directed])
         return random_sum(agents, spreads, make_rng)
 
     def is_known(self) -> bool:
@@ -198,7 +198,7 @@ class LiveBelief:
             )
         )
 
-    def _spread(self, name: str) -> float:
+    def spread(self, name: str) -> float:
         """The deviation of a metric's results, or 1 while it is unknown."""
         y = self.optimizers[name].history.y
         return float(np.std(y)) or 1.0 if len(y) else 1.0

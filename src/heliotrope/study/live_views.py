@@ -16,8 +16,9 @@ from heliotrope.live import Belief
 from heliotrope.live.gains import Gain
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
+from heliotrope.spaces import Options
 from heliotrope.study.asking import live_belief
-from heliotrope.study.belief_view import BeliefView
+from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
 from heliotrope.study.live import LiveBelief
@@ -112,7 +113,7 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
         return shown
     place, is_safe = best_place(live)
     believed = live.weighted(goals.weights or _first_of(config))
-    best = {**_valued(live, place, believed), "probability": None, "margin": None}
+    best = {**_valued(live, place, believed), **_confidence(live, place, believed)}
     shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
     if live.baseline is not None:
         shown["baseline"] = _valued(live, live.baseline, believed)
@@ -202,6 +203,30 @@ def _valued(live: LiveBelief, place: Places, believed: Belief) -> Json:
     mean, variance = believed.predict(live.t, place)
     value = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
     return {**live.describe(place), **value, "metrics": live.values(place)}
+
+
+def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
+    """The probability that nothing that keeps the limits is better by more than a margin.
+
+    The margin is that of a study without goals.
+    """
+    is_listed, weights = isinstance(live.config.space, Options), live.goals.weights
+    y = live.lead.history.y
+    if weights is None or len(y) < FEW or np.ptp(y) == 0.0:
+        return {"probability": None, "margin": None}
+    spread = np.sqrt(sum((weight * live.spread(name)) ** 2 for name, weight in weights.items()))
+    margin = 0.0 if is_listed else SHARE * float(spread)
+    places = live.places()
+    places = places[live.safe(places)]
+    mean, variance = believed.predict(live.t, places)
+    rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
+    joint = np.concatenate([best, rivals])
+    means, _ = believed.predict(live.t, joint)
+    covariance = believed.covariance(live.t, joint, joint)
+    rng = np.random.default_rng(0)
+    f = rng.multivariate_normal(means, covariance, SAMPLES, check_valid="ignore", method="eigh")
+    is_beaten = f.max(axis=1) - f[:, 0] > margin + 1e-6 * float(spread)  # rounding errors
+    return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
 def _gain(now: Gain | None, state: StudyState) -> Json | None:

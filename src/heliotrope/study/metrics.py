@@ -48,7 +48,8 @@ class MetricState:
 
     def renew(self) -> None:
         """Build the policy of the present model, which takes a while."""
-        self.optimizer.reconsider(self._policy(), last=REPLAYED, since=self.since)
+        policy = self.policy(self.config, self.model)
+        self.optimizer.reconsider(policy, last=REPLAYED, since=self.since)
 
     def clear(self) -> None:
         """Drop the policy, since a new one follows."""
@@ -100,12 +101,11 @@ class MetricState:
         found.since = float(header.get("since", -np.inf))
         return found
 
-    def _policy(self) -> Policy:
-        """The policy of the present model; that of a limited metric is cautious while young."""
-        config, world, sign = self.config, self.model.world, self.config.sign
+    def policy(self, config: StudyConfig, model: Model) -> Policy:
+        """The policy of a model; that of a limited metric is cautious while it is young."""
+        world, sign = model.world, config.sign
         if self._bounds is None or world is None or not config.policy.learns_sums:
-            return config.build(self.model)
+            return config.build(model)
         seen = world if sign > 0.0 else world.negated()
-        low, high = self.model.outlier_bounds(sign).limits
-        bounds = [sign * bound for bound in self._bounds]
-        return watching_policy(seen, self.model.pace, low, high, bounds)
+        low, high = model.outlier_bounds(sign).limits
+        return watching_policy(seen, model.pace, low, high, [sign * one for one in self._bounds])

@@ -32,7 +32,7 @@ def blank(state: MetricState, results: Sequence[Observation]) -> Optimizer:
         model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
-    return Optimizer(config.adapter.problem, known.build(model))
+    return Optimizer(config.adapter.problem, state.policy(known, model))
 
 
 def fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:

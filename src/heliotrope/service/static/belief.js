@@ -31,7 +31,7 @@ function ruleWords({ metric, limits, view, ...belief }) {
   return [
     ...(isLimited ? [`${unsafe}: not known to keep every limit.`] : []),
     ...(limits ?? []).map((limit) => `Limit: ${limitWords(metric, limit)}.`),
-    ...(belief.baseline ? [view === "map" ? "Square: the baseline." : "Grey line: the baseline."] : []),
+    ...(belief.baseline ? [`${["map", "options"].includes(view) ? "Square" : "Grey line"}: the baseline.`] : []),
   ];
 }
 
@@ -199,12 +199,13 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
     customdata: ranked.map((one) => [plain(shortened(one.option, 60)), ...interval(one)]),
     marker: {
       size: 10,
-      symbol: ranked.map((one) => (one.safe === false ? "circle-open" : "circle")),
+      symbol: ranked.map((one) => `${isBaseline(one) ? "square" : "circle"}${one.safe === false ? "-open" : ""}`),
       color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)),
     },
     hovertemplate: "%{customdata[0]}<br>expected %{x:.8~g}<br>95 %: %{customdata[1]:.8~g} to %{customdata[2]:.8~g}<extra></extra>",
   };
   function isBest(one) { return one.option === belief.best.option; }
+  function isBaseline(one) { return one.option === belief.baseline?.option; }
   return {
     traces: [bars, dots],
     layout: {

@@ -52,7 +52,8 @@ function aimWords({ direction, metrics, objective, limits }) {
   return [...aims, ...kept].join(", ");
 }
 
-function bestParts({ best, told, setup }) {
+function bestParts(summary) {
+  const { best, told, setup } = summary;
   if (!best) {
     const untold = "Unknown: there are no results yet.";
     const words = setup.metrics ? "Unknown: nothing is known to keep all limits." : "This policy has no belief.";
@@ -67,12 +68,13 @@ function bestParts({ best, told, setup }) {
     ([key, given]) => [element("dt", {}, key), element("dd", {}, value(given))],
   );
   const where = best.context ? [`At ${listed(best.context)}.`] : [];
-  const words = [...where, ...confidenceWords(best)].map((text) => element("p", { className: "faint" }, text));
+  const words = [...where, ...confidenceWords(best, summary)].map((text) => element("p", { className: "faint" }, text));
   return [element("dl", {}, ...pairs), ...words];
 }
 
 /** The confidence in the best; with few results the spread of the values is unknown. */
-function confidenceWords({ probability, margin, ...best }) {
+function confidenceWords({ probability, margin, ...best }, { lead, front }) {
+  if (front) return [`This is the best by ${lead} alone. The trade-offs are below.`];
   if (probability === null) return ["There are too few results for a confidence."];
   const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
   const [low, high] = interval(best).map((edge) => within(edge, best.std));
