@@ -395,7 +395,7 @@ def test_what_a_study_refuses_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said", "command"),
     [
-        (["study", "tell", "sensors", "id", "much"], "number; got 'much'.", "study tell"),
+        (["study", "tell", "sensors", "id", "much"], "a number; got 'much'.", "study tell"),
         (["study", "tell", "sensors", "id", "1", "--n", "2.5"], "got '2.5'.", "study tell"),
         (["study", "tell", "sensors", "id", "1", "--colour"], "(--colour)", "study tell"),
         (["study", "ask", "sensors", "--t", "now"], "'--t': ", "study ask"),

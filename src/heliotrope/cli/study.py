@@ -14,7 +14,7 @@ import typer
 from heliotrope.cli.backends import default_backend, open_backend
 from heliotrope.cli.console import AsJson, LazyCommands, Seed, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
-from heliotrope.cli.values import read_goals, read_names, read_numbers, read_result, read_values
+from heliotrope.cli.values import as_numbers, read_goals, read_names, read_values
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
@@ -25,6 +25,12 @@ def _json_option(meaning: str) -> Any:
     """An option of values by name, which :func:`read_values` reads."""
     help = f"{meaning}: JSON, a JSON file, or NAME=VALUE,..."
     return typer.Option(metavar="VALUES", help=help)
+
+
+def _check_numbers(given: Any) -> Any:
+    """Return what :func:`as_numbers` can read; BadParameter. Typer would change its result."""
+    as_numbers(given)
+    return given
 
 
 def _study_names(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -44,12 +50,15 @@ MeasuredValues = Annotated[
         metavar="[VALUE|METRIC=VALUE...]",
         help="Measured value, or the values of several metrics.",
         show_default=False,
+        callback=_check_numbers,
     ),
 ]
 Std = Annotated[
     str | None,
     typer.Option(
-        metavar="NUMBER|METRIC=NUMBER,...", help="Standard error of the value, or those by metric."
+        metavar="NUMBER|METRIC=NUMBER,...",
+        help="Standard error of the value, or those by metric.",
+        callback=_check_numbers,
     ),
 ]
 Repeats = Annotated[
@@ -429,10 +438,9 @@ def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -
         for key in ("params", "context"):
             if fields.get(key) is not None:
                 fields[key] = read_values(fields[key], f"--{key}")
-        if fields.get("value"):
-            fields["value"] = read_result(fields["value"])
-        if fields.get("std") is not None:
-            fields["std"] = read_numbers(fields["std"], "--std")
+        for key in ("value", "std"):
+            if key in fields:
+                fields[key] = as_numbers(fields[key])
         command = getattr(commands, kind).from_json(fields)
         answer = command.answer(studies.open(name).do(command))
     print_out(answer)

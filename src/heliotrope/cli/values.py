@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from heliotrope.errors import InputError
 
 
@@ -39,25 +41,25 @@ def read_names(text: str) -> Any:
     return [name.strip() for name in text.split(",")]
 
 
-def read_result(texts: Sequence[str]) -> Any:
-    """A measured value, or values by metric such as throughput=812 p99=143."""
+def as_numbers(given: Sequence[str] | str | None) -> Any:
+    """A number, or numbers by metric such as throughput=812 p99=143; BadParameter."""
+    if not given:
+        return None
+    texts = given.split(",") if isinstance(given, str) else given
     if len(texts) == 1 and "=" not in texts[0]:
-        return _number(texts[0], "a value, or METRIC=VALUE for each metric")
-    return read_numbers(",".join(texts), "the values")
+        return _parsed_number(texts[0])
+    pairs = [text.partition("=") for part in texts for text in part.split(",")]
+    return {name.strip(): _parsed_number(value or name) for name, _, value in pairs}
 
 
-def read_numbers(text: str, option: str) -> Any:
-    """A number, or numbers by name such as p99=5."""
-    if "=" not in text:
-        return _number(text, f"a number, or NAME=NUMBER,... for {option}")
-    return dict(_pair(part, option) for part in text.split(","))
-
-
-def _number(text: str, expected: str) -> float:
+def _parsed_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(expected, repr(text)[:60]) from None
+        if text.startswith("-"):
+            raise typer.BadParameter(f"Got unexpected extra argument ({text})") from None
+        expected = "METRIC=NUMBER, or for a study without metrics a number"
+        raise typer.BadParameter(f"expected {expected}; got {text[:60]!r}") from None
 
 
 _SIDES = {"<=": "at_most", ">=": "at_least", "<": "below", ">": "above"}
@@ -75,8 +77,15 @@ def read_limits(text: str) -> Any:
             raise InputError("limits such as p99<200", repr(part)[:60], "", "limits")
         name, sign, bound = match.groups()
         is_share = bound.endswith("%")
-        limits.setdefault(name, {})[_SIDES[sign]] = bound if is_share else _number(bound, "a bound")
+        limits.setdefault(name, {})[_SIDES[sign]] = bound if is_share else _bound(bound)
     return limits
+
+
+def _bound(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("a number or a share such as 95%", repr(text)[:60], "", "limits") from None
 
 
 def read_goals(**given: Any) -> dict[str, Any]:

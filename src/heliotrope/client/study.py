@@ -76,11 +76,13 @@ class RemoteStudy(EverydayStudy):
         """The belief at a present, future or past time (default: now).
 
         In a study with contexts it is the belief in one context, by default that of the latest ask.
+        With several metrics it is that of one ``metric``, by default the objective. With limits,
+        ``safe`` says which of the choices shown keep them, and ``limits`` where they lie.
         """
         return self._run(self._calls.belief(t, context, metric))
 
     def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
-        """The best trade-offs between several objectives."""
+        """The best trade-offs between several objectives, now or at a later time."""
         return self._run(self._calls.front(t, context))
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
