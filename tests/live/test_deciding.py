@@ -18,7 +18,7 @@ def view(score: list[float], margin: list[float], doubt: float = 0.1) -> View:
     q = len(score)
 
     def covariance(_: int, some: Indices, others: Indices) -> Array:
-        return doubt**2 * (some[:, None] == others[None, :])
+        return np.where(some[:, None] == others[None, :], doubt**2, 0.0)
 
     return View(
         score=np.array(score),
@@ -94,7 +94,8 @@ def test_the_choice_is_reachable_and_safe_unless_nothing_is(
     reachable[rng.integers(q)] = True
     root = rng.normal(size=(q, q))
     one = View(
-        *rng.normal(size=(2, q)),
+        score=rng.normal(size=q),
+        mean=rng.normal(size=q),
         std=rng.random(q),
         margin=margin,
         doubt=doubt,
