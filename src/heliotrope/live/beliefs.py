@@ -22,6 +22,7 @@ from heliotrope.validation import Array
 _CHUNK = 200  # places whose covariances are computed at once
 _PRIOR_COUNT = 5.0  # errors of the expected size that stand in for data
 _KEPT = 0.98  # weight of an error that one more error leaves
+_RESPONSE = 0.5  # rise of the strain with a crossing
 _LARGEST = 5.0  # deviations: a larger error is a fault or a jump
 
 
@@ -83,7 +84,12 @@ class Belief:
 
 @dataclass(frozen=True)
 class Trust:
-    """How far predictions of a metric were off, in deviations; old errors fade.
+    """How far the predictions of a metric were off, and how often it crossed its limits.
+
+    Errors are in deviations, and old ones fade. ``strain`` rises with each result that crosses a
+    limit and falls with each that keeps it, at rates that balance if a share ``risk`` crosses. So
+    the share that crosses stays near the risk at most, whatever is wrong with the model (adaptive
+    conformal inference).
 
     Examples
     --------
@@ -91,21 +97,25 @@ class Trust:
     1.0
     >>> round(Trust().after(3.0).after(-3.0).factor, 2)
     1.81
+    >>> Trust().after(0.0, crossed=True, risk=0.05).factor
+    1.475
     """
 
     count: float = 0.0
     squares: float = 0.0
+    strain: float = 0.0
 
-    def after(self, error: float) -> Trust:
-        """Take one more standardized error."""
+    def after(self, error: float, *, crossed: bool = False, risk: float = 0.0) -> Trust:
+        """Take one more standardized error, and whether the result crossed a limit."""
         size = min(abs(error), _LARGEST)
-        return Trust(_KEPT * self.count + 1.0, _KEPT * self.squares + size**2)
+        strain = max(0.0, self.strain + _RESPONSE * (crossed - risk))
+        return Trust(_KEPT * self.count + 1.0, _KEPT * self.squares + size**2, strain)
 
     @property
     def factor(self) -> float:
-        """The factor of the deviations that would have fitted the errors, at least 1."""
+        """The factor of the deviations that would have fitted what happened, at least 1."""
         mean = (_PRIOR_COUNT + self.squares) / (_PRIOR_COUNT + self.count)
-        return max(1.0, sqrt(mean))
+        return max(1.0, sqrt(mean)) + self.strain
 
 
 def standardized_error(

@@ -16,6 +16,7 @@ from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array, Indices
 
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each known place
+_HORIZON = 5.0  # steps over which a newly opened setting is worth having
 _SCALES = (0.5, 0.2, 0.05, 0.01)  # shares of the way from a known place to them
 
 
@@ -48,8 +49,7 @@ class Standing:
 class Chooser:
     """Chooses by the beliefs about an objective and the limited metrics.
 
-    ``trust`` is that of the limited metrics. ``horizon`` is the number of steps over which a gain
-    is worth having.
+    ``trust`` is that of the limited metrics.
     """
 
     rules: Rules
@@ -65,7 +65,7 @@ class Chooser:
         view = self.view(standing, places, t, make_rng)
         due = self._is_due(standing, view, places, t)
         first = standing.told == 0
-        decision = decide(view, self.rules.risk, make_rng, first=first, baseline_due=due)
+        decision = decide(view, self.rules.risk_of_each, make_rng, first=first, baseline_due=due)
         return places[[decision.index]], decision.reason
 
     def view(self, standing: Standing, places: Places, t: float, make_rng: RNGFactory) -> View:
@@ -84,7 +84,7 @@ class Chooser:
             known=tuple(known),
             baseline=base,
             std=np.sqrt(variance),
-            horizon=float(standing.told),
+            horizon=_HORIZON,
             covariance=self._covariance(places, t),
             noise=np.array([self.limited[one.metric].noise for one in self.rules.limits]),
         )
@@ -109,7 +109,7 @@ class Chooser:
     def safe(self, places: Places, t: float, baseline: Places | None) -> Mask:
         """Which places keep each limit with a probability of at least 1 - risk."""
         margin, doubt = self.margins(places, t, baseline)
-        return safe(margin, doubt, self.rules.risk)
+        return safe(margin, doubt, self.rules.risk_of_each)
 
     def _margin(
         self, limit: Limit, places: Places, t: float, baseline: Places | None

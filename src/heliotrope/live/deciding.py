@@ -29,6 +29,7 @@ Covariance: TypeAlias = Callable[[int, Indices, Indices], Array]
 
 _CLOSEST = 100  # candidates that are compared on each side of the boundary
 _TINY = 1e-300
+_FAR = 40.0  # deviations: the normal density is 0 there
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ def decide(
 
 def expected_excess(mean: Array, std: Array) -> Array:
     """E[max(z, 0)] for normal z, the expected improvement over 0."""
-    z = mean / np.maximum(std, _TINY)
+    z = np.clip(mean / np.maximum(std, _TINY), -_FAR, _FAR)
     density = np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)
     return np.asarray(mean * ndtr(z) + std * density)
 

@@ -182,6 +182,11 @@ class Rules:
         return tuple(dict.fromkeys(limit.metric for limit in self.limits))
 
     @property
+    def risk_of_each(self) -> float:
+        """The risk of crossing one limit, such that all together have the whole risk at most."""
+        return self.risk / max(len(self.limits), 1)
+
+    @property
     def needs_baseline(self) -> bool:
         """Whether a limit is relative to the baseline."""
         return any(limit.relative for limit in self.limits)

@@ -79,12 +79,20 @@ class LiveRun:
             agent.cancel(id)
 
     def note_trust(self, lead: Agent, suggestion: Suggestion, told: Told, now: float) -> None:
-        """Compare results with what was believed; call it before they are told."""
+        """Compare results with what was believed; call it before they are told.
+
+        Before the first result nothing is believed.
+        """
+        if not self.standing.told:
+            return
         place = _place(suggestion)
         for name, (y, precision) in told.items():
             agent, sign = self._judge(lead, name)
             error = standardized_error(agent, now, place, sign * y, precision)
-            self._trust[name] = self._trust[name].after(error)
+            limits = [limit for limit in self.live.limits_of(name) if not limit.relative]
+            crossed = any(limit.margin(y) < 0.0 for limit in limits)
+            risk = self.live.rules.risk
+            self._trust[name] = self._trust[name].after(error, crossed=crossed, risk=risk)
 
     def tell(self, suggestion: Suggestion, told: Told) -> None:
         """Take results of all metrics but the first objective; cancel what is missing."""

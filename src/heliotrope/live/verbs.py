@@ -96,13 +96,13 @@ class LiveVerbs:
 
         The cost is in the unit of the objective, and a step is one unit of time.
         """
-        now, paid = self._ledger.time(t), as_number(cost, "cost")
+        rules, now, paid = self._rules(), self._ledger.time(t), as_number(cost, "cost")
         if paid < 0.0:
             raise InputError("a cost of at least 0", f"{paid:g}", "", "cost")
         if not len(self._ledger.history) or self._ledger.open:
             return None
         last, agent = float(self._ledger.history.t.max()), self._run.agent
-        return self._rules().hold(agent, now, last, paid, self._query_rng())
+        return rules.hold(agent, now, last, paid, self._query_rng())
 
     def _rules(self) -> LiveRun:
         if self._live is None:
