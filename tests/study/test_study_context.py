@@ -426,7 +426,7 @@ def test_how_sure_the_best_is(name: str) -> None:
     study, rng = begin(name, policy=GIVEN), random.Random(2)
     ground = study.config.adapter.problem
     assert isinstance(ground, ht.Contextual)
-    opt = ht.Optimizer(ground, study.config.build(Model()))
+    opt = ht.Optimizer(ground, study.config.build())
     for _ in range(20):
         ask = study.ask(context=some_context(study, rng))
         asked = study.events()[-1].body

@@ -14,6 +14,7 @@ from heliotrope.estimation import World
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.certificate import certify
+from heliotrope.policies.learner import Update
 from heliotrope.posterior import Learned
 from heliotrope.precision import CHECKS, Precision
 from heliotrope.spaces import Options
@@ -171,7 +172,10 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
         model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
-    return Optimizer(config.adapter.problem, known.build(model))
+    optimizer = Optimizer(config.adapter.problem, known.build())
+    if optimizer.learner is not None:
+        optimizer.learner.update(Update(model.signed(config.sign)))
+    return optimizer
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:

@@ -1,0 +1,68 @@
+"""A default study and ``ht.auto`` are one learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heliotrope as ht
+from heliotrope.storage import MemoryStore
+from heliotrope.study import Study
+from studies import twin_of
+
+SPACES: dict[str, Any] = {
+    "options": ht.Options([f"relay {i}" for i in range(12)]),
+    "line": ht.SearchSpace({"x": ht.Real(-2.0, 5.0)}),
+    "plane": ht.SearchSpace({"x": ht.Real(0.1, 10.0, log=True), "y": ht.Real(0.0, 1.0)}),
+    "mixed": ht.SearchSpace(
+        {"x": ht.Real(0.0, 1.0), "mode": ht.Categorical(["a", "b", "c"]), "n": ht.Integer(1, 4)}
+    ),
+}
+STEPS, SPIKE, OUTAGE = 64, 25, range(40, 50)
+
+
+def measured(name: str, suggestion: Any, step: int) -> float:
+    """A drifting value, with a spike and an outage."""
+    if step in OUTAGE:
+        return -90.0
+    chosen = suggestion.params if suggestion.option is None else suggestion.option
+    numbers = [
+        float(sum(map(ord, one))) if isinstance(one, str) else float(one) for one in values(chosen)
+    ]
+    hill = float(np.sum(np.cos(np.array(numbers) + 0.02 * step)))
+    noise = 0.1 * float(np.sin(37.0 * step))
+    return 10.0 + hill + noise + (60.0 if step == SPIKE else 0.0)
+
+
+def values(chosen: Any) -> list[Any]:
+    return [chosen] if isinstance(chosen, str) else list(chosen.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [
+        ("options", "maximize"),
+        ("options", "minimize"),
+        ("line", "maximize"),
+        ("line", "minimize"),
+        ("plane", "minimize"),
+        ("mixed", "maximize"),
+    ],
+)
+def test_auto_and_a_default_study_suggest_the_same(name: str, direction: Any) -> None:
+    space, store = SPACES[name], MemoryStore()
+    optimizer = ht.Optimizer(space, ht.auto(space), seed=7, direction=direction)
+    study = Study.create("twin", space, seed=7, direction=direction, store=store)
+    for step in range(STEPS):
+        suggestion, ask = optimizer.ask(), study.ask()
+        assert (ask.params, ask.option) == (suggestion.params, suggestion.option), step
+        value = measured(name, suggestion, step)
+        optimizer.tell(suggestion, value)
+        study.tell(ask, value)
+    assert study.summary()["model"] == optimizer.model().to_json()
+    kinds = [event.body["kind"] for event in study.events()]
+    assert kinds.count("learned") > 10
+    following, again = study.ask(), twin_of(store, "twin").ask()
+    assert (again.params, again.option) == (following.params, following.option)
