@@ -21,7 +21,6 @@ import heliotrope as ht
 from askers import killed, lost
 from heliotrope.domains import Finite
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
-from heliotrope.estimation import Model
 from heliotrope.storage import MemoryStore, Store, open_store
 from heliotrope.study import Study, StudyConfig, cache
 from heliotrope.study.space_adapter import SpaceAdapter

@@ -23,7 +23,7 @@ SPACES: dict[str, Any] = {
 STEPS, SPIKE, OUTAGE = 64, 25, range(40, 50)
 
 
-def measured(name: str, suggestion: Any, step: int) -> float:
+def measured(suggestion: Any, step: int) -> float:
     """A drifting value, with a spike and an outage."""
     if step in OUTAGE:
         return -90.0
@@ -38,6 +38,17 @@ def measured(name: str, suggestion: Any, step: int) -> float:
 
 def values(chosen: Any) -> list[Any]:
     return [chosen] if isinstance(chosen, str) else list(chosen.values())
+
+
+def assert_faults(study: Study) -> None:
+    """The spike and the outage are taken for faults, and little else is."""
+    told = [event.body["id"] for event in study.events() if event.body["kind"] == "told"]
+    faults = set(study.summary().faults)
+    assert {told[step] for step in (SPIKE, *OUTAGE)} <= faults
+    assert len(faults) <= 1 + len(OUTAGE) + 2
+    assert f"{len(faults)} results taken for faults" in study.summary().drift.words
+    shown = [told[i] for i, one in enumerate(study.track().results) if one.get("fault")]
+    assert set(shown) == faults
 
 
 @pytest.mark.parametrize(
@@ -58,11 +69,12 @@ def test_auto_and_a_default_study_suggest_the_same(name: str, direction: Any) ->
     for step in range(STEPS):
         suggestion, ask = optimizer.ask(), study.ask()
         assert (ask.params, ask.option) == (suggestion.params, suggestion.option), step
-        value = measured(name, suggestion, step)
+        value = measured(suggestion, step)
         optimizer.tell(suggestion, value)
         study.tell(ask, value)
     assert study.summary()["model"] == optimizer.model().to_json()
     kinds = [event.body["kind"] for event in study.events()]
     assert kinds.count("learned") > 10
-    following, again = study.ask(), twin_of(store, "twin").ask()
+    assert_faults(study)
+    again, following = twin_of(store, "twin").ask(), study.ask()
     assert (again.params, again.option) == (following.params, following.option)
