@@ -174,7 +174,7 @@ class Named:
 
 
 def as_markdown() -> str:
-    """The registry as the table in docs/algorithms.md."""
+    """The registry as the table in docs/explanation/algorithms.md."""
     head = ("policy", "what it does", "needs", "own parameters")
     rows = [(f"`{one.name}`", one.about, one.needs, _own_parameters(one)) for one in _ENTRIES]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows))
