@@ -4,7 +4,7 @@ A result that is told may also add a new model of the values.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -30,20 +30,26 @@ from heliotrope.study.state import (
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
+Learn: TypeAlias = Callable[[StudyState, Emit], None]
+"""Emits the events of what is learned after a result, or has that done elsewhere."""
+
 _MOST_OPEN = 1000
 
 
-def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
-    """Emit the events of a command, and return its result."""
+def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: Learn) -> T:
+    """Emit the events of a command, and return its result.
+
+    ``learn`` is called after each result.
+    """
     result: Any = None
     _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
             result = _checked_ask(state, command, now)(emit)
         case Tell():
-            result = _tell(state, emit, command, now)
+            result = _tell(state, emit, command, now, learn)
         case Add():
-            result = _add(state, emit, command, now)
+            result = _add(state, emit, command, now, learn)
         case Cancel():
             _cancel(state, emit, command.id)
         case Heartbeat():
@@ -102,24 +108,26 @@ def _begin(
     return Evaluation.from_json(body)
 
 
-def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | None:
+def _tell(
+    state: StudyState, emit: Emit, command: Tell, now: Now, learn: Learn
+) -> Evaluation | None:
     if command.ask is None:
-        _tell_result(state, emit, command.id, command)
+        _tell_result(state, emit, command.id, command, learn)
         return None
     with nested("ask"):  # an ask that is refused must leave the result untold
         ask = _checked_ask(state, command.ask, now)
-    _tell_result(state, emit, command.id, command)
+    _tell_result(state, emit, command.id, command, learn)
     with nested("ask"):
         return ask(emit)
 
 
-def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) -> None:
+def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, learn: Learn) -> None:
     if isinstance(command, Tell):
         _check_point(state, command)
     told = _told_event(state, id, command)
     if told is not None:
         emit(told)
-        _learn(state, emit)
+        learn(state, emit)
 
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
@@ -155,7 +163,7 @@ def _check_point(state: StudyState, command: Tell) -> None:
             )
 
 
-def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
+def _add(state: StudyState, emit: Emit, command: Add, now: Now, learn: Learn) -> Evaluation:
     _check_uid(state, command.uid)
     adapter = state.config.adapter
     place = adapter.place_of(command.chosen, command.context)
@@ -165,7 +173,7 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
     opened = _begin(state, emit, t, place, words, _keyed(command.key))
-    _tell_result(state, emit, opened.id, command)
+    _tell_result(state, emit, opened.id, command, learn)
     return opened
 
 
@@ -259,18 +267,31 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
     return t
 
 
-def _learn(state: StudyState, emit: Emit) -> None:
-    """Emit the model that is due, and which results are taken for faults."""
+def learn(state: StudyState, emit: Emit) -> None:
+    """Estimate the model that is due."""
     learner = state.optimizer.learner
     estimation = None if learner is None else learner.estimation()
     if estimation is not None:
-        emit(learned_event(estimation.run(), state.config.sign))
+        emit(_learned_event(estimation.run(), state.config.sign))
+    judge(state, emit)
+
+
+def take(update: Update, state: StudyState, emit: Emit) -> None:
+    """Take what was learned elsewhere, unless another process was first."""
+    learner = state.optimizer.learner
+    if learner is not None and learner.known.due == update.due:
+        emit(_learned_event(update, state.config.sign))
+        judge(state, emit)
+
+
+def judge(state: StudyState, emit: Emit) -> None:
+    """Say which results are newly taken for faults, and which no longer."""
     judged = state.judge()
     if judged is not None:
         emit(judged)
 
 
-def learned_event(update: Update, sign: float) -> EventBody:
+def _learned_event(update: Update, sign: float) -> EventBody:
     """The event of a new model, which is that of the values as they are told."""
     model = update.model.signed(sign).to_json()
     due = due_as_json(update.due)
