@@ -55,16 +55,16 @@ def test_the_event_says_what_was_told_and_its_version() -> None:
             }
     versions = {event.body["kind"]: event.body["v"] for event in study.events()}
     del versions["told"]
-    assert versions == {"created": 1, "asked": 2, "learned": 1}
+    assert versions == {"created": 1, "asked": 2, "learned": 2}
 
 
 def test_only_versions_that_are_known_are_read() -> None:
     store = MemoryStore()
     study = begin(store)
     ask = study.ask()
-    body = {"v": 3, "kind": "told", "id": ask.id, "value": 1.0}
+    body = {"v": 4, "kind": "told", "id": ask.id, "value": 1.0}
     store.append([Append(study.uid, store.last(study.uid), [body])])
-    with pytest.raises(FormatError, match=r"version 2; got version 3\. Update"):
+    with pytest.raises(FormatError, match=r"version 3; got version 4\. Update"):
         study.summary()
 
 
@@ -84,7 +84,7 @@ def test_the_log_reproduces_the_study(direction: Any, policy: dict[str, Any]) ->
 def test_the_belief_is_that_of_an_optimizer_told_the_same(direction: Any) -> None:
     study = begin(policy=GIVEN, direction=direction)
     sign = study.config.sign
-    optimizer = ht.Optimizer(ht.Box(0, 1), study.config.build(ht.estimation.Model()))
+    optimizer = ht.Optimizer(ht.Box(0, 1), study.config.build())
     for number, form in enumerate(FORMS):
         x = number / 5.0
         study.add({"x": x}, **form)

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, log
-from typing import ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.estimation import Model, World
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, GPPolicy, Policy
-from heliotrope.policies.auto import before_results, of_world
+from heliotrope.policies.auto import Tracking, before_results, of_world
 from heliotrope.policies.logarithmic import LogarithmicPolicy
 from heliotrope.serialization.codec import register
 
@@ -31,11 +30,10 @@ def watching(limits: Sequence[Limit] = ()) -> Adaptive:
 
 @register
 @dataclass(frozen=True)
-class Watching:
+class Watching(Tracking):
     """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest."""
 
     bounds: tuple[float, ...] = ()
-    sums: ClassVar[bool] = True
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:

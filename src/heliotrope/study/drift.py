@@ -71,7 +71,9 @@ def _world_in_words(state: MetricState, world: World) -> str:
     words = ", ".join(
         f"{share:.0%} {said[name]}" for name, share in shares if share >= _SHOWN_SHARE
     )
-    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}."
+    faults = len(state.faults)
+    taken = f"; {faults:,} result{'s' * (faults != 1)} taken for faults" if faults else ""
+    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}{taken}."
 
 
 def _half_life(state: MetricState, epsilon: float) -> str:

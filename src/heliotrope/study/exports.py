@@ -40,8 +40,8 @@ def table(config: StudyConfig, rows: Sequence[Json]) -> tuple[list[str], list[Js
     given = {name for row in flat for name in row}
     noise = [*CHECKS, *(f"std.{name}" for name in config.metrics)]
     told = [*value_columns(config), *(name for name in noise if name in given)]
-    why = ["reason"] if "reason" in given else []
-    return ["id", "t", *_columns(config), *told, "state", *why, "asked_at", "told_at"], flat
+    more = [name for name in ("fault", "reason") if name in given]
+    return ["id", "t", *_columns(config), *told, "state", *more, "asked_at", "told_at"], flat
 
 
 def value_columns(config: StudyConfig) -> list[str]:
@@ -68,7 +68,16 @@ def _rows(config: StudyConfig, events: Sequence[Event]) -> list[Json]:
             rows[body["id"]] |= {**_told(config, body), "state": "told", "told_at": event.at}
         elif body["kind"] in ("cancelled", "expired"):
             rows[body["id"]] |= {"state": body["kind"]}
+        elif body["kind"] == "judged":
+            _judge(rows, body)
     return list(rows.values())
+
+
+def _judge(rows: Mapping[str, Json], body: Mapping[str, Any]) -> None:
+    """Note which results are taken for faults, and which no longer."""
+    for name, is_fault in (("faults", True), ("plausible", False)):
+        for id in body[name]:
+            rows[id]["fault"] = is_fault
 
 
 def _told(config: StudyConfig, body: Mapping[str, Any]) -> Json:

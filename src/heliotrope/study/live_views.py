@@ -264,6 +264,8 @@ def _results(state: StudyState) -> list[Json]:
             rows[one.id]["metrics"][name] = sign * one.y
             if name == state.config.lead:
                 rows[one.id]["value"] = sign * one.y
+            if one.id in metric.faults:
+                rows[one.id]["fault"] = True
     return [rows[number] for number in sorted(rows)][-_SHOWN:]
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heliotrope.errors import InputError
+from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
-from heliotrope.live import watching_policy
+from heliotrope.live.watching import Watching
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Policy, Uniform
+from heliotrope.policies import Adaptive, Policy, Uniform
+from heliotrope.policies.learner import Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement
-from heliotrope.validation import Json, as_number, short_repr
+from heliotrope.validation import Json, as_whole, short_repr
 
 if TYPE_CHECKING:
     from heliotrope.serialization.codec import Arrays
@@ -45,33 +46,36 @@ class MetricState:
         self.config, self.model, self._bounds = config, Model(), bounds
         self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed)
         self.since = -np.inf  # time of the last level shift: earlier results do not count
+        self.faults = frozenset[int]()  # numbers of the results that are taken for faults
 
     def renew(self) -> None:
-        """Build the policy of the present model, which takes a while."""
-        policy = self.policy(self.config, self.model)
-        self.optimizer.reconsider(policy, last=REPLAYED, since=self.since)
+        """Build the policy, which takes a while."""
+        self.optimizer.reconsider(self.policy(self.config), last=REPLAYED)
 
-    def clear(self) -> None:
-        """Drop the policy, since a new one follows."""
-        self.optimizer.reconsider(Uniform(), last=0)
+    def rest(self, *, resting: bool) -> None:
+        """Leave the policy as it is, since another model follows; or no longer."""
+        if self.optimizer.learner is not None:
+            self.optimizer.learner.rest(resting=resting)
 
-    def learn(self, body: Mapping[str, Any], *, renewing: bool) -> None:
+    def learn(self, body: Mapping[str, Any]) -> None:
         """Take the model of an event."""
-        self.model = Model.from_json(body["model"])
-        self.since = as_number(body["since"], "since") if "since" in body else -np.inf
-        if renewing:
-            self.renew()
+        if self.optimizer.learner is None:
+            raise FormatError("a policy that learns its model", "one with a given model")
+        model, due = Model.from_json(body["model"]), due_from_json(body)
+        model = model.of_dimension(self.optimizer.domain.dimension)
+        self.optimizer.learner.update(Update(model.signed(self.config.sign), due))
+        self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:
         """Take a result; ``expired`` is the time and place of an evaluation without a lease."""
         (value, precision), sign = result, self.config.sign
         if expired is None:
             self.optimizer.observe(number, sign * value, precision)
-        else:
-            t, place = expired
-            self.optimizer.observe_cancelled(number, place, t, sign * value, precision)
-        if expired is not None or self.optimizer.history[-1].t < self.since:
-            self.renew()  # with the former, without the latter
+            return
+        t, place = expired
+        self.optimizer.observe_cancelled(number, place, t, sign * value, precision)
+        if self.optimizer.learner is None:
+            self.renew()
 
     def cancel(self, number: int) -> None:
         """Close an open evaluation without a result of this metric."""
@@ -80,7 +84,13 @@ class MetricState:
     def retime(self, latest: float) -> None:
         self.optimizer.set_back(latest)
         self.since = min(self.since, latest)
-        self.renew()
+        if self.optimizer.learner is None:
+            self.renew()
+
+    def found_faults(self) -> frozenset[int]:
+        """The results that are taken for faults by now."""
+        learner = self.optimizer.learner
+        return self.faults if learner is None else learner.faults(self.faults)
 
     def result_of(self, number: int) -> Measurement | None:
         """The value and precision told for an evaluation, or None."""
@@ -91,7 +101,8 @@ class MetricState:
         """The state as JSON and arrays."""
         optimizer, arrays = self.optimizer.parts()
         since = {} if np.isinf(self.since) else {"since": self.since}
-        return {"model": self.model.to_json(), **since, "optimizer": optimizer}, arrays
+        known = {"faults": sorted(self.faults), "model": self.model.to_json(), **since}
+        return {**known, "optimizer": optimizer}, arrays
 
     def restored(self, header: Json, arrays: Arrays) -> MetricState:
         """The metric of :meth:`parts`."""
@@ -99,13 +110,12 @@ class MetricState:
         found.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         found.model = Model.from_json(header["model"])
         found.since = float(header.get("since", -np.inf))
+        found.faults = frozenset(as_whole(one, "a fault", least=0) for one in header["faults"])
         return found
 
-    def policy(self, config: StudyConfig, model: Model) -> Policy:
-        """The policy of a model; that of a limited metric is cautious while it is young."""
-        world, sign = model.world, config.sign
-        if self._bounds is None or world is None or not config.policy.learns_sums:
-            return config.build(model)
-        seen = world if sign > 0.0 else world.negated()
-        low, high = model.outlier_bounds(sign).limits
-        return watching_policy(seen, model.pace, low, high, [sign * one for one in self._bounds])
+    def policy(self, config: StudyConfig) -> Policy:
+        """The policy, which is told its model; that of a limited metric is cautious while young."""
+        if self._bounds is None or not config.policy.learns_sums:
+            return config.build()
+        bounds = tuple(config.sign * bound for bound in self._bounds)
+        return Adaptive(Watching(bounds), deferred=True)

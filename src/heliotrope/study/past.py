@@ -6,6 +6,7 @@ import numpy as np
 
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
+from heliotrope.policies.learner import Update
 from heliotrope.study.drift import describe_drift
 from heliotrope.study.metrics import MetricState
 
@@ -32,7 +33,10 @@ def blank(state: MetricState, results: Sequence[Observation]) -> Optimizer:
         model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
-    return Optimizer(config.adapter.problem, state.policy(known, model))
+    optimizer = Optimizer(config.adapter.problem, state.policy(known))
+    if optimizer.learner is not None:
+        optimizer.learner.update(Update(model.signed(config.sign)))
+    return optimizer
 
 
 def fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:

@@ -76,7 +76,7 @@ class Gain(Result):
 
 
 class Summary(Result):
-    """The configuration and the state of a study."""
+    """The configuration and the state; ``faults`` are the ids of results taken for faults."""
 
     name: str
     uid: str
@@ -87,6 +87,7 @@ class Summary(Result):
     events: int
     asked: int
     told: int
+    faults: list[str]
     open: list[Evaluation]
     model: Json
     best: BestChoice | None

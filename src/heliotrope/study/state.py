@@ -36,8 +36,13 @@ VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or
 VERSION_WITH_NOISE = 2  # of told events: results with their own noise
 VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
+VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
 _KIND = "heliotrope.study"
-_NEWEST = {"told": VERSION_WITH_METRICS, "asked": VERSION_WITH_MARKS}
+_NEWEST = {
+    "told": VERSION_WITH_METRICS,
+    "asked": VERSION_WITH_MARKS,
+    "learned": VERSION_WITH_LEARNER,
+}
 _REASONS = 1000  # asks whose reasons are kept
 _CHOSEN = ("params", "option")
 _MARKS = "ids/marks"  # array of a snapshot
@@ -96,6 +101,11 @@ class StudyState:
         return self.lead.model
 
     @property
+    def faults(self) -> frozenset[int]:
+        """The numbers of the results that are taken for faults."""
+        return self.lead.faults
+
+    @property
     def since(self) -> float:
         """The time of the last level shift: earlier results do not count."""
         return self.lead.since
@@ -108,20 +118,22 @@ class StudyState:
         Building a policy and replaying results takes long, so only the last one is built.
         """
         learned = {
-            self._learner(body): i for i, body in enumerate(bodies) if body.get("kind") == "learned"
+            self._named(body): i for i, body in enumerate(bodies) if body.get("kind") == "learned"
         }
         for name, metric in self.metrics.items():
-            if name in learned:
-                metric.clear()
-            elif self._bare:
+            if self._bare:
                 metric.renew()
+            if name in learned:
+                metric.rest(resting=True)
         for i, body in enumerate(bodies):
             with _fitting(body):
-                self.apply(body, renewing=i in learned.values())
+                if i in learned.values():
+                    self.metrics[self._named(body)].rest(resting=False)
+                self.apply(body)
         self._bare = False
 
-    def apply(self, body: Mapping[str, Any], *, renewing: bool = True) -> None:
-        """Apply the next event; unless ``renewing``, a new model leaves the policy as it is."""
+    def apply(self, body: Mapping[str, Any]) -> None:
+        """Apply the next event."""
         kind = body.get("kind")
         newest = _NEWEST.get(str(kind), VERSION)
         if body.get("v") not in range(VERSION, newest + 1):
@@ -145,14 +157,35 @@ class StudyState:
         elif kind == "gained":
             self.total = self.total.after(Gain(*(float(one) for one in body["gain"])))
         elif kind == "learned":
-            self.metrics[self._learner(body)].learn(body, renewing=renewing)
+            self.metrics[self._named(body)].learn(body)
+        elif kind == "judged":
+            self._apply_judged(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
 
-    def _learner(self, body: Mapping[str, Any]) -> str:
-        """The metric whose model a learned event has."""
+    def _named(self, body: Mapping[str, Any]) -> str:
+        """The metric that a learned or a judged event is about."""
         return str(body.get("metric", self.config.lead))
+
+    def _apply_judged(self, body: Mapping[str, Any]) -> None:
+        metric = self.metrics[self._named(body)]
+        faults, plausible = (
+            {self.ids.number_of(id) for id in body[name]} for name in ("faults", "plausible")
+        )
+        metric.faults = (metric.faults | faults) - plausible
+
+    def judge(self, name: str) -> EventBody | None:
+        """The event that says which results are newly taken for faults, and which no longer."""
+        metric = self.metrics[name]
+        found = metric.found_faults()
+        if found == metric.faults:
+            return None
+        named = {
+            "faults": [self.ids.of(number) for number in sorted(found - metric.faults)],
+            "plausible": [self.ids.of(number) for number in sorted(metric.faults - found)],
+        }
+        return {"v": VERSION, "kind": "judged", **named, **self.config.about(name)}
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
         results = named_results(self.config, Tell.of_event(body).measured)
@@ -205,8 +238,9 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
+        place = self.config.adapter.logged_place(body)
         (number,) = {
-            metric.optimizer.begin(body["place"], body["t"]).id for metric in self.metrics.values()
+            metric.optimizer.begin(place, body["t"]).id for metric in self.metrics.values()
         }
         if "reason" in body:
             self._note_reason(number, str(body["reason"]))
@@ -292,7 +326,7 @@ class StudyState:
             arrays |= under(f"metric/{i}/", some)
         header = {
             "format": _KIND,
-            "version": VERSION,
+            "version": VERSION_WITH_LEARNER,
             "seq": self.seq,
             **({} if self.config.goals is None else {"metrics": others, "live": self._standing()}),
             **self.keys.to_json(),
@@ -304,7 +338,9 @@ class StudyState:
 
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
-        header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
+        header, arrays = archive.unpack_flat(data, _KIND, VERSION_WITH_LEARNER, "a snapshot")
+        if header["version"] < VERSION_WITH_LEARNER:
+            raise FormatError("a snapshot of this version", "an older one")
         with archive.readable("a snapshot of a study", "a snapshot"):
             metrics = self._metrics_of(header, arrays)
             lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)

@@ -69,6 +69,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "events": state.seq,
         "asked": optimizer.asked,
         "told": state.told,
+        "faults": [state.ids.of(number) for number in sorted(state.faults)],
         "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
         **own,
@@ -88,14 +89,14 @@ def track(state: StudyState) -> Show:
         return live_views.track(state)
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
-    certificate = _certificate(state)
+    certificate, faults = _certificate(state), state.faults
     tracked = [
         (blank(state.lead, some), some) for some in levels if some and config.policy.has_model
     ]
 
     def show() -> Json:
         best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
-        results = [_result(config, one) for one in shown]
+        results = [_result(config, one, one.id in faults) for one in shown]
         return {"results": results, "best": best, "certificate": certificate()}
 
     return show
@@ -135,9 +136,10 @@ def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]
         yield BeliefView(config, optimizer, optimizer.latest, context).best()
 
 
-def _result(config: StudyConfig, one: Observation) -> Json:
+def _result(config: StudyConfig, one: Observation, is_fault: bool) -> Json:
     label = config.adapter.describe(one.x if one.index is None else one.index)
-    return {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+    told = {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+    return {**told, "fault": True} if is_fault else told
 
 
 def _noise(precision: Precision) -> Json:
