@@ -150,7 +150,9 @@ def test_a_limited_study_replays_to_the_same_belief(store: MemoryStore, web: Stu
     twin = twin_of(store, "web")
     assert shown(twin, 10.0) == shown(web, 10.0)
     assert twin.belief(metric="p99") == web.belief(metric="p99")
-    assert twin._cache.read(lambda state: state.trust) == web._cache.read(lambda state: state.trust)
+    assert twin._cache.read(lambda state: state.progress.trust) == web._cache.read(
+        lambda state: state.progress.trust
+    )
     assert what(twin.ask()) == what(web.ask())
 
 
@@ -160,7 +162,7 @@ def test_snapshots_hold_all_metrics(web: Study) -> None:
     restored = StudyState(full.uid, full.config, full.created)
     restored.loads(full.dumps())
     assert restored.dumps() == full.dumps()
-    assert restored.applied == {"params": {"workers": 3, "batch": 8}}
+    assert restored.progress.applied == {"params": {"workers": 3, "batch": 8}}
     for name, metric in full.metrics.items():
         again = restored.metrics[name].optimizer
         mean, new = metric.optimizer.belief().mean, again.belief().mean

@@ -22,7 +22,7 @@ from heliotrope.study.state import StudyState
 def live_belief(state: StudyState, t: float, context: Context | None) -> LiveBelief:
     """The beliefs of a study at a present or future time."""
     optimizers = {name: metric.optimizer for name, metric in state.metrics.items()}
-    return LiveBelief(state.config, optimizers, t, context, state.trust)
+    return LiveBelief(state.config, optimizers, t, context, state.progress.trust)
 
 
 def choose(state: StudyState, t: float, context: Context | None) -> tuple[LoggedPlace, Reason]:
@@ -73,11 +73,13 @@ def standing_of(state: StudyState, live: LiveBelief, own: Places | None = None) 
     return Standing(
         baseline=live.baseline,
         known=tuple(live.place(one) for one in live.goals.known),
-        applied=None if state.applied is None else live.place(_choice(state.applied)),
+        applied=None
+        if state.progress.applied is None
+        else live.place(_choice(state.progress.applied)),
         open=tuple(_there(live, one) for one in state.optimizer.open),
         visited=tuple(visited),
         asked=state.optimizer.asked,
-        at_baseline=state.at_baseline,
+        at_baseline=state.progress.at_baseline,
         told=state.told,
     )
 

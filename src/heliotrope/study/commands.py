@@ -5,114 +5,35 @@ the client sends them. Constructing a command checks its numbers and its key; re
 also refuses unknown keys and values of the wrong type.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self
 
-from heliotrope.errors import InputError, located
-from heliotrope.precision import CHECKS, Noise, Precision, value_and_precision
+from heliotrope.errors import InputError
+from heliotrope.precision import CHECKS
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
-from heliotrope.validation import Json, as_number, as_positive, short_repr
+from heliotrope.study.evaluations import (
+    Evaluation as Evaluation,
+    Hold as Hold,
+    asked_from_json,
+    id_of as id_of,
+    point_of as point_of,
+)
+from heliotrope.study.measured import (
+    THE_VALUE as THE_VALUE,
+    VALUE,
+    MeasuredCommand,
+    Measurement as Measurement,
+    MetricNoise as MetricNoise,
+    Values as Values,
+    as_value as as_value,
+    as_values,
+)
+from heliotrope.validation import Json, as_number, as_positive
 
-T = TypeVar("T")
-
-THE_VALUE = "value"
-"""The name of the only metric of a study without named metrics."""
-_LARGEST = 1e45  # squares of values must be finite
 _LONGEST_KEY = 200
-_LONGEST_FIELD = 60  # of a name in an error
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``.
-
-    ``context`` is the context of the ask; None if the study has no contexts. ``until`` is the wall
-    time at which its lease ends, if it has one. ``reason`` says why it was chosen, in a study with
-    metrics, limits, a baseline or moves.
-    """
-
-    id: str
-    t: float
-    params: Mapping[str, Any] | None = None
-    option: str | None = None
-    context: Mapping[str, Any] | None = None
-    until: float | None = None
-    reason: str | None = None
-
-    def to_json(self) -> Json:
-        """The evaluation as JSON, without empty fields."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read the JSON of an evaluation; other keys are ignored."""
-        given = ("params", "option", "context", "until", "reason")
-        chosen = {key: data[key] for key in given if key in data}
-        return cls(data["id"], data["t"], **chosen)
-
-
-@dataclass(frozen=True)
-class Hold:
-    """The answer that a measurement before the time ``until`` would not be worth its cost."""
-
-    until: float
-    reason: ClassVar[str] = "hold"
-
-    def to_json(self) -> Json:
-        return {"hold_until": self.until}
-
-
-def asked_from_json(data: Mapping[str, Any]) -> Evaluation | Hold:
-    """Read the answer to an ask."""
-    return Hold(data["hold_until"]) if "hold_until" in data else Evaluation.from_json(data)
-
-
-def id_of(evaluation: Evaluation | str) -> str:
-    """The id of an evaluation; an id is returned unchanged."""
-    return evaluation.id if isinstance(evaluation, Evaluation) else evaluation
-
-
-def point_of(evaluation: Evaluation | str) -> Json:
-    """The fields of a Tell that name the point of an evaluation; none if only its id is given."""
-    if not isinstance(evaluation, Evaluation):
-        return {}
-    named = {"params": evaluation.params, "option": evaluation.option}
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def as_value(value: object) -> float:
-    """Return a result that can be told, or raise an InputError."""
-    number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
-    if abs(number) > _LARGEST:
-        raise InputError(f"a size of at most {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
-    return number
-
-
-def as_values(value: object) -> float | dict[str, float]:
-    """Return a result, or a result for each of some metrics, or raise an InputError."""
-    if not isinstance(value, Mapping):
-        return as_value(value)
-    if not value:
-        raise InputError("the value of at least one metric", "none", "Cancel the ask instead.")
-    return _by_metric(value, as_value)
-
-
-def as_errors(std: object) -> float | dict[str, float]:
-    """Return a standard error, or one for each of some metrics, or raise an InputError."""
-    return _by_metric(std, CHECKS["std"]) if isinstance(std, Mapping) else CHECKS["std"](std)
-
-
-def _by_metric(numbers: Mapping[Any, Any], check: Callable[[object], float]) -> dict[str, float]:
-    checked = {}
-    for name, number in numbers.items():
-        if not isinstance(name, str):
-            raise InputError("names of metrics", short_repr(name))
-        with located(name[:_LONGEST_FIELD]):
-            checked[name] = check(number)
-    return checked
 
 
 def as_key(key: object) -> str:
@@ -132,17 +53,7 @@ def as_choice(params: Mapping[str, Any] | str) -> Json:
     return {"option" if isinstance(params, str) else "params": params}
 
 
-def _number_or_numbers(number: Json) -> Json:
-    """The schema of a number, or of one for each of some metrics."""
-    return {"anyOf": [number, {"type": "object", "additionalProperties": number}]}
-
-
 _TIME = metadata_of("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
-_VALUE = metadata_of(
-    "The measured value, or the values by metric. A metric may be missing.",
-    _number_or_numbers({"type": "number"}),
-    as_values,
-)
 _CONTEXT = metadata_of("Context values by name, if the study has contexts.", {"type": "object"})
 _KEY = metadata_of(
     "A key that the client chooses. A request repeated with its key is carried out once.",
@@ -166,84 +77,6 @@ _PARAMS = metadata_of("A value for every parameter.", {"type": "object"})
 _OPTION = metadata_of("The name of an option.", {"type": "string"})
 _ASKED_PARAMS = metadata_of("The parameters of the ask, to compare.", {"type": "object"})
 _ASKED_OPTION = metadata_of("The option of the ask, to compare.", {"type": "string"})
-
-
-_NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}
-_POSITIVE = {"type": "integer", "minimum": 1}
-
-
-def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
-    """An optional field about the noise of a result."""
-    check = as_errors if name == "std" else CHECKS[name]
-    return field(default=None, metadata=metadata_of(description, schema, check))
-
-
-Values: TypeAlias = float | Mapping[str, float]
-"""A value, or values by metric."""
-
-
-class MetricNoise(Noise, total=False):
-    """The keyword arguments of a study's ``tell``: ``std`` may also be given by metric."""
-
-    std: float | Mapping[str, float] | None  # type: ignore[misc]
-
-
-Measurement: TypeAlias = tuple[float, Precision]
-"""A value and its precision."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Measured(Command[T]):
-    """A command with a result in one of the forms of :mod:`heliotrope.precision`.
-
-    The subclass's field ``value`` is None if the result is a proportion or a rate.
-    """
-
-    std: float | Mapping[str, float] | None = _noise(
-        "std", "The standard error of the value, or those by metric.", _number_or_numbers(_NUMBER)
-    )
-    n: int | None = _noise("n", "The number of repeats that the value averages.", _POSITIVE)
-    successes: int | None = _noise(
-        "successes", "The number of successes, instead of a value.", _COUNT
-    )
-    trials: int | None = _noise("trials", "The number of trials.", _POSITIVE)
-    count: int | None = _noise("count", "The number of events, instead of a value.", _COUNT)
-    exposure: float | None = _noise(
-        "exposure", "The time or amount observed for the count.", _NUMBER
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        try:
-            for value, _ in self.measured.values():
-                as_value(value)
-        except InputError as error:
-            error.field = error.field or "value"
-            raise
-
-    @property
-    def noise(self) -> Json:
-        """The given fields about the noise of the result."""
-        return {name: vars(self)[name] for name in CHECKS if vars(self)[name] is not None}
-
-    @property
-    def measured(self) -> dict[str, Measurement]:
-        """The value of each metric and its precision; a value without a name is ``THE_VALUE``."""
-        value, noise = vars(self)["value"], self.noise
-        if not isinstance(value, Mapping):
-            if isinstance(noise.get("std"), Mapping):
-                raise InputError("values by metric beside such a std", short_repr(value))
-            return {THE_VALUE: value_and_precision(value, **noise)}
-        errors = noise.pop("std", {})
-        if not isinstance(errors, Mapping) or not errors.keys() <= value.keys():
-            got = short_repr(dict(errors) if isinstance(errors, Mapping) else errors)
-            raise InputError("a std by metric, of metrics that have a value", got, field="std")
-        return {
-            name: value_and_precision(
-                number, **({"std": errors[name]} if name in errors else noise)
-            )
-            for name, number in value.items()
-        }
 
 
 class _Suggesting(Command[Evaluation]):
@@ -279,7 +112,7 @@ _NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object
 
 
 @dataclass(frozen=True)
-class Tell(_Measured[Evaluation | Hold | None]):
+class Tell(MeasuredCommand[Evaluation | Hold | None]):
     """Tell the result of an evaluation; with ``ask``, also ask for the next one.
 
     If ``params`` or ``option`` is given, the evaluation must have this point.
@@ -287,7 +120,7 @@ class Tell(_Measured[Evaluation | Hold | None]):
 
     verb: ClassVar[str] = "tell"
     id: str = field(metadata=_ID)
-    value: float | Mapping[str, float] | None = field(default=None, metadata=_VALUE)
+    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
     ask: Ask | None = field(default=None, metadata=_NEXT)
     params: Mapping[str, Any] | None = field(default=None, metadata=_ASKED_PARAMS)
     option: str | None = field(default=None, metadata=_ASKED_OPTION)
@@ -307,11 +140,11 @@ class Tell(_Measured[Evaluation | Hold | None]):
 
 
 @dataclass(frozen=True)
-class Add(_Suggesting, _Measured[Evaluation]):
+class Add(_Suggesting, MeasuredCommand[Evaluation]):
     """Add a result that was measured elsewhere: of parameters, or of an option."""
 
     verb: ClassVar[str] = "add"
-    value: float | Mapping[str, float] | None = field(default=None, metadata=_VALUE)
+    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     t: float | None = field(default=None, metadata=_TIME)

@@ -5,7 +5,7 @@ A result that is told may also add a new model of the values.
 
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -14,7 +14,6 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.policies.learner import Update, due_as_json
 from heliotrope.storage import EventBody
 from heliotrope.study.asking import check_hold, choose, errors_of, gain_of, hold
 from heliotrope.study.cache import Emit
@@ -35,11 +34,11 @@ from heliotrope.study.commands import (
     as_choice,
 )
 from heliotrope.study.config import StudyConfig
+from heliotrope.study.learning import Learn
 from heliotrope.study.metrics import named_results
 from heliotrope.study.space_adapter import Context, LoggedPlace
 from heliotrope.study.state import (
     VERSION,
-    VERSION_WITH_LEARNER,
     VERSION_WITH_MARKS,
     VERSION_WITH_METRICS,
     VERSION_WITH_NOISE,
@@ -48,9 +47,6 @@ from heliotrope.study.state import (
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
-Learn: TypeAlias = Callable[[StudyState, Emit], None]
-"""Emits the events of what is learned after a result, or has that done elsewhere."""
-
 _MOST_OPEN = 1000
 
 
@@ -266,7 +262,7 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
 def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
     _check_uid(state, command.uid)
     words = as_choice(state.config.adapter.canonical_choice(command.chosen))
-    if words != state.applied:
+    if words != state.progress.applied:
         emit({"v": VERSION, "kind": "applied", **words})
 
 
@@ -337,36 +333,3 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
             "t",
         )
     return t
-
-
-def learn(state: StudyState, emit: Emit) -> None:
-    """Estimate the models that are due."""
-    for name, metric in state.metrics.items():
-        learner = metric.optimizer.learner
-        estimation = None if learner is None else learner.estimation()
-        if estimation is not None:
-            emit(_learned_event(estimation.run(), state, name))
-    judge(state, emit)
-
-
-def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
-    """Take what was learned elsewhere about a metric, unless another process was first."""
-    learner = state.metrics[name].optimizer.learner
-    if learner is not None and learner.known.due == update.due:
-        emit(_learned_event(update, state, name))
-        judge(state, emit)
-
-
-def judge(state: StudyState, emit: Emit) -> None:
-    """Say which results are newly taken for faults, and which no longer."""
-    for name in state.metrics:
-        judged = state.judge(name)
-        if judged is not None:
-            emit(judged)
-
-
-def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
-    """The event of a new model, which is that of the values as they are told."""
-    model = update.model.signed(state.metrics[name].config.sign).to_json()
-    body = {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model}
-    return {**body, **due_as_json(update.due), **state.config.about(name)}

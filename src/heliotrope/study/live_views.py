@@ -105,8 +105,8 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
     assert goals is not None
     live = live_belief(state, t, context)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
-    if state.applied is not None:
-        shown["applied"] = state.applied
+    if state.progress.applied is not None:
+        shown["applied"] = state.progress.applied
     if goals.baseline is not None:
         shown |= {"baseline": live.words(goals.baseline), "gain": None}
     if not live.is_known():
@@ -175,7 +175,7 @@ def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callabl
         present = live_belief(state, t, context)
         return lambda: present
     made = {name: past_belief(metric, t) for name, metric in state.metrics.items()}
-    config, trust = state.config, dict(state.trust)
+    config, trust = state.config, dict(state.progress.trust)
 
     def build() -> LiveBelief:
         optimizers = {name: one() for name, one in made.items()}
@@ -232,11 +232,11 @@ def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
 def _gain(now: Gain | None, state: StudyState) -> Json | None:
     if now is None:
         return None
-    total = state.total.gain if state.total.steps else None
+    total = state.progress.total.gain if state.progress.total.steps else None
     words = f"The best is {now}."
     if total is not None:
-        words += f" All {state.total.steps:,} results together: {total}."
-    summed = None if total is None else {**total.to_json(), "steps": state.total.steps}
+        words += f" All {state.progress.total.steps:,} results together: {total}."
+    summed = None if total is None else {**total.to_json(), "steps": state.progress.total.steps}
     return {"now": now.to_json(), "total": summed, "words": words}
 
 
@@ -259,8 +259,8 @@ def _results(state: StudyState) -> list[Json]:
             if one.id not in rows:
                 words = describe(one.x if one.index is None else one.index)
                 rows[one.id] = {"t": one.t, "value": None, **words, "metrics": {}}
-                if one.id in state.reasons:
-                    rows[one.id]["reason"] = state.reasons[one.id]
+                if one.id in state.progress.reasons:
+                    rows[one.id]["reason"] = state.progress.reasons[one.id]
             rows[one.id]["metrics"][name] = sign * one.y
             if name == state.config.lead:
                 rows[one.id]["value"] = sign * one.y

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
 from typing import Any
 
 from heliotrope.errors import (
@@ -16,18 +15,17 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
-from heliotrope.live import Trust
-from heliotrope.live.gains import Gain, TotalGain
 from heliotrope.optimizer import Optimizer
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
-from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, point_of
+from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.ids import Ids
 from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
+from heliotrope.study.progress import Progress
 from heliotrope.validation import Json, as_number, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
@@ -43,8 +41,6 @@ _NEWEST = {
     "asked": VERSION_WITH_MARKS,
     "learned": VERSION_WITH_LEARNER,
 }
-_REASONS = 1000  # asks whose reasons are kept
-_CHOSEN = ("params", "option")
 _MARKS = "ids/marks"  # array of a snapshot
 
 
@@ -76,14 +72,10 @@ class StudyState:
             name: MetricState(one, config.bounds(name)) for name, one in config.metrics.items()
         }
         self.seq, self.told = 1, 0
-        self.applied = config.applied  # the params or the option that run now, if known
         self.context = config.adapter.default_context()  # later that of the latest ask
         self._bare = True  # the optimizers have no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
-        self.reasons: dict[int, str] = {}  # of open asks, and of the latest closed ones
-        self.at_baseline = 0  # number of asks
-        self.trust = {name: Trust() for name in config.limited}
-        self.total = TotalGain()
+        self.progress = Progress(config)
 
     # ---- the leading metric, which the others follow
 
@@ -153,9 +145,9 @@ class StudyState:
         elif kind == "retimed":
             self._apply_retimed(as_number(body["latest"], "latest"))
         elif kind == "applied":
-            self.applied = {name: body[name] for name in _CHOSEN if name in body}
+            self.progress.apply(body)
         elif kind == "gained":
-            self.total = self.total.after(Gain(*(float(one) for one in body["gain"])))
+            self.progress.gain(body)
         elif kind == "learned":
             self.metrics[self._named(body)].learn(body)
         elif kind == "judged":
@@ -198,22 +190,7 @@ class StudyState:
                 metric.cancel(number)
         self._close(body["id"])
         self.told += 1
-        for name, error in body.get("error", {}).items():
-            self.trust[name] = self.trust[name].after(as_number(error, "error"))
-        if number in self.reasons:  # it was asked for, so it runs
-            self.applied = self._choice_of(body["id"])
-
-    def _choice_of(self, id: str) -> Json | None:
-        """The params or the option of an evaluation that was told."""
-        told = self.told_evaluation(id)
-        return None if told is None else point_of(told)
-
-    def _note_reason(self, number: int, reason: str) -> None:
-        self.reasons[number] = reason
-        if len(self.reasons) > _REASONS:
-            oldest = next(iter(self.reasons))
-            if not self.optimizer.is_open(oldest):
-                del self.reasons[oldest]
+        self.progress.tell(number, body, self.told_evaluation(body["id"]))
 
     def _cancel(self, number: int) -> None:
         for metric in self.metrics.values():
@@ -242,10 +219,7 @@ class StudyState:
         (number,) = {
             metric.optimizer.begin(place, body["t"]).id for metric in self.metrics.values()
         }
-        if "reason" in body:
-            self._note_reason(number, str(body["reason"]))
-        if self.config.goals is not None and _chosen(body) == self.config.goals.baseline:
-            self.at_baseline += 1
+        self.progress.begin(number, body)
         if "lease" in body:
             self.leases.begin(number, body["lease"], body["until"])
         if self.context is not None:
@@ -311,7 +285,7 @@ class StudyState:
         words = adapter.describe(adapter.place_of_suggestion(suggestion))
         lease = self.leases.of(suggestion.id)
         until = None if lease is None else lease.until
-        why = self.reasons.get(suggestion.id)
+        why = self.progress.reasons.get(suggestion.id)
         id = self.ids.of(suggestion.id)
         return Evaluation(id, suggestion.t, **words, until=until, reason=why)
 
@@ -328,7 +302,8 @@ class StudyState:
             "format": _KIND,
             "version": VERSION_WITH_LEARNER,
             "seq": self.seq,
-            **({} if self.config.goals is None else {"metrics": others, "live": self._standing()}),
+            **({} if self.config.goals is None else {"metrics": others, "told": self.told}),
+            **self.progress.to_json(),
             **self.keys.to_json(),
             **self.leases.to_json(),
             **({} if self.context is None else {"context": self.context}),
@@ -344,33 +319,14 @@ class StudyState:
         with archive.readable("a snapshot of a study", "a snapshot"):
             metrics = self._metrics_of(header, arrays)
             lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)
-            told = len(lead.optimizer.history)
+            told = as_whole(header.get("told", len(lead.optimizer.history)), "told", least=0)
             keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
-            live = _checked_standing(header.get("live"))
+            progress = Progress.from_json(self.config, header)
             ids.restore(arrays.get(_MARKS), lead.optimizer.asked)
         self.leases, self.ids, self.keys = leases, ids, keys
         self.metrics, self.seq, self.told = metrics, seq, told
         self.context, self._bare = header.get("context"), False
-        self._stand(live)
-
-    def _standing(self) -> Json:
-        """What a study with goals knows beside its metrics, as JSON."""
-        return {
-            "told": self.told,
-            "at_baseline": self.at_baseline,
-            "applied": self.applied,
-            "reasons": list(self.reasons.items()),
-            "trust": {name: astuple(trust) for name, trust in self.trust.items()},
-            "total": astuple(self.total),
-        }
-
-    def _stand(self, standing: Json | None) -> None:
-        """Take over what :meth:`_standing` returned."""
-        if standing is None:
-            return
-        self.told, self.at_baseline = standing["told"], standing["at_baseline"]
-        self.applied, self.reasons = standing["applied"], dict(standing["reasons"])
-        self.trust, self.total = standing["trust"], standing["total"]
+        self.progress = progress
 
     def _others(self) -> list[tuple[str, MetricState]]:
         """The metrics that do not lead."""
@@ -383,22 +339,6 @@ class StudyState:
             inner, own = header["metrics"][name], part(arrays, f"metric/{i}/")
             restored[name] = metric.restored(inner, own)
         return {name: restored[name] for name in self.metrics}
-
-
-def _checked_standing(live: Any) -> Json | None:
-    """The ``live`` part of a snapshot, with its numbers checked."""
-    if live is None:
-        return None
-    counts = {name: as_whole(live[name], name, least=0) for name in ("told", "at_baseline")}
-    reasons = [(as_whole(number, "number", least=0), str(why)) for number, why in live["reasons"]]
-    trust = {name: Trust(*numbers) for name, numbers in live["trust"].items()}
-    total = TotalGain(*live["total"])
-    return {**live, **counts, "reasons": reasons, "trust": trust, "total": total}
-
-
-def _chosen(body: Mapping[str, Any]) -> Any:
-    """The params or the option of an asked event."""
-    return body["params"] if "params" in body else body.get("option")
 
 
 @contextmanager

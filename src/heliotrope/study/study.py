@@ -15,7 +15,7 @@ from heliotrope.policies.learner import Update
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, exports, views
+from heliotrope.study import decisions, exports, learning, views
 from heliotrope.study.cache import Decision, Emit, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
@@ -256,11 +256,11 @@ class Study(EverydayStudy):
     # ---- private
 
     def _decision(self, command: Command[T]) -> Decision[T]:
-        learn = decisions.learn if self._estimators is None else self._learn_later
+        learn = learning.learn if self._estimators is None else self._learn_later
         return lambda state, emit: decisions.decide(command, state, emit, self._now, learn)
 
     def _learn_later(self, state: StudyState, emit: Emit) -> None:
-        decisions.judge(state, emit)
+        learning.judge(state, emit)
         self._hand_over(state)
 
     def _hand_over(self, state: StudyState) -> None:
@@ -275,7 +275,7 @@ class Study(EverydayStudy):
         """Take what was learned elsewhere about a metric."""
 
         def take(state: StudyState, emit: Emit) -> None:
-            decisions.take(update, state, emit, name)
+            learning.take(update, state, emit, name)
             self._hand_over(state)
 
         self._cache.change(take)
