@@ -74,6 +74,10 @@ class PolicyRun:
             place = self.agent.best(t, make_rng)
         else:
             place = self._selective().best_among(choices, t, make_rng)
+        return self.at(place, t)
+
+    def at(self, place: Places, t: float) -> Best:
+        """A place with its posterior mean and deviation."""
         place = self._adapter.canonical(place)
         mean, variance = self.agent.predict(t, place, count_open=False)
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
