@@ -74,7 +74,7 @@ def test_a_create_can_be_repeated(at: str) -> None:
     given = ["study", "create", "s", "--space", SPACE, "--clock", "10m", "--at", at]
     assert run(*given).exit_code == 0
     assert run(*given).exit_code == 1
-    assert json.loads(run(*given, "--exist-ok").stdout) == {"created": "s"}
+    assert json.loads(run(*given, "--exist-ok").stdout) == {"continued": "s"}
     other = run(*given, "--exist-ok", "--minimize")
     assert "direction 'minimize' instead of 'maximize'" in other.stderr
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.errors import InputError, requires_extra
+from heliotrope.errors import InputError, NoBeliefError, requires_extra
+from heliotrope.estimation import Model
 from heliotrope.optimizer import Optimizer
 from heliotrope.plot.slices import OptionBeliefs, Slice, Surface, slices_of, view_of
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.validation import as_table, short_repr
+from heliotrope.validation import as_number, as_table, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,14 +96,17 @@ def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None =
 
 
 def parts(
-    source: Optimizer | Mapping[str, float], t: float | None = None, *, ax: Axes | None = None
+    source: EverydayStudy | Optimizer | Mapping[str, float],
+    t: float | None = None,
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """What the world is made of: the share of each part, and of the noise, in a result's variance.
 
-    The shares are those of :meth:`heliotrope.Optimizer.shares`, or are given by name.
+    The shares are those of a study's present model, those of
+    :meth:`heliotrope.Optimizer.shares` at a time, or given by name.
     """
-    shares = source.shares(t) if isinstance(source, Optimizer) else dict(source)
-    return _bars(_axes(ax), shares, "share of the variance of a result")
+    return _bars(_axes(ax), _shares(source, t), "share of the variance of a result")
 
 
 def importance(
@@ -120,11 +124,29 @@ def importance(
 
 
 def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
     with requires_extra("lab"):
-        from matplotlib import pyplot
-    return pyplot.subplots(layout="constrained")[1]
+        from matplotlib import axes, pyplot
+    if ax is None:
+        return pyplot.subplots(layout="constrained")[1]
+    if not isinstance(ax, axes.Axes):
+        advice = "Take one of the axes that pyplot.subplots() returns."
+        raise InputError("matplotlib axes", short_repr(ax), advice, "ax")
+    return ax
+
+
+def _shares(
+    source: EverydayStudy | Optimizer | Mapping[str, float], t: float | None
+) -> dict[str, float]:
+    if isinstance(source, Optimizer):
+        return source.shares(t)
+    if isinstance(source, EverydayStudy):
+        found = source.summary()
+        if not found.told or not source.config.policy.has_model:
+            raise NoBeliefError("a study with a belief", "one without", "Tell a result first.")
+        return Model.from_json(found.model).shares()
+    if not isinstance(source, Mapping):
+        raise InputError("a study, an optimizer, or shares by name", short_repr(source))
+    return {str(name): as_number(share, str(name)) for name, share in source.items()}
 
 
 def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, Any]:

@@ -49,6 +49,9 @@ _FIRST = 50  # results up to which every new estimate is kept
 def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
     """Emit the events of a command, and return its result."""
     result: Any = None
+    if not isinstance(command, Command):
+        raise InputError("a command", short_repr(command))
+    command.check()
     _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
@@ -63,8 +66,6 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
             result = _prolong(state, emit, command, now)
         case Retime():
             _retime(state, emit, command, now)
-        case _:
-            raise InputError("a command", short_repr(command))
     return result  # type: ignore[no-any-return]
 
 
