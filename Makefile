@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 NODE_MODULES := clients/typescript/node_modules/.package-lock.json
 
-.PHONY: demo test bench league peers adapters clean
+.PHONY: demo test docs bench league peers adapters clean
 
 demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
@@ -16,6 +16,9 @@ test: $(VENV)/installed $(if $(shell command -v npm),$(NODE_MODULES))
 	$(RUN)/mypy
 	$(RUN)/lint-imports --no-logo
 	$(RUN)/pytest -n 2
+
+docs: $(VENV)/installed  # the site, in out/site
+	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/installed
 	$(RUN)/python -m benchmarks

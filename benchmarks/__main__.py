@@ -2,7 +2,7 @@
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
 ``python -m benchmarks adapters sums noise changes auto storage leases hostile service crashes
-startup``.
+startup``. Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
+
+from benchmarks import history
 
 NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
@@ -36,6 +38,7 @@ def main(names: list[str]) -> int:
         for finding in findings:
             table.add_row(name, finding.claim, finding.measured, "yes" if finding.holds else "NO")
             holds &= finding.holds
+        history.record(findings)
     console.print(table)
     return 0 if holds else 1
 

@@ -43,7 +43,7 @@ def findings() -> Iterator[Finding]:
         for name in ("SE", "Matern 5/2"):
             yield _defaults(name)
         yield _worst("box", BOX)
-        with patch.object(finite, "_LEAST_ROOM", 16):  # compress many times in 300 steps
+        with patch.object(finite, "_LEAST_CAPACITY", 16):  # compress many times in 300 steps
             yield _worst("finite", GRID)
             yield _worst_sum("finite", GRID)
         yield _worst_sum("box", BOX)

@@ -80,6 +80,7 @@ def _over_2500_points(
         f"{name}: steps {late[0]:,} to {late[1]:,} take at most 1.25 times steps 1,000 to 2,000",
         f"{1e3 * last:.2f} ms against {1e3 * first:.2f} ms: {last / first:.2f} times",
         last / first <= 1.25,
+        ratio=last / first,
     )
     yield Finding(
         f"{name}: resident memory grows by less than 20 MB in between",

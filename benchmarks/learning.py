@@ -50,6 +50,7 @@ def _panel_speed() -> Iterator[Finding]:
         "46 x 432 panel: a likelihood under 30 ms, 100 times faster than dense (extrapolated)",
         f"{1e3 * seconds:.0f} ms against {dense:.0f} s: {dense / seconds:.0f} times",
         seconds < 0.03 and dense / seconds > 100,
+        ratio=dense / seconds,
     )
     fitting = _best_of(3, lambda: fit(prior, panel).value)
     yield Finding(
@@ -130,6 +131,7 @@ def _regret(epsilon: float, limit: float) -> Iterator[Finding]:
         f"epsilon {epsilon} unknown: regret within {limit - 1:.0%} of knowing it",
         f"{regrets['learned'].mean():.3f} against {regrets['known'].mean():.3f}: {ratio:.3f}",
         ratio <= limit,
+        ratio=ratio,
     )
     for value in wrong:
         fixed = float(regrets[f"fixed {value:g}"].mean())

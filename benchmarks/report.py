@@ -12,3 +12,4 @@ class Finding:
     claim: str
     measured: str
     holds: bool
+    ratio: float | None = None  # recorded in history.csv; one of two times of the same run

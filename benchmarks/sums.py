@@ -2,7 +2,7 @@
 
 Synthetic worlds: every policy has the beta that is best for it in other worlds of the same kind.
 The parameters of the worlds were chosen so that the terms differ clearly; with a slower drift (0.1)
-the gain is smaller (docs/sums.md).
+the gain is smaller (docs/explanation/sums.md).
 
 Intel log: days 1 to 3 give the parameters, regret counts on days 4 and 5, and trials differ in the
 first sensor. The paper's recipe (empirical mean and covariance, one epsilon) plays the last two

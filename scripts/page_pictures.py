@@ -1,4 +1,4 @@
-"""Take the pictures of docs/page.md, with the browser and the service of the tests."""
+"""Take the pictures of docs/reference/page.md, with the browser and the service of the tests."""
 
 from __future__ import annotations
 

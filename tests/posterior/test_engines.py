@@ -50,7 +50,7 @@ def fast_engines(prior: ht.Prior, domain: Domain) -> list[Engine]:
 
 @pytest.fixture
 def frequent_compression(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finite, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(finite, "_LEAST_CAPACITY", 16)
 
 
 @pytest.mark.parametrize(("kernel", "epsilon", "noise", "irregular"), CASES)

@@ -75,7 +75,7 @@ def fast_engines(prior: ht.Prior, domain: Domain) -> list[Engine]:
 def test_exact_at_every_step(
     domain: Domain, terms: list[Term], irregular: bool, mixed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finite, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(finite, "_LEAST_CAPACITY", 16)
     prior = summed(*terms)
     reference, fast = ReferenceEngine(prior, domain), fast_engines(prior, domain)
     places = GRID.indices if domain is GRID else AT
@@ -95,7 +95,7 @@ def test_exact_at_every_step(
 @pytest.mark.parametrize("terms", SUMS.values(), ids=SUMS)
 def test_features_are_exact(terms: list[Term], monkeypatch: pytest.MonkeyPatch) -> None:
     """Over many close points a smooth kernel has few features; a saved state keeps its own."""
-    monkeypatch.setattr(finite, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(finite, "_LEAST_CAPACITY", 16)
     monkeypatch.setattr(columns, "_FEW", 1)
     prior, line = summed(*terms, Level(0.1)), ht.grid(25, 4)
     reference, fast = ReferenceEngine(prior, line), FiniteEngine(prior, line)

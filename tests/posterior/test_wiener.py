@@ -44,7 +44,7 @@ def walking(rate: float = 0.05, noise: float = 0.05) -> ht.Prior:
 def test_exact_at_every_step(
     domain: Domain, rate: float, irregular: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finite, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(finite, "_LEAST_CAPACITY", 16)
     prior = walking(rate)
     reference = ReferenceEngine(prior, domain)
     fast = [engines.build(prior, domain), DenseEngine(prior, domain)]

@@ -1,4 +1,4 @@
-"""Attacks on the service, each with its outcome; docs/security.md lists them."""
+"""Attacks on the service, each with its outcome; docs/reference/security.md lists them."""
 
 from __future__ import annotations
 

@@ -51,6 +51,8 @@ class HeliotropeSampler(BaseSampler):
     independent_sampler
         Sampler of all other parameters; by default a RandomSampler with the same seed.
 
+    Notes
+    -----
     The trials of the study's storage are the sampler's whole state. So it works with threads
     (``n_jobs``), with processes that share a storage, and after a restart. Constraints are those of
     ``trial.set_constraint``. Failed and pruned trials count as not evaluated. A trial whose

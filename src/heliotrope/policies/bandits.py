@@ -71,6 +71,8 @@ def d_ucb(low: float, high: float, discount: float, xi: float = 0.6) -> Discount
         Width of the interval, above 0. The theorems need more than 1/2; a narrower interval
         explores less and may miss that a point improved.
 
+    Notes
+    -----
     An open evaluation counts as a choice and leaves the point's mean unchanged.
     """
     return DiscountedUCB(low, high, discount, xi)

@@ -82,6 +82,8 @@ def pe_gp_ucb(
     delta
         Probability that noise alone eliminates a candidate.
 
+    Notes
+    -----
     The guarantee needs a beta under which the intervals of all candidates hold together, such as
     :class:`~heliotrope.acquisition.TVBeta` at a share of delta. A smaller beta tracks better and
     eliminates sooner.

@@ -95,6 +95,8 @@ def rexp3(low: float, high: float, batch: float, gamma: float | None = None) -> 
         Share of random choices, in (0, 1]; by default the paper's
         min(1, sqrt(K log K / ((e - 1) batch))) over K points.
 
+    Notes
+    -----
     A late value is weighted by the probability of its choice, and is ignored after a restart. A
     value measured elsewhere (``tell_many``) counts as if it was chosen at its time.
     """

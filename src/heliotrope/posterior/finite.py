@@ -33,7 +33,7 @@ from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE
 from heliotrope.validation import Array, Indices
 
-_LEAST_ROOM = 448  # rows between compressions; fewer would cost more than they save
+_LEAST_CAPACITY = 672  # rows; compressing fewer would cost more than it saves
 _SAMPLED, _MOST_PIVOTS = 1e-4, 512  # share of variance that the pivots of a sample may leave out
 _SAMPLED_JITTER = 1e-6  # division by the root of that share amplifies rounding errors this far
 _OFF_DOMAIN = 1e-10  # share of variance below which a visited point adds nothing
@@ -168,7 +168,7 @@ class FiniteEngine(MarkovEngine):
         Dropped directions raise the variance by at most the tolerance and never lower it.
         """
         self._stack.refresh(self._move)
-        tolerance = self._tolerance or min(1e-9 * self._largest, 1e-7 * self._least_noise)
+        tolerance = self._tolerance or min(1e-8 * self._largest, 1e-6 * self._least_noise)
         seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # that of a trend grows
         rows = self._columns.leading(self.rows(), tolerance / float(seen.max()) ** 2)
         self._take_rows(rows)
@@ -177,7 +177,7 @@ class FiniteEngine(MarkovEngine):
     def _take_rows(self, rows: Array) -> None:
         """Store these rows, with room for as many more before the next compression."""
         self._n, N = rows.shape
-        self._capacity = self._n + max(self._n, min(_LEAST_ROOM, 2 * N))
+        self._capacity = max(2 * self._n, min(_LEAST_CAPACITY, self._n + 2 * N))
         if len(self._V) < self._capacity or self._V.shape[1] != N:
             room = self._capacity * 5 // 4  # ranks fluctuate: avoid an allocation for each
             self._V = np.empty((room, N))

@@ -27,6 +27,8 @@ class Table:
     noise
         Variance of noise added to the values; 0 by default, because logged values are noisy.
 
+    Notes
+    -----
     The best value at a time is the maximum of its row.
 
     Examples

@@ -1,6 +1,6 @@
 """Regret bounds of Theorems thm:general (TV-GP-UCB) and thm:general_R (R-GP-UCB).
 
-Each bound has a printed and a corrected form, and eq:weakened2 our tight one; docs/theory.md has
+Each bound has a printed and a corrected form, and eq:weakened2 our tight one; theory.md has
 the proofs. They hold with probability 1 - delta for k(x, x) <= 1 and the theorem's beta_t.
 
 Symbols

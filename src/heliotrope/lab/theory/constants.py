@@ -6,7 +6,7 @@ this is at most a exp(-(L / b)^2) for all L >= 0 with
 
     a = exp(m^2 / 2),   b = 2 s.
 
-m comes from chaining over dyadic grids of the cube (docs/theory.md), without simulation.
+m comes from chaining over dyadic grids of the cube (theory.md), without simulation.
 
 Symbols
 -------

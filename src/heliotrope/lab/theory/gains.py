@@ -17,7 +17,7 @@ and a set A found greedily bounds the maximum from both sides.
   before and after. A may also be empty, and blocks of N steps give
   gamma~_T <= ceil(T / N) gamma~_N. The result is the smallest of these bounds.
 
-All of this holds for any sum of stationary terms (docs/theory.md). A block of a sum has at most the
+All of this holds for any sum of stationary terms (theory.md). A block of a sum has at most the
 sum of its terms' gains, plus what change in time adds around its middle.
 
 Symbols
@@ -177,7 +177,7 @@ def _by_blocks(prior: Prior, domain: Finite, curve: GainCurve) -> float:
 
 
 def block_gains(prior: Prior, domain: Finite, curve: GainCurve) -> Array:
-    """Upper bounds of gamma~_N for N = 1 .. T, each block around its middle (docs/theory.md)."""
+    """Upper bounds of gamma~_N for N = 1 .. T, each block around its middle (theory.md)."""
     terms, T = stationary_terms(prior), len(curve.upper)
     lags, unexplained = middle_lags(T), np.zeros(T)
     for term, variance in zip(terms, _variances(prior, domain), strict=True):

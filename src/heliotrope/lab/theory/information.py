@@ -33,7 +33,7 @@ LONGEST = 100_000  # steps of a block or a greedy run
 
 @dataclass(frozen=True)
 class Corrected:
-    """A quantity of the paper, as printed and as its proof gives it (docs/theory.md)."""
+    """A quantity of the paper, as printed and as its proof gives it (theory.md)."""
 
     printed: float
     corrected: float

@@ -1,0 +1,159 @@
+"""Pages that the site makes of other files: reference, commands, notebooks, benchmarks.
+
+MkDocs calls the functions ``on_...`` of this module while it builds the site.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))  # MkDocs loads this file by its path
+
+from site_reference import reference_pages  # noqa: E402
+
+HISTORY = ROOT / "benchmarks" / "history.csv"
+_OUTSIDE = re.compile(r"\]\((?:\.\./)+((?:examples|clients|benchmarks|optunahub|scripts)/[^)]*)\)")
+_ROOT_FILES = re.compile(
+    r"\]\((?:\.\./)+((?:[A-Z]+\.(?:md|cff)|Dockerfile|compose.yaml|deploy/[^)]*))\)"
+)
+
+Made = tuple[str, str | bytes]
+"""The path of a file of the site, and its content."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made of other files."""
+    made = (*reference_pages(), *command_page(), *notebook_pages(), *benchmark_files())
+    for path, content in made:
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, config: MkDocsConfig, **_: object) -> str:
+    """Let links to files outside ``docs`` lead to the repository."""
+    repository = f"{config.repo_url}/blob/main"
+    markdown = _OUTSIDE.sub(rf"]({repository}/\1)", markdown)
+    return _ROOT_FILES.sub(rf"]({repository}/\1)", markdown)
+
+
+# ---- the command line
+
+
+def command_page() -> Iterator[Made]:
+    """The options of every command, as its ``--help`` says."""
+    import click
+    import typer
+
+    from heliotrope.cli import app
+
+    root: Any = typer.main.get_command(app)
+    context = click.Context(root, info_name="heliotrope")
+    sections = [_section(root, context)]
+    yield "reference/commands.md", "# Commands\n\n" + "\n".join(sections)
+
+
+def _section(command: Any, context: Any) -> str:
+    text = f"## {context.command_path}\n\n{command.help or ''}\n\n{_options(command)}\n"
+    names = command.list_commands(context) if hasattr(command, "list_commands") else ()
+    for name in names:
+        child = command.get_command(context, name)
+        text += _section(child, type(context)(child, info_name=name, parent=context))
+    return text
+
+
+def _options(command: Any) -> str:
+    rows = [_option(one) for one in command.params if one.name != "help" and not _is_hidden(one)]
+    return "\n".join(["| argument or option | |", "|---|---|", *rows]) + "\n" if rows else ""
+
+
+def _is_hidden(option: Any) -> bool:
+    return bool(getattr(option, "hidden", False))
+
+
+def _option(option: Any) -> str:
+    is_argument = option.param_type_name == "argument"
+    spelled = [option.name.upper()] if is_argument else [*option.opts, *option.secondary_opts]
+    default = option.default
+    shown = (
+        "" if default in (None, False, (), []) or callable(default) else f" Default: `{default}`."
+    )
+    said = (getattr(option, "help", None) or "").replace("|", "\\|")
+    return f"| {', '.join(f'`{one}`' for one in spelled)} | {said}{shown} |"
+
+
+# ---- the notebooks
+
+
+def notebook_pages() -> Iterator[Made]:
+    """A page for each notebook of the gallery, with its pictures as files."""
+    for path in sorted((ROOT / "docs" / "gallery").glob("*.ipynb")):
+        parts, pictures = [], 0
+        for cell in json.loads(path.read_text())["cells"]:
+            source = "".join(cell["source"])
+            parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+            for output in cell.get("outputs", ()):
+                picture = output.get("data", {}).get("image/png")
+                if picture:
+                    pictures += 1
+                    name = f"{path.stem}-{pictures}.png"
+                    yield f"gallery/{name}", b64decode("".join(picture))
+                    parts.append(f"![{_title_of(cell)}]({name})")
+                else:
+                    parts.append(f"```text\n{_text_of(output).rstrip()}\n```")
+        yield f"gallery/{path.stem}.md", "\n\n".join(parts) + "\n"
+
+
+def _title_of(cell: dict[str, Any]) -> str:
+    """What a picture shows: the cell's metadata say it, for readers who do not see it."""
+    return str(cell["metadata"].get("alt", "The picture that this code draws"))
+
+
+def _text_of(output: dict[str, Any]) -> str:
+    return "".join(output.get("text", ()) or output.get("data", {}).get("text/plain", ()))
+
+
+# ---- the benchmarks over time
+
+
+def benchmark_files() -> Iterator[Made]:
+    """The ratios that ``make bench`` has recorded, as a picture and a table of the latest."""
+    with HISTORY.open() as file:
+        rows = list(csv.DictReader(file))
+    yield "images/benchmarks.svg", _picture(rows)
+
+
+def _picture(rows: list[dict[str, str]]) -> bytes:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib.figure import Figure
+
+    series: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for row in rows:
+        series[row["figure"]].append((row["commit"], float(row["value"])))
+    commits = list(dict.fromkeys(row["commit"] for row in rows))
+    figure = Figure(figsize=(8, 1.5 * len(series)), layout="constrained")
+    for axes, (name, points) in zip(
+        figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True
+    ):
+        axes.plot([commits.index(c) for c, _ in points], [v for _, v in points], "o-")
+        axes.set_title(name, fontsize=9, loc="left")
+        axes.set_xticks(range(len(commits)), commits, fontsize=8)
+        axes.set_ylim(0)
+        axes.grid(alpha=0.3)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None})
+    return picture.getvalue()
