@@ -732,3 +732,27 @@ def test_an_error_survives_pickling() -> None:
 
 def test_a_space_survives_pickling() -> None:
     assert pickle.loads(pickle.dumps(MIXED)) == MIXED
+
+
+@fixed(200)
+@given(
+    st.sampled_from([(1e-8, 1e8, True), (1e-5, 1.0, True), (-5.0, 10.0, False), (0.1, 0.7, False)]),
+    st.integers(1, 999),
+    st.integers(-8, 5),
+)
+def test_a_written_number_comes_back_as_it_was(
+    ends: tuple[float, float, bool], digits: int, exponent: int
+) -> None:
+    low, high, log_scale = ends
+    space = ht.SearchSpace({"x": ht.Real(low, high, log=log_scale)})
+    value = min(max(float(f"{digits}e{exponent}"), low), high)
+    assert space.params(space.point({"x": value})) == {"x": value}
+
+
+def test_a_space_is_made_of_what_people_have() -> None:
+    parameters: dict[str, Parameter] = {"x": ht.Real(0, 1)}
+    opt = ht.Optimizer(parameters, ht.auto(parameters))
+    assert opt.space == ht.SearchSpace(parameters)
+    assert ht.Optimizer(["a", "b"], ht.auto(["a", "b"])).space == ht.Options(["a", "b"])
+    with pytest.raises(InputError, match="a study takes named parameters"):
+        ht.Study.create("s", ht.Box(0, 1), store="memory:")  # type: ignore[arg-type]

@@ -128,7 +128,8 @@ class Real(_Range):
         Of values with the same coordinate it is one of at most twelve digits, if there is one.
         """
         value = float(self._decoded(u)[0])
-        short = float(f"{value:.{_DIGITS}g}")
+        size = value if self.log else self._size
+        short = round(value, _DIGITS - ceil(log10(size or 1.0)))
         is_same = self.low <= short <= self.high and self._unit(np.array([short]))[0] == u[0]
         return short if is_same and self.step is None else value
 
