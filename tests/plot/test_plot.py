@@ -110,6 +110,10 @@ def test_a_study_of_two_numbers_is_a_map() -> None:
     study.optimize(hill, 8)
     axes = ht.plot.belief(study)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "n")
+    axes.figure.canvas.draw()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().y0 >= axes.bbox.y1 - 1.0  # its star is not one of the map
     assert ht.plot.importance(study).get_yticklabels()[-1].get_text() == "x"
 
 

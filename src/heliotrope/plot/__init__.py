@@ -28,6 +28,7 @@ __all__ = ["belief", "importance", "parts", "regret", "track"]
 
 _BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#777777"  # differ in grey, too
 _BAND = 2.0  # standard deviations
+_BAND_LABEL = "± 2 standard deviations"
 _LONGEST = 24  # characters of an option's name
 
 
@@ -40,8 +41,8 @@ def belief(
 ) -> Axes:
     """The believed mean, with a band of two standard deviations, at a time (default: now).
 
-    Options are bars, one parameter is a curve, two are a map. Of more parameters one is shown: the
-    given one or the first, with the others as in the best.
+    Options are points with intervals, one parameter is a curve, two are a map. With more
+    parameters it is the curve of the given one or of the first, with the others as in the best.
     """
     axes, shown = _axes(ax), view_of(source, t, parameter)
     if isinstance(shown, OptionBeliefs):
@@ -66,9 +67,11 @@ def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
             times, mean, std = (
                 np.array([one[name] for one in best]) for name in ("t", "mean", "std")
             )
-            axes.fill_between(times, mean - _BAND * std, mean + _BAND * std, color=_BLUE, alpha=0.2)
             axes.plot(times, mean, color=_BLUE, label="believed best")
+            band = mean - _BAND * std, mean + _BAND * std
+            axes.fill_between(times, *band, color=_BLUE, alpha=0.2, label=_BAND_LABEL)
     axes.plot(t, y, ".", color=_GREY, markersize=4, label="results")
+    axes.locator_params("x", integer=bool(np.all(t == np.round(t))))
     axes.set(xlabel="time", ylabel="value")
     axes.legend(frameon=False)
     return axes
@@ -184,8 +187,10 @@ def _draw_slice(axes: Axes, shown: Slice) -> None:
         axes.set_xticks(at, [_shortened(str(value)) for value in shown.values])
     else:
         band = shown.mean - _BAND * shown.std, shown.mean + _BAND * shown.std
-        axes.fill_between(shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0)
-        axes.plot(shown.values, shown.mean, color=_BLUE)
+        axes.plot(shown.values, shown.mean, color=_BLUE, label="mean")
+        axes.fill_between(
+            shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0, label=_BAND_LABEL
+        )
         axes.axvline(shown.best, color=_ORANGE, linestyle="--", label="best")
         axes.legend(frameon=False)
         axes.set_xscale("log" if shown.log else "linear")
@@ -199,7 +204,7 @@ def _draw_surface(axes: Axes, shown: Surface) -> None:
     axes.set(xlabel=shown.names[0], ylabel=shown.names[1])
     for axis, log in zip((axes.set_xscale, axes.set_yscale), shown.log, strict=True):
         axis("log" if log else "linear")
-    axes.legend(frameon=False, labelcolor="white")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # not on the map
 
 
 def _shortened(name: str) -> str:
