@@ -1,7 +1,7 @@
 """Check the prose of pages and docstrings: our own list, some checks of proselint, long sentences.
 
-``python scripts/lint_prose.py [FILE ...]`` prints one line for each finding. CONTRIBUTING.md has the
-house style that the list follows.
+``python scripts/lint_prose.py [FILE ...]`` prints one line for each finding. The list follows the
+house style in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _long(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
         for sentence in re.finditer(
             r".+?(?:[.:;?!](?=\s)|\n(?=[-|*\d])|\Z)", paragraph[0], re.DOTALL
         ):
-            words = len(re.findall(r"\w+", sentence[0]))
+            words = len(re.findall(r"[A-Za-z]{2,}", sentence[0]))
             if words > LONGEST:
                 start = paragraph.start() + sentence.start()
                 yield start, sentence[0][:40], f"{words} words: make it two sentences"
