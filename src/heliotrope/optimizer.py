@@ -15,6 +15,7 @@ from heliotrope.errors import HeliotropeError
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
 from heliotrope.policies import Policy
+from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.run import PolicyRun
 from heliotrope.precision import Noise, NoiseColumns, Precision, value_and_precision
 from heliotrope.queries import Queries
@@ -85,6 +86,11 @@ class Optimizer(Queries, Archived):
     def policy(self) -> Policy:
         """The policy that chooses points."""
         return self._run.policy
+
+    @property
+    def learner(self) -> AdaptiveAgent | None:
+        """The agent of a policy that learns its model."""
+        return self._run.learner
 
     @property
     def history(self) -> History:
@@ -178,16 +184,25 @@ class Optimizer(Queries, Archived):
     ) -> None:
         """Record a result that came after its suggestion was cancelled.
 
-        The policy sees it when it is next built, by :meth:`reconsider`.
+        A policy that learns its model sees it at once, others when they are next built, by
+        :meth:`reconsider`.
         """
         done = self._adapter.suggestion_at(id, t, x)
-        self._ledger.add([Observation(done.t, done.x, y, done.index, id, precision)])
+        late = Observation(done.t, done.x, y, done.index, id, precision)
+        self._run.insert(late, id)
+        self._ledger.add([late])
 
     @exclusive
     def set_back(self, latest: float) -> None:
-        """Move all later times back to ``latest``, and restart the policy without results."""
+        """Move all later times back to ``latest``.
+
+        A policy that does not learn its model restarts without results.
+        """
         self._ledger.set_back(as_number(latest, "latest"))
-        self.reconsider(self.policy, last=0)
+        if self.learner is None:
+            self.reconsider(self.policy, last=0)
+        else:
+            self.learner.set_back(latest)
 
     @exclusive
     def tell_many(

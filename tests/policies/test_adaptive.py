@@ -190,7 +190,7 @@ def test_open_evaluations_outlive_what_is_learned() -> None:
     for s in reversed(waiting[1:]):
         optimizer.tell(s, float(s.x[0]))
     expected = sorted((o.t, int(o.index or 0), o.y) for o in optimizer.history)
-    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer)._latest]
+    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer).known.latest]
     assert kept == expected
 
 
@@ -198,17 +198,17 @@ def test_memory_is_bounded() -> None:
     optimizer = ht.Optimizer(ht.grid(3), Adaptive(Named("gp_ucb")), seed=0)
     tracked(optimizer, lambda x, t: float(x[0]) + np.sin(t), 500)
     agent = agent_of(optimizer)
-    assert len(agent._latest) == 400 + 500 - 429  # as many, and those told since it learned
-    assert agent._latest[0].t < 100.0  # some are old
+    assert len(agent.known.latest) == 400 + 500 - 429  # as many, and those told since it learned
+    assert agent.known.latest[0].t < 100.0  # some are old
 
 
 def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.policies.adaptive.is_estimate_due", lambda _: False)
+    monkeypatch.setattr("heliotrope.policies.learner.is_estimate_due", lambda _: False)
     agent, held = ht.auto(GRID).start(GRID), list[int]()
     for step in range(820):
         agent.open(step, float(step), np.array([step % 7]))
         agent.tell(step, float(step % 5))
-        held.append(len(agent._latest))
+        held.append(len(agent.known.latest))
     assert held == [*range(1, 601), *range(400, 601), *range(400, 419)]
 
 

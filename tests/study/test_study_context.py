@@ -21,7 +21,6 @@ import heliotrope as ht
 from askers import killed, lost
 from heliotrope.domains import Finite
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
-from heliotrope.estimation import Model
 from heliotrope.storage import MemoryStore, Store, open_store
 from heliotrope.study import Study, StudyConfig, cache
 from heliotrope.study.space_adapter import SpaceAdapter
@@ -426,7 +425,7 @@ def test_how_sure_the_best_is(name: str) -> None:
     study, rng = begin(name, policy=GIVEN), random.Random(2)
     ground = study.config.adapter.problem
     assert isinstance(ground, ht.Contextual)
-    opt = ht.Optimizer(ground, study.config.build(Model()))
+    opt = ht.Optimizer(ground, study.config.build())
     for _ in range(20):
         ask = study.ask(context=some_context(study, rng))
         asked = study.events()[-1].body

@@ -84,7 +84,7 @@ def test_the_log_reproduces_the_study(direction: Any, policy: dict[str, Any]) ->
 def test_the_belief_is_that_of_an_optimizer_told_the_same(direction: Any) -> None:
     study = begin(policy=GIVEN, direction=direction)
     sign = study.config.sign
-    optimizer = ht.Optimizer(ht.Box(0, 1), study.config.build(ht.estimation.Model()))
+    optimizer = ht.Optimizer(ht.Box(0, 1), study.config.build())
     for number, form in enumerate(FORMS):
         x = number / 5.0
         study.add({"x": x}, **form)

@@ -10,7 +10,7 @@ from heliotrope import __version__
 from heliotrope.cli.console import Commands
 
 _LAB = ("demo", "reproduce", "replay", "league", "bounds")
-_NAMES = (*_LAB, "serve", "study")
+_NAMES = (*_LAB, "serve", "estimate", "study")
 
 
 def _app(name: str) -> typer.Typer:

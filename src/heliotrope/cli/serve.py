@@ -26,6 +26,15 @@ def serve_command(
         Path | None, typer.Option(dir_okay=False, help="File of client tokens, one per line.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
+    estimators: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Processes of each worker that estimate models, so that no request waits for "
+            "them. 0: `heliotrope estimate` does, here or on another machine.",
+        ),
+    ] = 1,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A further host name of the service. May be repeated.")
     ] = None,
@@ -40,5 +49,5 @@ def serve_command(
             from heliotrope.service import running, settings
         tokens = () if token_file is None else read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
-        wanted = settings.Settings(store, tokens, hosts, demo)
+        wanted = settings.Settings(store, tokens, hosts, demo, estimators)
         running.run_service(wanted, host, port, workers=workers, token_file=token_file)

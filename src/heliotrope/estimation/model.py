@@ -71,6 +71,21 @@ class Model:
         world = None if self.world is None else self.world.with_mean(mean)
         return replace(self, mean=mean, low=None, high=None, world=world)
 
+    def of_dimension(self, dimension: int) -> Model:
+        """The same, with a length scale for each coordinate; options once had one in all."""
+        if self.world is None or len(self.world.lengths) == dimension:
+            return self
+        first, *others = self.world.lengths
+        lengths = (*(first for _ in range(dimension - len(others))), *others)
+        return replace(self, world=replace(self.world, lengths=lengths))
+
+    def signed(self, sign: float) -> Model:
+        """The model of the values times a sign."""
+        if sign > 0.0:
+            return self
+        bounds, world = self.outlier_bounds(sign), self.world and self.world.negated()
+        return replace(self, mean=-self.mean, low=bounds.low, high=bounds.high, world=world)
+
     @property
     def epsilon(self) -> float:
         return self.per_unit(self.rate)

@@ -1,49 +1,44 @@
 """A policy that estimates its model from the latest results, in any unit.
 
 The model (mean, variance, noise, kernel, length scale and drift) is re-estimated as results come.
-A recipe makes the inner policy from it. Both live in the unit cube and count time in results.
+A recipe makes the inner policy from it. Unless the recipe has its own units, both live in the unit
+cube and count time in results.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
-from operator import attrgetter
 
 import numpy as np
 
 from heliotrope.domains import (
     Choices,
     Domain,
+    OwnUnits,
     Places,
     UnitCube,
     all_choices,
-    coordinate_groups,
     initial_count,
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
-from heliotrope.estimation import (
-    Given,
-    Model,
-    Results,
-    cautious,
-    estimate_robustly,
-    estimate_sum,
-    is_estimate_due,
-    level_shift_length,
-    outlier_bounds,
-    usual_noise,
+from heliotrope.estimation import Model
+from heliotrope.policies.learner import (
+    CubeEvaluation,
+    Estimation,
+    Knowledge,
+    Learner,
+    Update,
+    columns,
+    evaluations,
 )
-from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Recipe, Sampling, Selective
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Doubting, Recipe, Sampling, Selective
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, short_repr
 
-_LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
-_MOST = 600  # number of results that triggers the selection above
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
 
@@ -52,7 +47,8 @@ _LARGEST = 1e45  # value: variances, which may exceed its square by far, must no
 class Adaptive:
     """Estimate the model from the latest results, and choose as the recipe's policy does.
 
-    The first points are spread out over the domain.
+    The first points are spread out over the domain. With ``deferred`` the agent only says that an
+    estimate is due, and is told what it found.
 
     Examples
     --------
@@ -67,23 +63,14 @@ class Adaptive:
     """
 
     recipe: Recipe
+    deferred: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.recipe, type) or not isinstance(self.recipe, Recipe):
             raise InputError("a recipe, such as Named(name)", repr(self.recipe))
 
     def start(self, domain: Domain) -> AdaptiveAgent:
-        return AdaptiveAgent(self.recipe, domain)
-
-
-@dataclass(frozen=True, eq=False)
-class CubeEvaluation:
-    """A place in the cube at a time, with its value (NaN while it is open) and precision."""
-
-    t: float
-    place: Places
-    y: float = np.nan
-    precision: Precision = USUAL
+        return AdaptiveAgent(self, domain)
 
 
 @dataclass(frozen=True)
@@ -100,19 +87,30 @@ class Timeline:
 
 
 class AdaptiveAgent:
-    """An agent of the recipe's policy, and the latest results to re-estimate the model from."""
+    """An agent of the recipe's policy, and what is known to re-estimate the model from.
 
-    def __init__(self, recipe: Recipe, domain: Domain) -> None:
-        self._recipe, self._cube = recipe, UnitCube(domain)
+    The inner agent follows from the knowledge at the latest update, and all events since.
+    """
+
+    def __init__(self, policy: Adaptive, domain: Domain) -> None:
+        self._recipe, self._defers = policy.recipe, policy.deferred
+        self._unit = UnitCube(domain)  # for the first points
+        self._cube = OwnUnits(domain) if self._recipe.own_units else self._unit
         self._domain, self._choices = self._cube.domain, all_choices(domain)
-        self._groups = coordinate_groups(domain)
-        self.model, self._timeline = Model(), Timeline()
+        self._learner = Learner(self._recipe, self._domain)
+        self.known, self._timeline = Knowledge(), Timeline()
+        self._resting: bool = False
         self._inner = self._start(self.model)
-        self._told = 0  # number of all results, dropped ones included
-        self._since = -np.inf  # time of the latest level shift; earlier results do not count
-        self._latest: list[CubeEvaluation] = []  # in the order of their times
-        self._before: list[CubeEvaluation] = []  # those before the latest level shift
         self._open: dict[int, CubeEvaluation] = {}
+
+    @property
+    def model(self) -> Model:
+        return self.known.model
+
+    @property
+    def inner(self) -> Agent:
+        """The agent of the recipe's policy."""
+        return self._inner
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
@@ -137,53 +135,32 @@ class AdaptiveAgent:
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        evaluation = CubeEvaluation(t, self._cube.enter(place))
-        with _times_in_user_units(t):
-            self._inner.open(key, self._timeline.at(t), evaluation.place)
+        evaluation = CubeEvaluation(t, self._cube.enter(place), key=key)
+        if not self._resting:
+            with _times_in_user_units(t):
+                self._inner.open(key, self._timeline.at(t), evaluation.place)
         self._open[key] = evaluation
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        """Take a value; re-estimate the model at certain counts, outliers and level shifts."""
+        """Take a value; re-estimate the model if that is due and not deferred."""
         asked, value = self._open[key], _as_value(y)
-        if asked.t < self._since:
+        if asked.t < self.known.since:
             self.cancel(key)
             return
-        told_now = replace(asked, y=value, precision=precision)
-        known = sorted([*self._latest, told_now], key=attrgetter("t"))
-        still_open = {other: one for other, one in self._open.items() if other != key}
-        values = cautious(np.array([one.y for one in known]), _noise(known))
-        shifted = level_shift_length(
-            values, lambda: self._results(known).x, self.model.length_scale
-        )
-        latest, told = known[-shifted:], shifted or self._told + 1
-        returned = self._has_returned(value)
-        if returned:
-            latest, told = [*self._before, told_now], len(self._before) + 1
-        if (
-            returned
-            or shifted
-            or is_estimate_due(told)
-            or not self.model.outlier_bounds().suit(values)
-        ):
-            self._learn(self._fewer(latest), still_open, told)
-        else:
-            self._inner.tell(key, self.model.outlier_bounds().clip_one(value), precision)
-            self._latest = latest if len(latest) <= _MOST else self._fewer(latest)
-        self._open, self._told = still_open, told
-        if returned:
-            self._before, self._since = [], -np.inf
-        elif shifted:
-            self._before, self._since = known[:-shifted], latest[0].t
-
-    def _has_returned(self, value: float) -> bool:
-        """Whether a value is among those before the latest level shift: this was an outage."""
-        before, since = ([one.y for one in some] for some in (self._before, self._latest))
-        if not before or min(since) <= value <= max(since):
-            return False
-        return min(before) <= value <= max(before)
+        one = replace(asked, y=value, precision=precision)
+        known = self._learner.after(self.known, one)
+        waiting = {other: each for other, each in self._open.items() if other != key}
+        estimation = None if self._defers else self._learner.estimation(known)
+        if estimation is not None:
+            self._become(self._learner.updated(known, estimation.run()), waiting)
+            return
+        if not self._resting:
+            self._inner.tell(key, known.bounds.clip_one(value), precision)
+        self.known, self._open = known, waiting
 
     def cancel(self, key: int) -> None:
-        self._inner.cancel(key)
+        if not self._resting:
+            self._inner.cancel(key)
         del self._open[key]
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
@@ -200,63 +177,89 @@ class AdaptiveAgent:
     def log_likelihood(self) -> float:
         return self._sampling().log_likelihood
 
-    def state(self) -> State:
-        return {
-            "model": np.frombuffer(json.dumps(self.model.to_json()).encode(), dtype=np.uint8),
-            "timeline": np.array(astuple(self._timeline)),
-            "told": np.array(self._told),
-            "since": np.array(self._since),
-            **_columns("latest", self._latest),
-            **_columns("before", self._before),
-            "open/key": np.array(list(self._open), dtype=np.int64),
-            **_columns("open", self._open.values()),
-        } | under("inner/", self._inner.state())
-
-    def restore(self, state: State) -> None:
-        self.model = Model.from_json(json.loads(state["model"].tobytes()))
-        self._timeline = Timeline(*state["timeline"].tolist())
-        self._told, self._since = int(state["told"]), float(state["since"])
-        self._latest = _evaluations("latest", state)
-        self._before = _evaluations("before", state) if "before/t" in state else []
-        keys = state["open/key"].tolist()
-        self._open = dict(zip(keys, _evaluations("open", state), strict=True))
-        self._inner = self._start(self.model)
-        self._inner.restore(part(state, "inner/"))
-
     # ---- learning
 
-    def _learn(
-        self, latest: list[CubeEvaluation], waiting: Mapping[int, CubeEvaluation], told: int
-    ) -> None:
-        """Estimate the model from some results, and make an inner agent that has seen them."""
-        model = self._estimate(self._results(latest))
-        timeline = Timeline(latest[-1].t, told, model.pace)
-        agent = self._start(model)
-        events = [*((TOLD_AT_ONCE, one) for one in latest), *waiting.items()]
+    def estimation(self) -> Estimation | None:
+        """The estimate that is due, or None."""
+        return self._learner.estimation(self.known)
+
+    def update(self, update: Update) -> None:
+        """Take a new model; the inner agent is rebuilt, unless this agent rests."""
+        self._become(self._learner.updated(self.known, update), self._open)
+
+    def rest(self, *, resting: bool = True) -> None:
+        """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
+        self._resting = resting
+
+    def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
+        """Take the late value of an evaluation that was cancelled."""
+        one = CubeEvaluation(t, self._cube.enter(place), _as_value(y), precision, key)
+        if t >= self.known.since:
+            self._become(self._learner.after(self.known, one), self._open)
+
+    def set_back(self, latest: float) -> None:
+        """Replace all later times by ``latest``."""
+        waiting = {key: replace(one, t=min(one.t, latest)) for key, one in self._open.items()}
+        self._become(self.known.set_back(latest), waiting)
+
+    def faults(self, labelled: frozenset[int]) -> frozenset[int]:
+        """The keys of results that are taken for faults, given those that were so far.
+
+        They lie beyond the bounds of outliers, are doubted, or were told in an outage. A result
+        that is no longer kept stays as it was labelled.
+        """
+        values = np.array([one.y for one in self.known.latest])
+        beyond = self.known.bounds.are_passed_by(values).tolist()
+        kept = [one.key for one in self.known.latest]
+        faulty = {key for key, is_beyond in zip(kept, beyond, strict=True) if is_beyond}
+        if isinstance(self._inner, Doubting):
+            faulty |= self._inner.doubted & set(kept)
+        found = (labelled - set(kept)) | faulty | set(self.known.outage)
+        return frozenset(key for key in found if key != TOLD_AT_ONCE)
+
+    def _become(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
+        """Take over some knowledge, with an inner agent that has seen its results."""
+        if self._resting:
+            self.known, self._open = known, dict(waiting)
+            return
+        timeline, agent = self._timeline_of(known), self._start(known.model)
+        events = [*((one.key, one) for one in known.latest), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
-                agent.tell(key, model.outlier_bounds().clip_one(one.y), one.precision)
-        self._inner, self.model, self._timeline, self._latest = agent, model, timeline, latest
+                agent.tell(key, known.bounds.clip_one(one.y), one.precision)
+        self._inner, self.known, self._timeline = agent, known, timeline
+        self._open = dict(waiting)
 
-    def _estimate(self, results: Results) -> Model:
-        bounds = outlier_bounds(results.cautious)
-        if self._recipe.sums:
-            return estimate_sum(results, bounds, self._groups, self.model.world)
-        return estimate_robustly(results, bounds, Given())
-
-    def _fewer(self, kept: list[CubeEvaluation]) -> list[CubeEvaluation]:
-        return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]
-
-    def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
-        points = self._domain.at(np.concatenate([one.place for one in kept]))
-        t, y = np.array([(one.t, one.y) for one in kept]).T
-        return Results(t, points, y, _noise(kept))
+    def _timeline_of(self, known: Knowledge) -> Timeline:
+        if self._recipe.own_units:
+            return Timeline()
+        return Timeline(known.latest[-1].t if known.latest else 0.0, known.told, known.model.pace)
 
     def _start(self, model: Model) -> Agent:
-        per_result = replace(model, pace=1.0)
-        policy = self._recipe.policy(per_result, per_result.epsilon, self._domain)
-        return policy.start(self._domain)
+        counted = model if self._recipe.own_units else replace(model, pace=1.0)
+        return self._recipe.policy(counted, counted.epsilon, self._domain).start(self._domain)
+
+    # ---- the state as arrays
+
+    def state(self) -> State:
+        return {
+            **self.known.state(),
+            "timeline": np.array(astuple(self._timeline)),
+            "open/key": np.array(list(self._open), dtype=np.int64),
+            **columns("open", self._open.values()),
+        } | under("inner/", self._inner.state())
+
+    def restore(self, state: State) -> None:
+        self.known = Knowledge.restored(state)
+        self._timeline = Timeline(*state["timeline"].tolist())
+        keys = state["open/key"].tolist()
+        opened = [
+            replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)
+        ]
+        self._open = dict(zip(keys, opened, strict=True))
+        self._inner = self._start(self.model)
+        self._inner.restore(part(state, "inner/"))
 
     # ---- the inner agent and the first points
 
@@ -273,11 +276,13 @@ class AdaptiveAgent:
         return self._inner
 
     def _is_first(self) -> bool:
-        return self._told + len(self._open) < initial_count(self._domain)
+        return self.known.told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
-        taken = [one.place for one in (*self._latest, *self._open.values())]
-        return self._cube.farthest_choice(choices, taken, make_rng)
+        taken = [one.place for one in (*self.known.latest, *self._open.values())]
+        if self._cube is not self._unit:
+            taken = [self._unit.enter(place) for place in taken]
+        return self._unit.farthest_choice(choices, taken, make_rng)
 
 
 @contextmanager
@@ -301,30 +306,3 @@ def _as_value(y: float) -> float:
             "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
         )
     return y
-
-
-def _columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
-    """Times, values, places and noise of evaluations as arrays."""
-    listed = list(evaluations)
-    return {
-        f"{name}/t": np.array([one.t for one in listed]),
-        f"{name}/y": np.array([one.y for one in listed]),
-        f"{name}/place": np.array([one.place[0] for one in listed]),
-        f"{name}/noise": _noise(listed),
-    }
-
-
-def _evaluations(name: str, state: State) -> list[CubeEvaluation]:
-    """Read the evaluations that :func:`_columns` wrote; older files lack the noise."""
-    t, y, places = (state[f"{name}/{column}"] for column in ("t", "y", "place"))
-    noise = state.get(f"{name}/noise", usual_noise(len(t)))
-    own = [Precision.from_row(row) for row in noise.tolist()]
-    rows = zip(t.tolist(), places[:, None], y.tolist(), own, strict=True)
-    return [CubeEvaluation(*row) for row in rows]
-
-
-def _noise(evaluations: Sequence[CubeEvaluation]) -> Array:
-    """The noise of each evaluation, (n, 2)."""
-    if all(one.precision is USUAL for one in evaluations):  # called at every result
-        return usual_noise(len(evaluations))
-    return np.array([one.precision.row for one in evaluations])

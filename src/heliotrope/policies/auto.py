@@ -1,5 +1,6 @@
 """``auto``: the policy to start with, TV-GP-UCB with a learned sum of terms and a constant beta."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
@@ -7,7 +8,7 @@ from typing import ClassVar
 from heliotrope.acquisition import UCB, LogBeta
 from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model, World
+from heliotrope.estimation import Model, OutlierBounds, Results, World, estimate_sum
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.gp import First, GPPolicy
 from heliotrope.policies.logarithmic import LogarithmicPolicy
@@ -43,7 +44,16 @@ def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
 class Tracking:
     """TV-GP-UCB for a world that never settles: the width of its bound does not grow with time."""
 
-    sums: ClassVar[bool] = True
+    own_units: ClassVar[bool] = False
+
+    def estimate(
+        self,
+        results: Results,
+        bounds: OutlierBounds,
+        groups: Sequence[Sequence[int]],
+        before: Model,
+    ) -> Model:
+        return estimate_sum(results, bounds, groups, before.world)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is not None:

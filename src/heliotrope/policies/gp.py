@@ -113,6 +113,8 @@ class GPAgent:
         self._epoch: float | None = None
         self._keys: dict[int, Places] = {}  # places of the evaluations of the current epoch
         self._doubted = 0  # latest values in a row that were doubted
+        self._run = list[int]()  # keys of these
+        self.doubted = set[int]()  # keys of the evaluations whose values count little
         self._told, self._now = False, -inf
         first = policy.first
         self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
@@ -158,19 +160,24 @@ class GPAgent:
         if key in self._keys:
             value = min(max(y, self._policy.low), self._policy.high)
             if self._policy.doubts:
-                precision = self._believed(self._keys[key], value, precision)
+                precision = self._believed(key, value, precision)
             self._engine.tell(key, value, precision)
             del self._keys[key]
         self._told = True
 
-    def _believed(self, place: Places, value: float, precision: Precision) -> Precision:
+    def _believed(self, key: int, value: float, precision: Precision) -> Precision:
         """The precision of a value; one that is doubted has its distance as standard error."""
-        mean, variance = self._engine.predict(self._now, place, count_open=False)
+        mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
         below, noise = float(mean[0]) - value, precision.noise(self._policy.prior.noise)
         is_doubted = below > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
         self._doubted = self._doubted + 1 if is_doubted else 0
         if not 0 < self._doubted <= _MOST_DOUBTED:
+            if is_doubted:  # confirmed
+                self.doubted.difference_update(self._run)
+            self._run = []
             return precision
+        self._run.append(key)
+        self.doubted.add(key)
         return Precision(below**2 + noise)
 
     def cancel(self, key: int) -> None:
@@ -194,6 +201,11 @@ class GPAgent:
     def log_likelihood(self) -> float:
         return self._engine.log_likelihood
 
+    @property
+    def learns_drift(self) -> bool:
+        """Whether it learns the drift at every result."""
+        return isinstance(self._engine, BankEngine)
+
     def learned(self) -> Learned:
         """The learned drift rate."""
         if not isinstance(self._engine, BankEngine):
@@ -210,6 +222,8 @@ class GPAgent:
             "keys": np.array(list(self._keys), dtype=np.int64),
             "places": np.array([place[0] for place in self._keys.values()]),
             "doubted": np.array(self._doubted),
+            "doubted/run": np.array(self._run, dtype=np.int64),
+            "doubted/keys": np.array(sorted(self.doubted), dtype=np.int64),
             "now": np.array(self._now),
             "told": np.array(self._told),
             "begun": np.array([place[0] for place in self._begun]),
@@ -221,6 +235,8 @@ class GPAgent:
         places = state.get("places", np.zeros(len(keys), dtype=np.intp))  # older files lack them
         self._keys = dict(zip(keys, list(places[:, None]), strict=True))
         self._doubted = int(state.get("doubted", 0))
+        self._run = state["doubted/run"].tolist() if "doubted/run" in state else []
+        self.doubted = set(state["doubted/keys"].tolist()) if "doubted/keys" in state else set()
         self._now = float(state.get("now", -inf))
         self._told = bool(state["told"])
         begun = state.get("begun", np.empty(0))  # older files lack it

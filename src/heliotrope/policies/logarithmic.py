@@ -53,6 +53,10 @@ class LogarithmicAgent:
         self.open, self.cancel = self._inner.open, self._inner.cancel
         self.state, self.restore = self._inner.state, self._inner.restore
 
+    @property
+    def doubted(self) -> set[int]:
+        return self._inner.doubted
+
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         if precision.variance is not None:
             size = max(self._sign * y, self._policy.floor)

@@ -1,12 +1,13 @@
 """Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, OutlierBounds, Results
 from heliotrope.notebook import facts_table
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
@@ -124,14 +125,36 @@ class Policy(Protocol):
 
 
 @runtime_checkable
-class Recipe(Protocol):
-    """How a policy follows from a learned model.
+class Doubting(Protocol):
+    """An agent that takes some values for faults."""
 
-    ``sums`` says that its policies take priors that are sums of terms.
+    @property
+    def doubted(self) -> set[int]:
+        """The keys of the evaluations whose values count little."""
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """How a model follows from results, and a policy from a learned model.
+
+    ``own_units`` says that its policies take the domain and its times as they are, instead of the
+    unit cube and a count of results.
     """
 
     @property
-    def sums(self) -> bool: ...
+    def own_units(self) -> bool: ...
+
+    def estimate(
+        self,
+        results: Results,
+        bounds: OutlierBounds,
+        groups: Sequence[Sequence[int]],
+        before: Model,
+    ) -> Model:
+        """The model of some results with outliers beyond bounds, given the one before.
+
+        ``groups`` are the coordinates that share a length scale.
+        """
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        """The policy for a model, a drift per unit of time and a domain in the unit cube."""
+        """The policy for a model, a drift per unit of time and a domain."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model
+from heliotrope.estimation import Given, Model, OutlierBounds, Results, estimate_robustly
 from heliotrope.policies import named
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.auto import auto
@@ -157,12 +157,17 @@ class Named:
     """
 
     name: str
-    sums: ClassVar[bool] = False
+    own_units: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = [entry.name for entry in _ENTRIES if entry.has_prior or entry.has_range]
         if self.name not in names:
             raise InputError(f"one of {', '.join(names)}", short_repr(self.name))
+
+    def estimate(
+        self, results: Results, bounds: OutlierBounds, groups: object, before: Model
+    ) -> Model:
+        return estimate_robustly(results, bounds, Given())
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         return REGISTRY[self.name].build(model, epsilon, domain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -40,6 +39,12 @@ class PolicyRun:
 
     def tell(self, id: int, y: float, precision: Precision) -> None:
         self.agent.tell(id, self._sign * y, precision)
+
+    def insert(self, late: Observation, id: int) -> None:
+        """Show the agent the late value of an evaluation that was cancelled, if it can take it."""
+        if self.learner is not None:
+            y = self._sign * late.y
+            self.learner.insert(id, late.t, _place(late), y, late.precision)
 
     def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
         """Show the agent observations and open suggestions, sorted by time; return the run."""
@@ -99,18 +104,22 @@ class PolicyRun:
         return self.agent
 
     def learned(self) -> Learned:
-        if not isinstance(self.agent, GPAgent):
-            advice = "Call model()." if isinstance(self.agent, AdaptiveAgent) else ""
+        agent = self.agent if self.learner is None else self.learner.inner
+        if not isinstance(agent, GPAgent) or (self.learner and not agent.learns_drift):
+            advice = "" if self.learner is None else "Call model()."
             raise NoBeliefError("a GP policy with learn=...", repr(self.policy)[:60], advice)
-        return self.agent.learned()
+        return agent.learned()
 
     def model(self) -> Model:
-        if not isinstance(self.agent, AdaptiveAgent):
+        if self.learner is None:
             got = repr(self.policy)[:60]
             raise NoBeliefError("a policy that learns its model, such as auto", got)
-        model = self.agent.model
-        bounds = model.outlier_bounds(self._sign)
-        return replace(model, mean=self._sign * model.mean, low=bounds.low, high=bounds.high)
+        return self.learner.model.signed(self._sign)
+
+    @property
+    def learner(self) -> AdaptiveAgent | None:
+        """The agent, if it learns its model."""
+        return self.agent if isinstance(self.agent, AdaptiveAgent) else None
 
     def _gp_agent(self) -> GPAgent:
         if not isinstance(self.agent, GPAgent):

@@ -24,6 +24,7 @@ from heliotrope.service.shutdown import ShutdownMiddleware, end_soon, end_with
 from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Studies
 from heliotrope.storage import GroupCommit, open_store
+from heliotrope.study.estimators import Estimators
 
 _THREADS = 200  # requests that may wait for the disk at a time
 
@@ -34,6 +35,7 @@ def create_app(
     tokens: Sequence[str] = (),
     hosts: Sequence[str] = Settings.hosts,
     demo: bool = True,
+    estimators: int | None = None,
     limits: Limits | None = None,
 ) -> Starlette:
     """The service of a store as an ASGI application.
@@ -48,8 +50,12 @@ def create_app(
         Host names of the service; "*" allows any.
     demo
         Whether clients may start studies that the service drives itself.
+    estimators
+        Number of processes beside the service that estimate models. With 0 another process of the
+        store has to, such as ``heliotrope estimate``. By default the requests estimate.
     """
-    return app_from(Settings(store, tuple(tokens), tuple(hosts), demo, limits or Limits()))
+    given = Settings(store, tuple(tokens), tuple(hosts), demo, estimators, limits or Limits())
+    return app_from(given)
 
 
 def worker_app() -> Starlette:
@@ -65,7 +71,8 @@ def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) ->
     store = open_store(settings.store)
     metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
     journal = GroupCommit(store, written=streams.notify, conflict=metrics.conflicts.inc)
-    studies = Studies(store, journal, settings.limits, metrics.studies.set)
+    estimators = None if settings.estimators is None else Estimators(settings.estimators)
+    studies = Studies(store, journal, settings.limits, metrics.studies.set, estimators)
     demos = Demos(studies, settings.limits.demos) if settings.demo else None
 
     @asynccontextmanager
@@ -77,6 +84,8 @@ def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) ->
         stopping()
         if demos is not None:
             demos.close()
+        if estimators is not None:
+            estimators.close()
         journal.close()
         store.close()
 

@@ -41,6 +41,7 @@ class Settings:
     tokens: tuple[str, ...] = field(default=(), repr=False)
     hosts: tuple[str, ...] = _LOOPBACK
     demo: bool = True
+    estimators: int | None = None  # processes beside the service; None: requests estimate
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

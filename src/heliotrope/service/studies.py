@@ -16,6 +16,7 @@ from heliotrope.storage import Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.command_fields import Command
+from heliotrope.study.estimators import Estimators
 from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
@@ -77,9 +78,15 @@ class Studies:
     """
 
     def __init__(
-        self, store: Store, journal: Journal, limits: Limits, count: Callable[[int], None]
+        self,
+        store: Store,
+        journal: Journal,
+        limits: Limits,
+        count: Callable[[int], None],
+        estimators: Estimators | None = None,
     ) -> None:
         self.store, self._journal, self._limits = store, journal, limits
+        self._estimators = estimators
         self._count = count  # reports the number of studies in memory
         self._held: OrderedDict[str, HeldStudy] = OrderedDict()
         self._lock = Lock()
@@ -93,7 +100,9 @@ class Studies:
         if self.store.count() >= self._limits.studies:
             most = f"at most {self._limits.studies:,} studies"
             raise RequestError(422, "limit", most, "one more", "Delete some first.")
-        study = Study.create_from(name, config, self.store, journal=self._journal)
+        study = Study.create_from(
+            name, config, self.store, journal=self._journal, estimators=self._estimators
+        )
         return self._hold(name, study).study
 
     def find(self, name: str) -> StudyInfo:
@@ -166,7 +175,7 @@ class Studies:
         held = self._in_memory(name, uid)
         if held is None:
             with _no_such_name():
-                study = Study(self.store, name, journal=self._journal)
+                study = Study(self.store, name, journal=self._journal, estimators=self._estimators)
             held = self._hold(name, study)
         if uid not in (None, held.study.uid):
             got = "another study of the same name"

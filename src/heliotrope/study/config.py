@@ -11,10 +11,10 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
-from heliotrope.policies import Policy
+from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
-from heliotrope.study.policies import PolicyChoice, Weighing
+from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
 
@@ -68,19 +68,30 @@ class StudyConfig:
     @cached_property
     def adapter(self) -> SpaceAdapter:
         """The space and the context, as domain of an optimizer."""
-        return SpaceAdapter(self.space, self.context)
+        return SpaceAdapter(self.space, self.context, apart=not self.policy.learns_sums)
 
     @cached_property
     def given(self) -> Given:
         """The given parameters of the model, which are not learned."""
         given = self.policy.given
-        return replace(given, length_scale=INDEPENDENT) if self.independent else given
+        is_fixed = self.independent and not self.policy.learns_sums
+        return replace(given, length_scale=INDEPENDENT) if is_fixed else given
 
-    def build(self, model: Model) -> Policy:
-        """The policy with an estimated model."""
+    @property
+    def learns(self) -> bool:
+        """Whether a model of the values is learned."""
+        return self.policy.learns_sums or (self.policy.has_model and not self.given.complete)
+
+    def build(self) -> Policy:
+        """The policy, which is told its model if it learns one."""
         # in a Box a mixture takes several times as long to maximize, and is no better
         weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
-        return self.policy.policy(self.given.override(model), self.sign, weighing)
+        if self.policy.learns_sums:
+            return Adaptive(Tracking(), deferred=True)
+        if self.learns:
+            recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
+            return Adaptive(recipe, deferred=True)
+        return self.policy.policy(self.given.override(Model()), self.sign, weighing)
 
     def with_drift(self, epsilon: float) -> StudyConfig:
         """The same configuration with a given drift."""

@@ -4,11 +4,8 @@ A result that is told may also add a new model of the values.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
-from heliotrope.domains import coordinate_groups
 from heliotrope.errors import (
     ClosedSuggestionError,
     InputError,
@@ -16,15 +13,7 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.estimation import (
-    SHORTEST_LEVEL_SHIFT,
-    Results,
-    estimate_robustly,
-    estimate_sum,
-    is_estimate_due,
-    level_shift_length,
-    outlier_bounds,
-)
+from heliotrope.policies.learner import Update, due_as_json
 from heliotrope.storage import EventBody
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now, seconds_of
@@ -32,8 +21,8 @@ from heliotrope.study.command_fields import Command, nested
 from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell
 from heliotrope.study.space_adapter import LoggedPlace
 from heliotrope.study.state import (
-    REPLAYED,
     VERSION,
+    VERSION_WITH_LEARNER,
     VERSION_WITH_MARKS,
     VERSION_WITH_NOISE,
     StudyState,
@@ -41,22 +30,26 @@ from heliotrope.study.state import (
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
+Learn: TypeAlias = Callable[[StudyState, Emit], None]
+"""Emits the events of what is learned after a result, or has that done elsewhere."""
+
 _MOST_OPEN = 1000
-_RECENT = 2_000  # latest results that an estimate uses
-_FIRST = 50  # results up to which every new estimate is kept
 
 
-def decide(command: Command[T], state: StudyState, emit: Emit, now: Now) -> T:
-    """Emit the events of a command, and return its result."""
+def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: Learn) -> T:
+    """Emit the events of a command, and return its result.
+
+    ``learn`` is called after each result.
+    """
     result: Any = None
     _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
             result = _checked_ask(state, command, now)(emit)
         case Tell():
-            result = _tell(state, emit, command, now)
+            result = _tell(state, emit, command, now, learn)
         case Add():
-            result = _add(state, emit, command, now)
+            result = _add(state, emit, command, now, learn)
         case Cancel():
             _cancel(state, emit, command.id)
         case Heartbeat():
@@ -115,26 +108,26 @@ def _begin(
     return Evaluation.from_json(body)
 
 
-def _tell(state: StudyState, emit: Emit, command: Tell, now: Now) -> Evaluation | None:
+def _tell(
+    state: StudyState, emit: Emit, command: Tell, now: Now, learn: Learn
+) -> Evaluation | None:
     if command.ask is None:
-        _tell_result(state, emit, command.id, command)
+        _tell_result(state, emit, command.id, command, learn)
         return None
     with nested("ask"):  # an ask that is refused must leave the result untold
         ask = _checked_ask(state, command.ask, now)
-    _tell_result(state, emit, command.id, command)
+    _tell_result(state, emit, command.id, command, learn)
     with nested("ask"):
         return ask(emit)
 
 
-def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add) -> None:
+def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, learn: Learn) -> None:
     if isinstance(command, Tell):
         _check_point(state, command)
     told = _told_event(state, id, command)
     if told is not None:
         emit(told)
-        learned = _learned_event(state)
-        if learned is not None:
-            emit(learned)
+        learn(state, emit)
 
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
@@ -170,7 +163,7 @@ def _check_point(state: StudyState, command: Tell) -> None:
             )
 
 
-def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
+def _add(state: StudyState, emit: Emit, command: Add, now: Now, learn: Learn) -> Evaluation:
     _check_uid(state, command.uid)
     adapter = state.config.adapter
     place = adapter.place_of(command.chosen, command.context)
@@ -180,7 +173,7 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now) -> Evaluation:
         return known
     t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
     opened = _begin(state, emit, t, place, words, _keyed(command.key))
-    _tell_result(state, emit, opened.id, command)
+    _tell_result(state, emit, opened.id, command, learn)
     return opened
 
 
@@ -274,45 +267,32 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
     return t
 
 
-def _learned_event(state: StudyState) -> EventBody | None:
-    """The event of a new model, or None if none is due or the new one is close to the old."""
-    history, given = state.optimizer.history, state.config.given
-    policy = state.config.policy
-    if not policy.has_model or (given.complete and not policy.learns_sums):
-        return None
-    results, since = _current_level(state)
-    told = len(history) if np.isinf(since) else int(np.sum(history.t >= since))
-    is_known = since == state.since and state.model.outlier_bounds().suit(results.cautious)
-    if not told or (is_known and not is_estimate_due(told)):
-        return None
-    bounds, recent = outlier_bounds(results.cautious), _latest(state, _RECENT, since)
-    if policy.learns_sums:
-        groups = coordinate_groups(state.optimizer.domain)
-        model = estimate_sum(recent, bounds, groups, state.model.world)
-    else:
-        model = estimate_robustly(recent, bounds, given, policy.rates(results.pace))
-    if is_known and told > _FIRST and model.is_close_to(given.override(state.model)):
-        return None
-    body = {"v": VERSION, "kind": "learned", "model": model.to_json()}
-    return body if np.isinf(since) else {**body, "since": since}
+def learn(state: StudyState, emit: Emit) -> None:
+    """Estimate the model that is due."""
+    learner = state.optimizer.learner
+    estimation = None if learner is None else learner.estimation()
+    if estimation is not None:
+        emit(_learned_event(estimation.run(), state.config.sign))
+    judge(state, emit)
 
 
-def _current_level(state: StudyState) -> tuple[Results, float]:
-    """The latest results since the last level shift, by time, and the time of that shift.
-
-    Results at the time of the last one before the shift do not count.
-    """
-    results = _latest(state, REPLAYED, state.since)
-    length_scale = state.config.given.override(state.model).length_scale
-    last = level_shift_length(results.cautious, lambda: results.x, length_scale)
-    later = results.at(results.t > results.t[-last - 1]) if last else results
-    if not last or len(later.t) < SHORTEST_LEVEL_SHIFT:
-        return results, state.since
-    return later, float(later.t[0])
+def take(update: Update, state: StudyState, emit: Emit) -> None:
+    """Take what was learned elsewhere, unless another process was first."""
+    learner = state.optimizer.learner
+    if learner is not None and learner.known.due == update.due:
+        emit(_learned_event(update, state.config.sign))
+        judge(state, emit)
 
 
-def _latest(state: StudyState, count: int, since: float) -> Results:
-    """At most ``count`` latest results from ``since`` on, by time."""
-    t, x, y, noise = state.optimizer.history.latest(count)
-    first = int(np.searchsorted(t, since))
-    return Results(t[first:], x[first:], state.config.sign * y[first:], noise[first:])
+def judge(state: StudyState, emit: Emit) -> None:
+    """Say which results are newly taken for faults, and which no longer."""
+    judged = state.judge()
+    if judged is not None:
+        emit(judged)
+
+
+def _learned_event(update: Update, sign: float) -> EventBody:
+    """The event of a new model, which is that of the values as they are told."""
+    model = update.model.signed(sign).to_json()
+    due = due_as_json(update.due)
+    return {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model, **due}

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from heliotrope.acquisition import MeasurementUCB
+from heliotrope.domains import Domain
 from heliotrope.errors import InputError, located
-from heliotrope.estimation import RATES, Given, Model
+from heliotrope.estimation import (
+    RATES,
+    Given,
+    Model,
+    OutlierBounds,
+    Results,
+    estimate_robustly,
+)
 from heliotrope.policies import GPPolicy, Policy, lasting_beta
-from heliotrope.policies.auto import before_results, of_world
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS
 from heliotrope.policies.registry import AUTO, PARAMETRIC, REGISTRY, PolicyEntry
 from heliotrope.posterior import Learn
+from heliotrope.serialization.codec import register
 from heliotrope.validation import as_python, short_repr
 
 Weighing: TypeAlias = Literal["best", "mixture"]
@@ -43,7 +53,8 @@ class PolicyChoice:
         for name in self.entry.required:
             if name not in self.parameters:
                 raise InputError(f"{name} for {self.kind}", "none", "", name)
-        self.policy(self.given.override(Model()), 1.0, "best")  # refuses wrong values
+        if not self.learns_sums:
+            self.policy(self.given.override(Model()), 1.0, "best")  # refuses wrong values
 
     @property
     def entry(self) -> PolicyEntry:
@@ -85,8 +96,6 @@ class PolicyChoice:
 
     def policy(self, model: Model, sign: float, weighing: Weighing) -> Policy:
         """The policy over values that are multiplied by a sign."""
-        if self.learns_sums:
-            return _of_world(model, sign)
         own = self._arguments(sign)
         epsilon = own.pop("epsilon", model.epsilon)
         if self.learns_drift:
@@ -132,10 +141,45 @@ class PolicyChoice:
         return MeasurementUCB(lasting_beta(rate), noise)
 
 
-def _of_world(model: Model, sign: float) -> Policy:
-    """The policy of auto, over values that are multiplied by a sign."""
-    bounds = model.outlier_bounds(sign).limits
-    if model.world is None:  # before the first result
-        return replace(before_results(replace(model, mean=sign * model.mean)), first="apart")
-    world = model.world if sign > 0.0 else model.world.negated()
-    return of_world(world, model.pace, *bounds, first="apart")
+@register
+@dataclass(frozen=True)
+class Chosen:
+    """The recipe of a study's policy: some parameters are given, the others are learned.
+
+    ``choice`` is the policy as JSON text. Values are multiplied by ``sign``, the model is that of
+    the study's own values. A given length scale overrides that of the choice.
+    """
+
+    choice: str
+    sign: float
+    weighing: Weighing
+    length_scale: float | None = None
+    own_units: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, choice: PolicyChoice, given: Given, sign: float, weighing: Weighing) -> Chosen:
+        return cls(json.dumps(choice.to_json()), sign, weighing, given.length_scale)
+
+    @cached_property
+    def _policy(self) -> PolicyChoice:
+        return PolicyChoice.from_json(json.loads(self.choice))
+
+    @property
+    def _given(self) -> Given:
+        given = self._policy.given
+        return (
+            given if self.length_scale is None else replace(given, length_scale=self.length_scale)
+        )
+
+    def estimate(
+        self, results: Results, bounds: OutlierBounds, groups: object, before: Model
+    ) -> Model:
+        own = replace(results, y=self.sign * results.y)
+        limits = Model(low=bounds.low, high=bounds.high).outlier_bounds(self.sign)
+        rates = self._policy.rates(results.pace)
+        return estimate_robustly(own, limits, self._given, rates).signed(self.sign)
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        known = self._given.override(model.signed(self.sign))
+        policy = self._policy.policy(known, self.sign, self.weighing)
+        return replace(policy, first=None) if isinstance(policy, GPPolicy) else policy

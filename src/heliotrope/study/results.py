@@ -64,7 +64,7 @@ class Drift(Result):
 
 
 class Summary(Result):
-    """The configuration and the state of a study."""
+    """The configuration and the state; ``faults`` are the ids of results taken for faults."""
 
     name: str
     uid: str
@@ -75,6 +75,7 @@ class Summary(Result):
     events: int
     asked: int
     told: int
+    faults: list[str]
     open: list[Evaluation]
     model: Json
     best: BestChoice | None

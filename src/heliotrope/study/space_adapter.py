@@ -1,8 +1,10 @@
 """Translate between the space of a study and the domain of its optimizer.
 
-Options without features are independent. Without contexts they are whole numbers under a tiny
-length scale. With contexts, whose length scale is learned, they lie many length scales apart: a
-result of an option informs about the same option in similar contexts, and about no other option.
+Options without features are independent. For ``auto`` each has a coordinate of its own. Other
+policies have one length scale for all coordinates. For them, options without contexts are whole
+numbers under a tiny length scale. With contexts, whose length scale is learned, they lie many
+length scales apart: a result of an option informs about the same option in similar contexts, and
+about no other option.
 """
 
 from __future__ import annotations
@@ -33,10 +35,14 @@ LoggedPlace: TypeAlias = int | list[float]
 
 @dataclass(frozen=True, eq=False)
 class SpaceAdapter:
-    """The space of the choices, and that of the contexts if there are any."""
+    """The space of the choices, and that of the contexts if there are any.
+
+    With ``apart``, options without features lie on a line instead of a coordinate each.
+    """
 
     space: SearchSpace | Options
     context: SearchSpace | None = None
+    apart: bool = False
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> SpaceAdapter:
@@ -117,6 +123,13 @@ class SpaceAdapter:
         point = self.context_point(given)
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
+    def logged_place(self, event: Mapping[str, Any]) -> LoggedPlace:
+        """The place in an event; earlier versions had other coordinates of options."""
+        place: LoggedPlace = event["place"]
+        if isinstance(place, int) or len(place) == self.domain.dimension:
+            return place
+        return self.place_of(event["option"], event.get("context"))
+
     def place_of_suggestion(self, suggestion: Suggestion) -> LoggedPlace:
         """The place of a suggestion: its canonical point."""
         if suggestion.index is not None:
@@ -142,7 +155,7 @@ class SpaceAdapter:
 
     @cached_property
     def _choices(self) -> Domain:
-        if not self.is_independent:
+        if not (self.is_independent and self.apart):
             return self.space.domain
         assert isinstance(self.space, Options)
         numbers = np.arange(float(len(self.space.names)))

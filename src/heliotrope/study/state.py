@@ -19,6 +19,7 @@ from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Uniform
+from heliotrope.policies.learner import Update, due_from_json
 from heliotrope.precision import Precision
 from heliotrope.serialization import archive
 from heliotrope.storage import EventBody
@@ -28,14 +29,19 @@ from heliotrope.study.ids import Ids
 from heliotrope.study.leases import Leases
 from heliotrope.validation import as_number, as_whole
 
-VERSION = 1  # of events and snapshots
+VERSION = 1  # of events
 VERSION_WITH_NOISE = (
     2  # of events of results with their own noise; older versions of heliotrope refuse it
 )
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
+VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
 REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
-_NEWEST = {"told": VERSION_WITH_NOISE, "asked": VERSION_WITH_MARKS}
+_NEWEST = {
+    "told": VERSION_WITH_NOISE,
+    "asked": VERSION_WITH_MARKS,
+    "learned": VERSION_WITH_LEARNER,
+}
 _MARKS = "ids/marks"  # array of a snapshot
 _REMEMBERED = 1000  # closed asks whose keys are kept
 
@@ -112,6 +118,7 @@ class StudyState:
         self._bare = True  # the optimizer has no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
         self.since = -np.inf  # time of the last level shift: earlier results do not count
+        self.faults = frozenset[int]()  # numbers of the results that are taken for faults
 
     # ---- events applied
 
@@ -120,18 +127,21 @@ class StudyState:
 
         Building a policy and replaying results takes long, so only the last one is built.
         """
-        learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
-        if learned:
-            self.optimizer.reconsider(Uniform(), last=0)
-        elif self._bare:
+        if self._bare:
             self._renew()
+        learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
+        learner = self.optimizer.learner
+        if learned and learner is not None:
+            learner.rest()
         for i, body in enumerate(bodies):
+            if learner is not None and i in learned[-1:]:
+                learner.rest(resting=False)
             with _fitting(body):
-                self.apply(body, renewing=i in learned[-1:])
+                self.apply(body)
         self._bare = False
 
-    def apply(self, body: Mapping[str, Any], *, renewing: bool = True) -> None:
-        """Apply the next event; unless ``renewing``, a new model leaves the policy as it is."""
+    def apply(self, body: Mapping[str, Any]) -> None:
+        """Apply the next event."""
         kind = body.get("kind")
         newest = _NEWEST.get(str(kind), VERSION)
         if body.get("v") not in (VERSION, newest):
@@ -151,16 +161,41 @@ class StudyState:
         elif kind == "retimed":
             self._apply_retimed(as_number(body["latest"], "latest"))
         elif kind == "learned":
-            self.model = Model.from_json(body["model"])
-            self.since = as_number(body["since"], "since") if "since" in body else -np.inf
-            if renewing:
-                self._renew()
+            self._apply_learned(body)
+        elif kind == "judged":
+            self._apply_judged(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
 
+    def _apply_learned(self, body: Mapping[str, Any]) -> None:
+        if self.optimizer.learner is None:
+            raise FormatError("a policy that learns its model", "one with a given model")
+        model, due = Model.from_json(body["model"]), due_from_json(body)
+        model = model.of_dimension(self.optimizer.domain.dimension)
+        self.optimizer.learner.update(Update(model.signed(self.config.sign), due))
+        self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
+
+    def _apply_judged(self, body: Mapping[str, Any]) -> None:
+        faults, plausible = (
+            {self.ids.number_of(id) for id in body[name]} for name in ("faults", "plausible")
+        )
+        self.faults = (self.faults | faults) - plausible
+
+    def judge(self) -> EventBody | None:
+        """The event that says which results are newly taken for faults, and which no longer."""
+        learner = self.optimizer.learner
+        found = self.faults if learner is None else learner.faults(self.faults)
+        if found == self.faults:
+            return None
+        named = {
+            "faults": [self.ids.of(number) for number in sorted(found - self.faults)],
+            "plausible": [self.ids.of(number) for number in sorted(self.faults - found)],
+        }
+        return {"v": VERSION, "kind": "judged", **named}
+
     def _renew(self) -> None:
-        self.optimizer.reconsider(self.config.build(self.model), last=REPLAYED, since=self.since)
+        self.optimizer.reconsider(self.config.build(), last=REPLAYED)
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
         value, precision = Tell.of_event(body).measured
@@ -171,8 +206,8 @@ class StudyState:
         else:
             t, place = expired
             self.optimizer.observe_cancelled(number, place, t, y, precision)
-        if expired is not None or self.optimizer.history[-1].t < self.since:
-            self._renew()  # with the former, without the latter
+        if expired is not None and self.optimizer.learner is None:
+            self._renew()
         self._close(body["id"])
 
     def _apply_expired(self, id: str) -> None:
@@ -184,7 +219,8 @@ class StudyState:
         self.optimizer.set_back(latest)
         self.leases.set_back(latest)
         self.since = min(self.since, latest)
-        self._renew()
+        if self.optimizer.learner is None:
+            self._renew()
 
     def _close(self, id: str) -> int:
         """Note that an evaluation is closed; return its number."""
@@ -195,7 +231,7 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        number = self.optimizer.begin(body["place"], body["t"]).id
+        number = self.optimizer.begin(self.config.adapter.logged_place(body), body["t"]).id
         if "lease" in body:
             self.leases.begin(number, body["lease"], body["until"])
         if self.context is not None:
@@ -268,7 +304,8 @@ class StudyState:
         optimizer, arrays = self.optimizer.parts()
         header = {
             "format": _KIND,
-            "version": VERSION,
+            "version": VERSION_WITH_LEARNER,
+            "faults": sorted(self.faults),
             "seq": self.seq,
             "model": self.model.to_json(),
             **({} if np.isinf(self.since) else {"since": self.since}),
@@ -281,17 +318,20 @@ class StudyState:
 
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
-        header, arrays = archive.unpack_flat(data, _KIND, VERSION, "a snapshot")
+        header, arrays = archive.unpack_flat(data, _KIND, VERSION_WITH_LEARNER, "a snapshot")
+        if header["version"] < VERSION_WITH_LEARNER:
+            raise FormatError("a snapshot of this version", "an older one")
         with archive.readable("a snapshot of a study", "a snapshot"):
             optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
             model, seq = Model.from_json(header["model"]), as_whole(header["seq"], "seq", least=1)
             keys, since = Keys.from_json(header), float(header.get("since", -np.inf))
             leases, ids = Leases.from_json(header), Ids(self.uid)
             ids.restore(arrays.get(_MARKS), optimizer.asked)
+            faults = frozenset(as_whole(one, "a fault", least=0) for one in header["faults"])
         self.leases, self.ids = leases, ids
         self.optimizer, self.model, self.seq = optimizer, model, seq
         self.keys, self._bare = keys, False
-        self.context, self.since = header.get("context"), since
+        self.context, self.since, self.faults = header.get("context"), since, faults
 
 
 @contextmanager

@@ -10,15 +10,17 @@ from typing import Any, TypeVar
 
 from heliotrope.directions import Direction
 from heliotrope.errors import HeliotropeError, StudyExistsError, located, relocated
+from heliotrope.policies.learner import Update
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
-from heliotrope.study.cache import Decision, StateCache
+from heliotrope.study.cache import Decision, Emit, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
+from heliotrope.study.estimators import Estimators
 from heliotrope.study.everyday import EverydayStudy
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Summary, Track
@@ -49,9 +51,16 @@ class Study(EverydayStudy):
     """
 
     def __init__(
-        self, store: Store, name: str, *, journal: Journal | None = None, now: Now = time.time
+        self,
+        store: Store,
+        name: str,
+        *,
+        journal: Journal | None = None,
+        estimators: Estimators | None = None,
+        now: Now = time.time,
     ) -> None:
         self._store, self._now = store, by_store(now, store)
+        self._estimators = estimators  # without any, a result waits for the model that is due
         self._info = store.find(name)
         self._cache = StateCache(store, journal or Journal(store), self._info.uid, self._now)
 
@@ -116,6 +125,7 @@ class Study(EverydayStudy):
         *,
         exist_ok: bool = False,
         journal: Journal | None = None,
+        estimators: Estimators | None = None,
         now: Now = time.time,
     ) -> Study:
         """Create a study from its configuration; with ``exist_ok``, or continue it."""
@@ -127,11 +137,11 @@ class Study(EverydayStudy):
         except StudyExistsError:
             if not exist_ok:
                 raise
-            found = cls(store, name, journal=journal, now=now)
+            found = cls(store, name, journal=journal, estimators=estimators, now=now)
             check_same(config, found.config)
             return found
         _log.info("created the study %s", name)
-        return cls(store, name, journal=journal, now=now)
+        return cls(store, name, journal=journal, estimators=estimators, now=now)
 
     @classmethod
     def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Study:
@@ -167,6 +177,10 @@ class Study(EverydayStudy):
         That one returns the result or the error of each.
         """
         return self._cache.begin_all([self._decision(command) for command in commands])
+
+    def consider(self) -> None:
+        """Hand over the estimate that is due, if others estimate for this study."""
+        self._cache.read(self._hand_over)
 
     def delete(self) -> None:
         """Delete the study with all its events."""
@@ -227,7 +241,26 @@ class Study(EverydayStudy):
     # ---- private
 
     def _decision(self, command: Command[T]) -> Decision[T]:
-        return lambda state, emit: decisions.decide(command, state, emit, self._now)
+        learn = decisions.learn if self._estimators is None else self._learn_later
+        return lambda state, emit: decisions.decide(command, state, emit, self._now, learn)
+
+    def _learn_later(self, state: StudyState, emit: Emit) -> None:
+        decisions.judge(state, emit)
+        self._hand_over(state)
+
+    def _hand_over(self, state: StudyState) -> None:
+        learner = state.optimizer.learner
+        if self._estimators is not None and learner is not None and learner.known.due is not None:
+            self._estimators.consider(self.uid, learner.estimation, self._learned)
+
+    def _learned(self, update: Update) -> None:
+        """Take what was learned elsewhere."""
+
+        def take(state: StudyState, emit: Emit) -> None:
+            decisions.take(update, state, emit)
+            self._hand_over(state)
+
+        self._cache.change(take)
 
     def _readable(self) -> Study:
         """Return itself, or raise an error if it cannot be read."""

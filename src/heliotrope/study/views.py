@@ -14,6 +14,7 @@ from heliotrope.estimation import World
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.certificate import certify
+from heliotrope.policies.learner import Update
 from heliotrope.posterior import Learned
 from heliotrope.precision import CHECKS, Precision
 from heliotrope.spaces import Options
@@ -73,6 +74,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "events": state.seq,
         "asked": optimizer.asked,
         "told": told,
+        "faults": [state.ids.of(number) for number in sorted(state.faults)],
         "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
         "best": view.best_with_confidence(model.variance) if is_known else None,
@@ -102,12 +104,12 @@ def track(state: StudyState) -> Show:
     """The latest results with their choices, the estimated best at some times, the certificate."""
     config, shown = state.config, state.optimizer.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
-    certificate = _certificate(state)
+    certificate, faults = _certificate(state), state.faults
     tracked = [(_blank(state, some), some) for some in levels if some and config.policy.has_model]
 
     def show() -> Json:
         best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
-        results = [_result(config, one) for one in shown]
+        results = [_result(config, one, one.id in faults) for one in shown]
         return {"results": results, "best": best, "certificate": certificate()}
 
     return show
@@ -156,7 +158,8 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
 def table(config: StudyConfig, rows: Sequence[Json]) -> tuple[list[str], list[Json]]:
     """The names of the columns, and the rows, of all evaluations as a table."""
     noise = [name for name in CHECKS if any(name in row for row in rows)]
-    names = ["id", "t", *_columns(config), "value", *noise, "state", "asked_at", "told_at"]
+    taken = ["fault"] if any("fault" in row for row in rows) else []
+    names = ["id", "t", *_columns(config), "value", *noise, "state", *taken, "asked_at", "told_at"]
     return names, [_flat(row) for row in rows]
 
 
@@ -171,7 +174,10 @@ def _blank(state: StudyState, results: Sequence[Observation]) -> Optimizer:
         model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
-    return Optimizer(config.adapter.problem, known.build(model))
+    optimizer = Optimizer(config.adapter.problem, known.build())
+    if optimizer.learner is not None:
+        optimizer.learner.update(Update(model.signed(config.sign)))
+    return optimizer
 
 
 def _fed(optimizer: Optimizer, results: Sequence[Observation]) -> Optimizer:
@@ -190,9 +196,10 @@ def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]
         yield BeliefView(config, optimizer, optimizer.latest, context).best()
 
 
-def _result(config: StudyConfig, one: Observation) -> Json:
+def _result(config: StudyConfig, one: Observation, is_fault: bool) -> Json:
     label = config.adapter.describe(one.x if one.index is None else one.index)
-    return {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+    told = {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+    return {**told, "fault": True} if is_fault else told
 
 
 def _noise(precision: Precision) -> Json:
@@ -248,7 +255,9 @@ def _world_in_words(state: StudyState, world: World) -> str:
     words = ", ".join(
         f"{share:.0%} {said[name]}" for name, share in shares if share >= _SHOWN_SHARE
     )
-    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}."
+    faults = len(state.faults)
+    taken = f"; {faults:,} result{'s' * (faults != 1)} taken for faults" if faults else ""
+    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}{taken}."
 
 
 def _half_life(state: StudyState, epsilon: float) -> str:
@@ -273,6 +282,10 @@ def _rows(events: Sequence[Event]) -> list[Json]:
             rows[body["id"]] |= {name: body[name] for name in CHECKS if name in body}
         elif body["kind"] in ("cancelled", "expired"):
             rows[body["id"]] |= {"state": body["kind"]}
+        elif body["kind"] == "judged":
+            for name, is_fault in (("faults", True), ("plausible", False)):
+                for id in body[name]:
+                    rows[id]["fault"] = is_fault
     return list(rows.values())
 
 

@@ -11,6 +11,7 @@ export function rewardsFigure({ results, best }, clock, { isLog }) {
   const colours = palette();
   const times = best.map((one) => clock.at(one.t));
   const bands = best.map((one) => drawable(interval(one), one.mean, isLog));
+  const [faults, usual] = [results.filter((one) => one.fault), results.filter((one) => !one.fault)];
   const edge = { type: "scatter", mode: "lines", x: times, line: { width: 0 }, hoverinfo: "skip", showlegend: false };
   return {
     traces: [
@@ -25,16 +26,8 @@ export function rewardsFigure({ results, best }, clock, { isLog }) {
         line: { color: colours.orange, width: 2 },
         hovertemplate: "estimated best %{y:.8~g}<extra></extra>",
       },
-      {
-        type: "scatter",
-        mode: "markers",
-        name: "results",
-        x: results.map((one) => clock.at(one.t)),
-        y: results.map((one) => one.value),
-        customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
-        marker: { color: colours.blue, size: 7, opacity: 0.75 },
-        hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}<extra></extra>",
-      },
+      dots("results", usual, clock, { color: colours.blue, size: 7, opacity: 0.75 }),
+      ...(faults.length ? [dots("taken for faults", faults, clock, { color: colours.ink, size: 8, symbol: "x-thin-open" })] : []),
     ],
     layout: {
       showlegend: true,
@@ -42,9 +35,20 @@ export function rewardsFigure({ results, best }, clock, { isLog }) {
       xaxis: clock.axis,
       yaxis: valueAxis(results.map((one) => one.value), isLog),
     },
-    label: `${results.length} results over time, with the estimated best.`,
+    label: `${results.length} results over time, ${faults.length} of them taken for faults, with the estimated best.`,
   };
 }
+
+const dots = (name, results, clock, marker) => ({
+  type: "scatter",
+  mode: "markers",
+  name,
+  x: results.map((one) => clock.at(one.t)),
+  y: results.map((one) => one.value),
+  customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
+  marker,
+  hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}<extra></extra>",
+});
 
 /** The estimated best over time, with the chosen values. */
 export function movesFigure(track, setup, clock, { limit, isNarrow }) {

@@ -1,0 +1,277 @@
+"""The one learner of models: pure steps from results, and what is known, to what is known next.
+
+:meth:`Learner.after` takes one result, and notes whether an estimate is due. An
+:class:`Estimation` holds all that the estimate needs, so that another process can run it.
+:meth:`Learner.updated` takes what it found. An optimizer does these one after the other; a study
+writes the update to its log in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from heliotrope.domains import Domain, Places, coordinate_groups
+from heliotrope.estimation import (
+    SHORTEST_LEVEL_SHIFT,
+    Model,
+    OutlierBounds,
+    Results,
+    cautious,
+    is_estimate_due,
+    level_shift_length,
+    outlier_bounds,
+    usual_noise,
+)
+from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
+from heliotrope.precision import USUAL, Precision
+from heliotrope.serialization.codec import State
+from heliotrope.validation import Array
+
+_LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
+_MOST = 600  # number of results that triggers the selection above
+_REMEMBERED = 1000  # keys of results that were told in an outage
+
+
+@dataclass(frozen=True, eq=False)
+class CubeEvaluation:
+    """A place in the cube at a time, with its value (NaN while it is open) and precision."""
+
+    t: float
+    place: Places
+    y: float = np.nan
+    precision: Precision = USUAL
+    key: int = TOLD_AT_ONCE
+
+
+@dataclass(frozen=True)
+class Due:
+    """An estimate that is due since ``told`` results, from those at the time ``since`` or later.
+
+    ``back`` says that values are again as before the latest level shift, so this was an outage:
+    the results before the shift count again, and those of the outage do not.
+    """
+
+    told: int = 0
+    since: float = -inf
+    back: bool = False
+
+
+@dataclass(frozen=True)
+class Update:
+    """A new model, and the due estimate that it answers."""
+
+    model: Model
+    due: Due = Due()
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """The results, and all else, that an estimate of the model needs."""
+
+    recipe: Recipe
+    results: Results
+    groups: Sequence[Sequence[int]]
+    model: Model
+    due: Due
+
+    def run(self) -> Update:
+        """Estimate the model, which takes a while."""
+        bounds = outlier_bounds(self.results.cautious)
+        found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
+        return Update(found, self.due)
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The model, and the results that it is estimated from.
+
+    ``told`` counts all results of the present level, dropped ones included. ``since`` is the time
+    of the latest level shift, ``before`` are results before it. ``outage`` are the keys of results
+    of outages.
+    """
+
+    model: Model = field(default_factory=Model)
+    told: int = 0
+    since: float = -inf
+    latest: Sequence[CubeEvaluation] = ()  # in the order of their times
+    before: Sequence[CubeEvaluation] = ()
+    due: Due | None = None
+    outage: tuple[int, ...] = ()
+
+    @property
+    def bounds(self) -> OutlierBounds:
+        return self.model.outlier_bounds()
+
+    def set_back(self, latest: float) -> Knowledge:
+        """The same with all later times replaced by ``latest``."""
+        kept, before = (
+            [replace(one, t=min(one.t, latest)) for one in some]
+            for some in (self.latest, self.before)
+        )
+        since = min(self.since, latest)
+        due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
+        return replace(self, latest=kept, before=before, since=since, due=due)
+
+    def state(self) -> State:
+        return {
+            "model": _text(self.model.to_json()),
+            "told": np.array(self.told),
+            "since": np.array(self.since),
+            "due": _text(None if self.due is None else due_as_json(self.due)),
+            "outage": np.array(self.outage, dtype=np.int64),
+            **columns("latest", self.latest),
+            **columns("before", self.before),
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> Knowledge:
+        """Read :meth:`state`; older files lack some parts."""
+        due = json.loads(state["due"].tobytes()) if "due" in state else None
+        return cls(
+            Model.from_json(json.loads(state["model"].tobytes())),
+            int(state["told"]),
+            float(state["since"]),
+            evaluations("latest", state),
+            evaluations("before", state) if "before/t" in state else (),
+            None if due is None else due_from_json(due),
+            tuple(state["outage"].tolist()) if "outage" in state else (),
+        )
+
+
+class Learner:
+    """The steps of learning for a recipe, over a domain in the unit cube."""
+
+    def __init__(self, recipe: Recipe, domain: Domain) -> None:
+        self._recipe, self._domain = recipe, domain
+        self._groups = coordinate_groups(domain)
+
+    def after(self, known: Knowledge, one: CubeEvaluation) -> Knowledge:
+        """What is known after a result, and whether an estimate is due."""
+        latest, told = sorted([*known.latest, one], key=attrgetter("t")), known.told + 1
+        due = self._due(replace(known, told=told), latest, one)
+        kept = latest if len(latest) <= _MOST else self._fewer(latest)
+        return replace(known, told=told, latest=kept, due=due)
+
+    def estimation(self, known: Knowledge) -> Estimation | None:
+        """The estimate that is due, or None."""
+        if known.due is None:
+            return None
+        kept = self._fewer(_divided(known, known.due)[0])
+        return Estimation(self._recipe, self._results(kept), self._groups, known.model, known.due)
+
+    def updated(self, known: Knowledge, update: Update) -> Knowledge:
+        """What is known with a new model."""
+        due = update.due
+        latest, aside = _divided(known, due)
+        left = None if known.due == due else known.due
+        found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
+        if due.back:
+            outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
+            return replace(found, told=len(latest), since=-inf, before=(), outage=outage)
+        if aside:
+            return replace(found, told=len(latest), since=due.since, before=aside)
+        return found
+
+    def _due(
+        self, known: Knowledge, latest: Sequence[CubeEvaluation], one: CubeEvaluation
+    ) -> Due | None:
+        if _has_returned(known, one.y):
+            return Due(known.told, one.t, back=True)
+        values = cautious(np.array([each.y for each in latest]), noise_of(latest))
+        since = self._level_shift(latest, values, known.model.length_scale)
+        if since is not None:
+            return Due(known.told, since)
+        if known.due is None and (is_estimate_due(known.told) or not known.bounds.suit(values)):
+            return Due(known.told, known.since)
+        return known.due
+
+    def _level_shift(
+        self, latest: Sequence[CubeEvaluation], values: Array, length_scale: float
+    ) -> float | None:
+        """The time of the first result after a level shift, or None.
+
+        Results at the time of the last one before the shift do not count.
+        """
+        last = level_shift_length(values, lambda: self._results(latest).x, length_scale)
+        if not last:
+            return None
+        later = [one.t for one in latest[-last:] if one.t > latest[-last - 1].t]
+        return later[0] if len(later) >= SHORTEST_LEVEL_SHIFT else None
+
+    def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
+        if len(kept) <= _LATEST + _APART:
+            return list(kept)
+        return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]
+
+    def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
+        points = self._domain.at(np.concatenate([one.place for one in kept]))
+        t, y = np.array([(one.t, one.y) for one in kept]).T
+        return Results(t, points, y, noise_of(kept))
+
+
+def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
+    """The results that count once an estimate is known, and the latest ones that no longer do."""
+    if due.since <= known.since and not due.back:
+        return list(known.latest), []
+    later = [one for one in known.latest if one.t >= due.since]
+    aside = [one for one in known.latest if one.t < due.since]
+    return [*known.before, *later] if due.back else later, aside
+
+
+def _has_returned(known: Knowledge, value: float) -> bool:
+    """Whether a value is among those before the latest level shift, and not among those since."""
+    before, since = ([one.y for one in some] for some in (known.before, known.latest))
+    if not before or not since or min(since) <= value <= max(since):
+        return False
+    return min(before) <= value <= max(before)
+
+
+def due_as_json(due: Due) -> dict[str, Any]:
+    """A due estimate as JSON; without ``since``, all results count."""
+    since = {} if np.isinf(due.since) else {"since": due.since}
+    return {"told": due.told, **since, **({"back": True} if due.back else {})}
+
+
+def due_from_json(data: Mapping[str, Any]) -> Due:
+    """Read the output of :func:`due_as_json`; early versions have neither told nor back."""
+    return Due(int(data.get("told", 0)), float(data.get("since", -inf)), data.get("back") is True)
+
+
+def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
+    """Times, values, places, noise and keys of evaluations as arrays."""
+    listed = list(evaluations)
+    return {
+        f"{name}/t": np.array([one.t for one in listed]),
+        f"{name}/y": np.array([one.y for one in listed]),
+        f"{name}/place": np.array([one.place[0] for one in listed]),
+        f"{name}/noise": noise_of(listed),
+        f"{name}/key": np.array([one.key for one in listed], dtype=np.int64),
+    }
+
+
+def evaluations(name: str, state: State) -> list[CubeEvaluation]:
+    """Read the evaluations that :func:`columns` wrote; older files lack noise and keys."""
+    t, y, places = (state[f"{name}/{column}"] for column in ("t", "y", "place"))
+    noise = state.get(f"{name}/noise", usual_noise(len(t)))
+    keys = state.get(f"{name}/key", np.full(len(t), TOLD_AT_ONCE))
+    own = [Precision.from_row(row) for row in noise.tolist()]
+    rows = zip(t.tolist(), places[:, None], y.tolist(), own, keys.tolist(), strict=True)
+    return [CubeEvaluation(*row) for row in rows]
+
+
+def noise_of(evaluations: Sequence[CubeEvaluation]) -> Array:
+    """The noise of each evaluation, (n, 2)."""
+    if all(one.precision is USUAL for one in evaluations):  # called at every result
+        return usual_noise(len(evaluations))
+    return np.array([one.precision.row for one in evaluations])
+
+
+def _text(data: object) -> Array:
+    return np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)
