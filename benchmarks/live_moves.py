@@ -47,7 +47,8 @@ def play(drift: float, seed: int, live: Live) -> Path:
 
 def average(drift: float, live: Live) -> Path:
     runs = np.array([play(drift, seed, live) for seed in range(WORLDS)])
-    return Path(*runs[:, :2].mean(axis=0).tolist(), float(runs[:, 2].max()))
+    regret, length, _ = runs.mean(axis=0).tolist()
+    return Path(regret, length, float(runs[:, 2].max()))
 
 
 def findings() -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from heliotrope.queries import Queries
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
-from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
 from heliotrope.validation import as_number
@@ -36,7 +36,8 @@ class Optimizer(Queries, LiveVerbs, Archived):
     """Ask where to measure, tell the results, and track the moving maximum or minimum.
 
     The domain is Finite, a Box, Contextual, a SearchSpace or Options. In a SearchSpace a point goes
-    in and out as a dictionary (``params``), among Options as a name (``option``). With
+    in and out as a dictionary (``params``), among Options as a name (``option``). A dictionary of
+    parameters is a SearchSpace, and a list of names is Options. With
     ``direction="minimize"`` low values are good; values and prior means keep their sign. With
     ``live`` it keeps the limits, the baseline and the moves of a running system; see
     :class:`heliotrope.live.Live`.
@@ -65,7 +66,7 @@ class Optimizer(Queries, LiveVerbs, Archived):
 
     def __init__(
         self,
-        domain: Domain | Contextual | SearchSpace | Options,
+        domain: Domain | Contextual | SpaceLike,
         policy: Policy,
         seed: int = 0,
         *,
@@ -320,10 +321,10 @@ def _direction(given: Direction | None, live: Live | None) -> Direction:
     return wanted
 
 
-def _adapter(domain: Domain | Contextual | SearchSpace | Options) -> DomainAdapter:
-    if isinstance(domain, (SearchSpace, Options)):
-        return NamedAdapter(domain)
-    return DomainAdapter(domain)
+def _adapter(domain: Domain | Contextual | SpaceLike) -> DomainAdapter:
+    if is_space_like(domain):
+        return NamedAdapter(as_space(domain))
+    return DomainAdapter(domain)  # type: ignore[arg-type]  # refuses what is no domain
 
 
 def _described(domain: Domain | Contextual | SearchSpace | Options, arrays: Arrays) -> JsonTree:

@@ -25,7 +25,9 @@ _YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metri
 
 def watching(limits: Sequence[Limit] = ()) -> Adaptive:
     """The policy that learns a watched metric; it is never asked to choose."""
-    return Adaptive(Watching(tuple(limit.bound for limit in limits if not limit.relative)))
+    bounds = tuple(limit.bound for limit in limits if not limit.relative)
+    shares = tuple(limit.bound for limit in limits if limit.relative)
+    return Adaptive(Watching(bounds, shares))
 
 
 @register
@@ -34,11 +36,12 @@ class Watching(Tracking):
     """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest."""
 
     bounds: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:
             return before_results(model)
-        return watching_policy(model.world, bounds=self.bounds)
+        return watching_policy(model.world, bounds=self.bounds, shares=self.shares)
 
 
 def watching_policy(
@@ -47,26 +50,32 @@ def watching_policy(
     low: float = -inf,
     high: float = inf,
     bounds: Sequence[float] = (),
+    shares: Sequence[float] = (),
 ) -> GPPolicy | LogarithmicPolicy:
     """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
 
+    ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
     Implausible values are believed: they may be the crossing of a limit.
     """
-    policy = of_world(cautious_world(world, bounds), pace, low, high)
+    policy = of_world(cautious_world(world, bounds, shares), pace, low, high)
     if isinstance(policy, LogarithmicPolicy):
         return replace(policy, policy=replace(policy.policy, doubts=False))
     return replace(policy, doubts=False)
 
 
-def cautious_world(world: World, bounds: Sequence[float]) -> World:
-    """The world with a larger variance if its values are nearer together than to the bounds."""
-    distances = [abs(_inside(world, bound) - world.mean) for bound in bounds]
+def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float] = ()) -> World:
+    """The world with a larger variance if its values are nearer together than to the limits.
+
+    A limit stands for a few results that would show this distance.
+    """
+    inside = [_inside(world, bound) for bound in bounds]
+    inside += [_scaled(world, share) for share in shares]
+    distances = [abs(value - world.mean) for value in inside]
     if not distances:
         return world
-    learned = world.stays + world.drifts
-    expected = min(distances) ** 2
+    expected = min(distances) ** 2 / (world.stays + world.drifts)
     share = _YOUNG / (_YOUNG + world.results)
-    wider = max(1.0, 1.0 - share + share * expected / learned)
+    wider = max(1.0, 1.0 - share + share * expected)
     return replace(world, stays=wider * world.stays, drifts=wider * world.drifts)
 
 
@@ -75,3 +84,10 @@ def _inside(world: World, value: float) -> float:
     if world.scale == "identity":
         return value
     return world.sign * log(max(world.sign * value, world.floor, 1e-300))
+
+
+def _scaled(world: World, share: float) -> float:
+    """A multiple of the usual value, as the world sees it."""
+    if world.scale == "identity":
+        return share * world.mean
+    return world.mean + world.sign * log(share)

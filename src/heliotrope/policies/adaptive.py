@@ -329,7 +329,7 @@ def _as_value(y: float) -> float:
     if abs(y) > _LARGEST:
         raise InputError(
             f"values below {_LARGEST:g} in size",
-            f"{y:g}",
+            f"a size of {abs(y):g}",  # the sign is turned where low values are good
             "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
         )
     return y

@@ -1,14 +1,14 @@
 """Commands to a study as data: their fields, the checks of these, and their descriptions.
 
 A study decides them, the service reads them from JSON and describes them in its OpenAPI document,
-the client sends them. Constructing a command checks its numbers and its key; reading one from JSON
-also refuses unknown keys and values of the wrong type.
+the client sends them. A command is checked when it is carried out or sent, so a batch answers a
+wrong one on its own. Reading one from JSON also refuses unknown keys and values of the wrong type.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 from heliotrope.errors import InputError
 from heliotrope.precision import CHECKS
@@ -49,7 +49,7 @@ def as_time(t: object) -> float:
 
 
 def as_choice(params: Mapping[str, Any] | str) -> Json:
-    """The field of an Add that holds this choice: ``option`` for a text, else ``params``."""
+    """The field of a command that holds this choice: ``option`` for a text, else ``params``."""
     return {"option" if isinstance(params, str) else "params": params}
 
 
@@ -126,6 +126,17 @@ class Tell(MeasuredCommand[Evaluation | Hold | None]):
     option: str | None = field(default=None, metadata=_ASKED_OPTION)
 
     @classmethod
+    def of(
+        cls,
+        asked: Evaluation | str,
+        value: Values | None = None,
+        ask: Ask | None = None,
+        **noise: Unpack[MetricNoise],
+    ) -> Self:
+        """The result of an evaluation, given itself (its point is sent, too) or by its id."""
+        return cls(id_of(asked), value, ask, **point_of(asked), **noise)
+
+    @classmethod
     def of_event(cls, body: Mapping[str, Any]) -> Self:
         """The command of an event, without an ask; the event also has the value of a rate."""
         noise = {name: body[name] for name in CHECKS if name in body}
@@ -152,6 +163,13 @@ class Add(_Suggesting, MeasuredCommand[Evaluation]):
     key: str | None = field(default=None, metadata=_KEY)
     uid: str | None = field(default=None, metadata=_UID)
 
+    @classmethod
+    def of(
+        cls, chosen: Mapping[str, Any] | str, value: Values | None = None, **fields: Any
+    ) -> Self:
+        """A result of parameters, or of an option given as text."""
+        return cls(value, **as_choice(chosen), **fields)
+
     @property
     def chosen(self) -> Mapping[str, Any] | str | None:
         """The parameters, or the option."""
@@ -173,6 +191,11 @@ class Applied(Command[None]):
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     uid: str | None = field(default=None, metadata=_UID)
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, Any] | str) -> Self:
+        """These parameters, or an option given as text."""
+        return cls(**as_choice(chosen))
 
     @property
     def chosen(self) -> Mapping[str, Any] | str | None:

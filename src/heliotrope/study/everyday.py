@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import HeliotropeError, NoBeliefError
 from heliotrope.notebook import facts_table
+from heliotrope.study.measured import THE_VALUE
 from heliotrope.study.results import BeliefReport, BestChoice, Front, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
@@ -66,6 +67,11 @@ class EverydayStudy(StudyVerbs):
         """The log, or at most ``limit`` events after event number ``after``."""
 
     @property
+    def has_metrics(self) -> bool:
+        """Whether results have the names of metrics."""
+        return list(self.config.metrics) != [THE_VALUE]
+
+    @property
     def best(self) -> BestChoice:
         """The best choice now, in the context of the latest ask; NoBeliefError without results."""
         best = self.summary().best
@@ -85,7 +91,7 @@ class EverydayStudy(StudyVerbs):
         n: int | None = None,
         *,
         timeout: float | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callback] | Callback = (),
         context: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         progress: bool = True,
     ) -> Report:
@@ -100,7 +106,7 @@ class EverydayStudy(StudyVerbs):
         Parameters
         ----------
         callbacks
-            Called as ``callback(study, outcome)`` after each evaluation, with
+            Functions, or one, called as ``callback(study, outcome)`` after each evaluation, with
             ``outcome.evaluation``, ``.measured`` and ``.error``. StopIteration ends the run.
         context
             In a study with contexts: the context, or a function that returns the present one. The
@@ -108,9 +114,10 @@ class EverydayStudy(StudyVerbs):
         progress
             Whether to show a progress bar, on a terminal or in a notebook.
         """
-        from heliotrope.study.optimizing import Run
+        from heliotrope.study.optimizing import Run, as_callbacks
 
-        return Run(self, function, n, timeout, callbacks, context, progress)()
+        called = as_callbacks(callbacks)
+        return Run(self, function, n, timeout, called, context, progress)()
 
     def add_table(self, table: DataFrame | str | os.PathLike[str]) -> int:
         """Add the new results of a pandas or polars table, or of a file; return their number.

@@ -213,7 +213,7 @@ class LiveBelief:
 
 def stream(config: StudyConfig, asked: int) -> RNGFactory:
     """The random stream of an ask."""
-    return RNGStream(config.seed).at(asked, _PURPOSE)
+    return RNGStream(config.seed or 0).at(asked, _PURPOSE)
 
 
 def _fixed() -> Any:

@@ -104,8 +104,8 @@ class MeasuredCommand(Command[T]):
         "exposure", "The time or amount observed for the count.", _NUMBER
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         try:
             for value, _ in self.measured.values():
                 as_value(value)

@@ -44,7 +44,7 @@ class MetricState:
     def __init__(self, config: StudyConfig, bounds: Sequence[float] | None = None) -> None:
         """Know nothing yet; ``bounds`` are the absolute limits of a limited metric."""
         self.config, self.model, self._bounds = config, Model(), bounds
-        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed)
+        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
         self.since = -np.inf  # time of the last level shift: earlier results do not count
         self.faults = frozenset[int]()  # numbers of the results that are taken for faults
 

@@ -47,7 +47,7 @@ _MARKS = "ids/marks"  # array of a snapshot
 def created_event(config: StudyConfig) -> EventBody:
     """The first event of a study."""
     version = VERSION if config.goals is None else VERSION_WITH_GOALS
-    return {"v": version, "kind": "created", "setup": config.to_json()}
+    return {"v": version, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
 
 
 def config_of(body: Mapping[str, Any]) -> StudyConfig:

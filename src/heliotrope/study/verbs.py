@@ -1,7 +1,8 @@
 """The methods that change a study, here or at a service: each builds a command."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar, Unpack, overload
 
 from heliotrope.errors import HeliotropeError
@@ -18,12 +19,20 @@ from heliotrope.study.commands import (
     Retime,
     Tell,
     Values,
-    as_choice,
     id_of,
-    point_of,
 )
 
 T = TypeVar("T")
+
+
+@contextmanager
+def of_one_call() -> Iterator[None]:
+    """Name a wrong field of the inner ask as the argument of the one call."""
+    try:
+        yield
+    except HeliotropeError as error:
+        error.field = error.field.removeprefix("ask.")
+        raise
 
 
 class StudyVerbs(ABC):
@@ -89,7 +98,7 @@ class StudyVerbs(ABC):
         as ``count`` and ``exposure``. The same result can be told again; a different one is
         refused.
         """
-        self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
+        self.do(Tell.of(ask, value, **noise))
 
     def tell_and_ask(
         self,
@@ -103,12 +112,9 @@ class StudyVerbs(ABC):
         **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
-        try:
+        with of_one_call():
             following = Ask(t, context, key, lease=lease)
-            suggested = self.do(Tell(id_of(ask), value, following, **point_of(ask), **noise))
-        except HeliotropeError as error:
-            error.field = error.field.removeprefix("ask.")
-            raise
+            suggested = self.do(Tell.of(ask, value, following, **noise))
         assert isinstance(suggested, Evaluation)
         return suggested
 
@@ -128,14 +134,14 @@ class StudyVerbs(ABC):
         forms of :meth:`tell`. A ``key`` makes the call safe to repeat: the same result is added
         once, and another result under the same key is refused with a ClosedSuggestionError.
         """
-        return self.do(Add(value, t=t, context=context, key=key, **as_choice(params), **noise))
+        return self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
 
     def applied(self, params: Mapping[str, Any] | str) -> None:
         """Say that the system runs with these parameters, or this option, now.
 
         Moves are measured from there, until the next result or the next call.
         """
-        self.do(Applied(**as_choice(params)))
+        self.do(Applied.of(params))
 
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""
