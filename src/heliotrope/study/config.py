@@ -12,6 +12,7 @@ from heliotrope.domains import Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.live.moving import Distances
+from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
@@ -99,11 +100,10 @@ class StudyConfig:
         """The metrics with limits."""
         return () if self.goals is None else self.goals.rules.limited
 
-    def bounds(self, name: str) -> list[float] | None:
-        """The absolute limits of a metric; None if it has no limit."""
+    def limits_of(self, name: str) -> list[Limit]:
+        """The limits of a metric."""
         limits = () if self.goals is None else self.goals.rules.limits
-        own = [limit for limit in limits if limit.metric == name]
-        return [limit.bound for limit in own if not limit.relative] if own else None
+        return [limit for limit in limits if limit.metric == name]
 
     @property
     def independent(self) -> bool:

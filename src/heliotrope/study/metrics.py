@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
-from heliotrope.live.watching import Watching
+from heliotrope.live.rules import Limit
+from heliotrope.live.watching import watching
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Adaptive, Policy, Uniform
+from heliotrope.policies import Policy, Uniform
 from heliotrope.policies.learner import Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement
 from heliotrope.validation import Json, as_whole, short_repr
@@ -41,9 +43,9 @@ def named_results(
 class MetricState:
     """The belief about one metric; every metric has every evaluation, told or not."""
 
-    def __init__(self, config: StudyConfig, bounds: Sequence[float] | None = None) -> None:
-        """Know nothing yet; ``bounds`` are the absolute limits of a limited metric."""
-        self.config, self.model, self._bounds = config, Model(), bounds
+    def __init__(self, config: StudyConfig, limits: Sequence[Limit] = ()) -> None:
+        """Know nothing yet; ``limits`` are those of this metric."""
+        self.config, self.model, self._limits = config, Model(), limits
         self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
         self.since = -np.inf  # time of the last level shift: earlier results do not count
         self.faults = frozenset[int]()  # numbers of the results that are taken for faults
@@ -106,7 +108,7 @@ class MetricState:
 
     def restored(self, header: Json, arrays: Arrays) -> MetricState:
         """The metric of :meth:`parts`."""
-        found = MetricState(self.config, self._bounds)
+        found = MetricState(self.config, self._limits)
         found.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         found.model = Model.from_json(header["model"])
         found.since = float(header.get("since", -np.inf))
@@ -115,7 +117,10 @@ class MetricState:
 
     def policy(self, config: StudyConfig) -> Policy:
         """The policy, which is told its model; that of a limited metric is cautious while young."""
-        if self._bounds is None or not config.policy.learns_sums:
+        if not self._limits or not config.policy.learns_sums:
             return config.build()
-        bounds = tuple(config.sign * bound for bound in self._bounds)
-        return Adaptive(Watching(bounds), deferred=True)
+        seen = [
+            one if one.relative else replace(one, bound=config.sign * one.bound)
+            for one in self._limits
+        ]
+        return replace(watching(seen), deferred=True)

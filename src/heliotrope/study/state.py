@@ -69,7 +69,7 @@ class StudyState:
     def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
         self.uid, self.config, self.created = uid, config, created
         self.metrics = {
-            name: MetricState(one, config.bounds(name)) for name, one in config.metrics.items()
+            name: MetricState(one, config.limits_of(name)) for name, one in config.metrics.items()
         }
         self.seq, self.told = 1, 0
         self.context = config.adapter.default_context()  # later that of the latest ask
