@@ -80,7 +80,9 @@ class PolicyRun:
         else:
             place = self._selective().best_among(choices, t, make_rng)
         found = self.at(place, t)
-        known = found if measured is None else self.at(measured, t)
+        if measured is None:
+            return found
+        known = self.at(measured, t)
         return known if self._sign * known.mean >= self._sign * found.mean else found
 
     def at(self, place: Places, t: float) -> Best:
