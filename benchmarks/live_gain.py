@@ -9,6 +9,7 @@ continues where the last one ended.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -48,25 +49,25 @@ def play(seed: int) -> Outcome:
     return Outcome(float(f[best] - f[baseline]), gain.low, gain.high)
 
 
-def findings() -> Iterator[Finding]:
+def findings(worlds: int = WORLDS) -> Iterator[Finding]:
     kept = Kept("gain")
-    outcomes = [Outcome(*kept.get(seed, partial(play, seed))) for seed in range(WORLDS)]
+    outcomes = [Outcome(*kept.get(seed, partial(play, seed))) for seed in range(worlds)]
     held = sum(one.low <= one.truth <= one.high for one in outcomes)
     large = [one for one in outcomes if one.truth > 0.0]
     excluded = sum(one.low > 0.0 for one in outcomes)
     width = np.median([one.high - one.low for one in outcomes])
     yield Finding(
         "the interval of the gain holds the truth at least 92 times in 100",
-        f"{held} of {WORLDS}, median width {width:.2f}",
-        held >= 0.92 * WORLDS,
+        f"{held} of {worlds}, median width {width:.2f}",
+        held >= 0.92 * worlds,
     )
     yield Finding(
         "after 200 results it excludes 0 at least 90 times in 100",
-        f"{excluded} of {WORLDS}; the best was better in {len(large)}",
-        excluded >= 0.9 * WORLDS,
+        f"{excluded} of {worlds}; the best was better in {len(large)}",
+        excluded >= 0.9 * worlds,
     )
 
 
 if __name__ == "__main__":
-    for found in findings():
+    for found in findings(int(sys.argv[1]) if len(sys.argv) > 1 else WORLDS):
         print(f"{'yes' if found.holds else 'NO ':3} {found.claim}: {found.measured}", flush=True)
