@@ -266,7 +266,7 @@ def draw(schedule: Sequence[str], runs: Mapping[str, Sequence[Measurement]]) -> 
             above.axvline(step - 0.5, color="lightgray")
             below.axvline(step - 0.5, color="lightgray")
     above.set(ylabel="answers per second", title="Load: " + ", then ".join(LOADS))
-    below.set(ylabel="p99 in ms", xlabel="measurement")
+    below.set(ylabel="p99 in ms", xlabel="measurement", yscale="log")
     above.legend()
     path = Path("out/tune_a_server.png")
     path.parent.mkdir(exist_ok=True)
