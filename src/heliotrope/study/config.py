@@ -92,7 +92,7 @@ class StudyConfig:
     @property
     def applied(self) -> Json | None:
         """What runs before the first ask: the baseline as params or option, if there is one."""
-        known = None if self.goals is None else self.goals.baseline
+        known: Any = None if self.goals is None else self.goals.baseline
         return None if known is None else as_choice(known)
 
     @property
@@ -199,7 +199,7 @@ class StudyConfig:
             baseline = None if known is None else self.adapter.canonical_choice(known)
         with located("safe"):
             safe = tuple(self.adapter.canonical_choice(one) for one in goals.safe)
-        return replace(goals, baseline=baseline, safe=safe)
+        return goals.with_choices(baseline, safe)
 
     def _of_metric(self, name: str, goals: Goals) -> StudyConfig:
         """The configuration of one metric; only the leading one has the given units."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from heliotrope.directions import Direction
-from heliotrope.errors import InputError, located, relocated
-from heliotrope.live.rules import RISK, Moves, Remeasure, Rules, limits_to_json, read_limits
-from heliotrope.study.commands import THE_VALUE
-from heliotrope.validation import Json, as_number, as_share, short_repr
-
-Aim: TypeAlias = Literal["maximize", "minimize", "watch"]
-"""What is wanted of a metric; a watched one is only recorded or limited."""
+from heliotrope.errors import InputError, located
+from heliotrope.live.description import Aim, Live
+from heliotrope.live.rules import limits_to_json
+from heliotrope.study.measured import THE_VALUE
+from heliotrope.validation import Json, as_number, short_repr
 
 Choice: TypeAlias = Mapping[str, Any] | str
 """Parameters by name, or the name of an option."""
@@ -35,58 +33,28 @@ class GoalArguments(TypedDict, total=False):
 GOAL_KEYS = tuple(GoalArguments.__annotations__)
 """The keys of a study's configuration that describe its goals."""
 
-_AIMS = ("maximize", "minimize", "watch")
 _MOST = 20  # metrics: each has its own belief
 _LONGEST = 60  # characters of a name
 _SIGNS = {"maximize": 1.0, "minimize": -1.0}
 
 
-@dataclass(frozen=True, eq=False)
-class Goals:
-    """The metrics with their aims, the weights of a sum to maximize, and the rules for asks.
+class Goals(Live):
+    """The metrics and the rules of a running system, and perhaps the weights of a sum to maximize.
 
-    ``baseline`` is what runs today; it and the ``safe`` choices are known to keep all limits.
+    ``baseline`` and ``safe`` are parameters by name, or names of options.
     """
 
-    metrics: Mapping[str, Aim]
-    objective: Mapping[str, float] | None = None
-    rules: Rules = field(default_factory=Rules)
-    baseline: Choice | None = None
-    safe: tuple[Choice, ...] = ()
+    objective: Mapping[str, float] | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "metrics", _checked_metrics(self.metrics))
-        self._check_objective()
-        self._check_limits()
-
-    @property
-    def known(self) -> list[Choice]:
-        """The choices that are known to keep all limits."""
-        return [*([] if self.baseline is None else [self.baseline]), *self.safe]
-
-    def _check_objective(self) -> None:
-        if self.objective is not None:
-            with located("objective"):
-                object.__setattr__(self, "objective", self._checked_weights(self.objective))
-        elif not self.directed:
-            raise InputError(
-                "a metric to maximize or minimize, or an objective",
-                "only watched ones",
-                'Say "maximize" or "minimize" for one of them.',
-                "metrics",
-            )
-
-    def _check_limits(self) -> None:
-        for name in self.rules.limited:
-            if name not in self.metrics:
-                known = f"metrics among {_listed(self.metrics)}"
-                raise InputError(known, short_repr(name), "", "limits")
-        if self.rules.needs_baseline and self.baseline is None:
-            got = "a limit that is a share of it"
-            raise InputError("a baseline", got, "Say what runs today.", "baseline")
-        if self.rules.limits and not self.known:
-            advice = "Say what runs today, or name choices that keep the limits."
-            raise InputError("a baseline or safe choices beside limits", "neither", advice, "safe")
+    def __init__(self, *, objective: Mapping[str, float] | None = None, **described: Any) -> None:
+        object.__setattr__(self, "objective", objective)
+        super().__init__(**described)
+        for name in self.metrics:
+            if len(name) > _LONGEST:
+                form = f"names of at most {_LONGEST} characters"
+                raise InputError(form, short_repr(name), "", "metrics")
+        if len(self.metrics) > _MOST:
+            raise InputError(f"at most {_MOST} metrics", str(len(self.metrics)), "", "metrics")
 
     @property
     def directed(self) -> list[str]:
@@ -106,9 +74,21 @@ class Goals:
         (name, *others) = self.directed
         return None if others else {name: _SIGNS[self.metrics[name]]}
 
+    @property
+    def known(self) -> list[Any]:
+        """The choices that are known to keep all limits."""
+        return [*([] if self.baseline is None else [self.baseline]), *self.safe]
+
     def direction(self, name: str) -> Literal["maximize", "minimize"]:
         """The direction in which a metric is modelled."""
         return "minimize" if self.metrics[name] == "minimize" else "maximize"
+
+    def with_choices(self, baseline: Choice | None, safe: Sequence[Choice]) -> Goals:
+        """The same goals with these choices."""
+        found = copy(self)
+        object.__setattr__(found, "baseline", baseline)
+        object.__setattr__(found, "safe", tuple(safe))
+        return found
 
     def to_json(self) -> Json:
         """The goals as keys of a study's configuration, with all defaults that matter."""
@@ -125,13 +105,20 @@ class Goals:
         }
         return {name: value for name, value in written.items() if value is not None}
 
+    def _check_objectives(self) -> None:
+        if self.objective is None:
+            super()._check_objectives()
+            return
+        with located("objective"):
+            object.__setattr__(self, "objective", self._checked_weights(self.objective))
+
     def _checked_weights(self, weights: object) -> dict[str, float]:
         if not isinstance(weights, Mapping) or not weights:
             raise InputError('weights such as {"throughput": 1.0}', short_repr(weights))
         checked = {}
         for name, weight in weights.items():
             if name not in self.metrics:
-                raise InputError(f"metrics among {_listed(self.metrics)}", short_repr(name))
+                raise InputError(f"a metric among {', '.join(self.metrics)}", short_repr(name))
             with located(name):
                 checked[name] = self._checked_weight(as_number(weight, "weight"), name)
         return checked
@@ -147,29 +134,6 @@ class Goals:
         return weight
 
 
-def _checked_metrics(metrics: object) -> dict[str, Aim]:
-    if not isinstance(metrics, Mapping) or not 0 < len(metrics) <= _MOST:
-        raise InputError(
-            f'1 to {_MOST} metrics such as {{"throughput": "maximize"}}',
-            short_repr(metrics),
-            "",
-            "metrics",
-        )
-    checked: dict[str, Any] = {}
-    for name, aim in metrics.items():
-        if not (isinstance(name, str) and 0 < len(name) <= _LONGEST):
-            form = f"names of 1 to {_LONGEST} characters"
-            raise InputError(form, short_repr(name), "", "metrics")
-        if aim not in _AIMS:
-            raise InputError(" or ".join(_AIMS), short_repr(aim), "", f"metrics.{name}")
-        checked[name] = aim
-    return checked
-
-
-def _listed(names: Mapping[str, Any]) -> str:
-    return ", ".join(names)
-
-
 def goals_from_json(data: Mapping[str, Any]) -> Goals | None:
     """The goals in a study's configuration; None for one value without rules."""
     return goals_from(data.get("direction", "maximize"), {key: data.get(key) for key in GOAL_KEYS})
@@ -183,22 +147,4 @@ def goals_from(direction: Direction, given: Mapping[str, Any]) -> Goals | None:
     kept = {name: value for name, value in given.items() if value is not None}
     if not kept:
         return None
-    metrics = kept.get("metrics", {THE_VALUE: direction})
-    rules = _rules(kept)
-    return Goals(metrics, kept.get("objective"), rules, kept.get("baseline"), _as_safe(kept))
-
-
-def _rules(given: Mapping[str, Any]) -> Rules:
-    limits, moves = read_limits(given.get("limits")), Moves.from_json(given.get("moves"))
-    with located("risk"):
-        risk = as_share(given.get("risk", RISK), "risk")
-    with relocated("baseline", "share"):
-        remeasure = Remeasure(given["share"]) if "share" in given else Remeasure()
-    return Rules(limits, risk, remeasure, moves)
-
-
-def _as_safe(given: Mapping[str, Any]) -> tuple[Choice, ...]:
-    safe = given.get("safe", ())
-    if isinstance(safe, (str, Mapping)) or not isinstance(safe, Sequence):
-        raise InputError("a list of choices", short_repr(safe), "", "safe")
-    return tuple(safe)
+    return Goals(**{"metrics": {THE_VALUE: direction}, **kept})

@@ -27,7 +27,7 @@ from heliotrope.validation import Array, Json
 
 if TYPE_CHECKING:
     from heliotrope.study.config import StudyConfig
-    from heliotrope.study.goals import Choice, Goals
+    from heliotrope.study.goals import Goals
 
 _VISITED = 8  # latest measured choices that are candidates again
 _PURPOSE = 2  # of the random stream: not that of an optimizer's own choice
@@ -95,7 +95,7 @@ class LiveBelief:
             return problem.given(point)
         return all_choices(self.config.adapter.domain)
 
-    def place(self, chosen: Choice) -> Places:
+    def place(self, chosen: Any) -> Places:
         """Parameters or an option as one place."""
         return np.array([self.config.adapter.place_of(chosen, self.context)])
 
@@ -112,7 +112,7 @@ class LiveBelief:
         assert not isinstance(self.choices, Box)
         return self.choices
 
-    def words(self, chosen: Choice) -> Json:
+    def words(self, chosen: Any) -> Json:
         """A choice as an evaluation names it."""
         return self.config.adapter.describe(
             self.config.adapter.place_of(chosen, self.context), self.context
