@@ -47,6 +47,8 @@ class StudyConfig:
         if self.seed is not None:
             with located("seed"):
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
+        if self.policy.learns_sums:
+            self._tracking()  # refuses a wrong season
         if self.independent and self.policy.given.length_scale is not None:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
@@ -88,11 +90,22 @@ class StudyConfig:
         # in a Box a mixture takes several times as long to maximize, and is no better
         weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         if self.policy.learns_sums:
-            return Adaptive(Tracking(), deferred=True)
+            return Adaptive(self._tracking(), deferred=True)
         if self.learns:
             recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
             return Adaptive(recipe, deferred=True)
         return self.policy.policy(self.given.override(Model()), self.sign, weighing)
+
+    def _tracking(self) -> Tracking:
+        """The recipe of auto; with a wall clock, values may return after a day or a week."""
+        season = self.policy.parameters.get("season")
+        with located("policy.season"):
+            if season is not None:
+                return Tracking(self.clock.units_of(season))
+        if isinstance(self.clock, Steps):
+            return Tracking()
+        periods = [self.clock.units_of(length) for length in ("1d", "7d")]
+        return Tracking(candidates=tuple(one for one in periods if one >= _SHORTEST_SEASON))
 
     def with_drift(self, epsilon: float) -> StudyConfig:
         """The same configuration with a given drift."""
@@ -169,4 +182,5 @@ def _is_equal(field: str, wanted: Any, found: Any) -> bool:
 
 _LENGTHS = ("clock.unit", "lease")  # of time
 _SHOWN = 3  # differences in a message
+_SHORTEST_SEASON = 1e-3  # units of the clock
 _KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")
