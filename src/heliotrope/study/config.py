@@ -14,8 +14,8 @@ from heliotrope.estimation import Given, Model
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.checks import as_text
-from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
+from heliotrope.spaces.checks import as_list, as_text
+from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
@@ -29,7 +29,7 @@ class StudyConfig:
     policy: PolicyChoice = field(default_factory=PolicyChoice)
     direction: Direction = "maximize"
     clock: Clock = field(default_factory=Steps)
-    seed: int = 0
+    seed: int | None = None  # 0 for a new study; any fits an existing one
     context: SearchSpace | None = None
     lease: str | None = None
     like: tuple[str, ...] = ()  # names of similar studies
@@ -48,8 +48,9 @@ class StudyConfig:
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
-        with located("seed"):
-            object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
+        if self.seed is not None:
+            with located("seed"):
+                object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
@@ -104,7 +105,7 @@ class StudyConfig:
         return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration as JSON, with all defaults."""
+        """The configuration as JSON, with all defaults but the seed's."""
         key = "options" if isinstance(self.space, Options) else "space"
         return {
             key: self.space.to_json(),
@@ -112,7 +113,7 @@ class StudyConfig:
             "policy": self.policy.to_json(),
             "direction": self.direction,
             "clock": self.clock.to_json(),
-            "seed": self.seed,
+            **({} if self.seed is None else {"seed": self.seed}),
             **({} if self.lease is None else {"lease": self.lease}),
             **({"like": list(self.like)} if self.like else {}),
             **({} if self.fleet is None else {"fleet": self.fleet.to_json()}),
@@ -133,14 +134,15 @@ class StudyConfig:
             policy = PolicyChoice.from_json(data.get("policy"))
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
-        direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
+        direction, seed = data.get("direction", "maximize"), data.get("seed")
         found = cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
         return _with_fleet(found, data)
 
 
 def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
     with located("like"):
-        like = tuple(as_text(name, "the name of a study") for name in data.get("like") or ())
+        names = as_list(data["like"], "names of studies", _MOST_ALIKE) if data.get("like") else ()
+        like = tuple(as_text(name, "the name of a study") for name in names)
     if data.get("fleet") is None:
         return replace(config, like=like)
     with located("fleet"):
@@ -152,8 +154,9 @@ def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
 
 
 def is_same(one: StudyConfig, other: StudyConfig) -> bool:
-    """Whether two configurations describe the same study."""
-    return _compared(one) == _compared(other)
+    """Whether two configurations describe the same study; the default seed is 0."""
+    wanted, found = ({"seed": 0, **_compared(config)} for config in (one, other))
+    return not any(_differences(wanted, found))
 
 
 def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
@@ -178,10 +181,21 @@ def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
         for name in [*wanted, *(name for name in found if name not in wanted)]:
             inner = f"{field}.{name}" if field else str(name)
             yield from _differences(wanted.get(name), found.get(name), inner)
-    elif wanted != found:
+    elif not _is_equal(field, wanted, found):
         yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
 
 
+def _is_equal(field: str, wanted: Any, found: Any) -> bool:
+    """Whether two values of a field mean the same; a seed that is not given fits any."""
+    if field == "seed" and wanted is None:
+        return True
+    if field in _LENGTHS and None not in (wanted, found):
+        return seconds_of(wanted) == seconds_of(found)
+    return bool(wanted == found)
+
+
+_LENGTHS = ("clock.unit", "lease")  # of time
+_MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
 _KEYS = (
     "space",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Contextual, Finite, Places
 from heliotrope.errors import InputError, located
-from heliotrope.estimation import Model, World
+from heliotrope.estimation import Model
 from heliotrope.policies.fleet import Fleet, pooled
 from heliotrope.spaces import Options
 from heliotrope.study.config import StudyConfig
@@ -94,7 +95,7 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
     scales = [world.scale for world in worlds]
     scale = max(set(scales), key=scales.count)
     some = [world for world in worlds if world.scale == scale]
-    typical = {
+    typical: dict[str, Any] = {
         name: float(np.exp(np.mean(np.log([getattr(world, name) for world in some]))))
         for name in _SHARED
     }
@@ -102,8 +103,8 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
     if any(len(one) != dimension for one in logs):  # other numbers of options
         logs = [np.array([one.mean()]) for one in logs]
     lengths = tuple(np.exp(np.mean(logs, axis=0)).tolist())
-    typical["mean"] = float(np.mean([world.mean for world in some]))
-    typical["floor"] = float(np.mean([world.floor for world in some]))
-    world = World(**typical, lengths=lengths, scale=scale, sign=some[0].sign)
+    mean = float(np.mean([world.mean for world in some]))
+    floor = float(np.mean([world.floor for world in some]))
+    world = replace(some[0], **typical, mean=mean, floor=floor, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
     return Model.of_world(world, pace, Model().outlier_bounds()).of_dimension(dimension)
