@@ -148,11 +148,8 @@ def create_command(
             form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        form |= {
-            key: given
-            for key, given in (("lease", lease), ("seed", seed), ("like", like))
-            if given is not None
-        }
+        more = {"lease": lease, "seed": seed, "like": like}
+        form |= {key: given for key, given in more.items() if given is not None}
         done = "created"
         try:
             studies.create_from(name, form)
