@@ -15,6 +15,8 @@ test: $(VENV)/installed $(if $(shell command -v npm),$(NODE_MODULES))
 	$(RUN)/ruff check
 	$(RUN)/mypy
 	$(RUN)/lint-imports --no-logo
+	$(RUN)/codespell
+	$(RUN)/python scripts/lint_prose.py
 	$(RUN)/pytest -n 2
 
 docs: $(VENV)/installed  # the site, in out/site

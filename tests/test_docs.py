@@ -25,7 +25,9 @@ def test_every_other_page_has_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", filter(python_blocks, PAGES), ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [page for page in PAGES if python_blocks(page)],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -55,7 +55,8 @@ def test_the_event_says_what_was_told_and_its_version() -> None:
             }
     versions = {event.body["kind"]: event.body["v"] for event in study.events()}
     del versions["told"]
-    assert versions == {"created": 1, "asked": 2, "learned": 1}
+    versions.pop("judged", None)
+    assert versions == {"created": 1, "asked": 2, "learned": 2}
 
 
 def test_only_versions_that_are_known_are_read() -> None:

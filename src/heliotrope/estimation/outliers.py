@@ -5,7 +5,7 @@ where the range leaves out the few highest and lowest. A peak that was measured 
 outlier, since it then belongs to the others.
 
 After a level shift the latest results lie far from all earlier ones, which no longer count. A few
-distant values may be measurement faults, and a distant place may simply differ. So a shift needs
+distant values may be measurement faults, and a distant place may differ. So a shift needs
 four results in a row, or more if they are as far away as outliers. One of them must lie at or next
 to a place that was measured before. That can take a few more results, since a policy then looks
 elsewhere.

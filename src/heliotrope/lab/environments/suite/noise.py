@@ -53,7 +53,7 @@ class UnevenNoise:
 class Decades:
     """Positive values exp(s g), g the prior's drift, times noise with the expectation 1.
 
-    s is such that four deviations of g, from -2 to 2, are this many ``decades`` of the values. The
+    s scales g: its four deviations from -2 to 2 are this many ``decades`` of the values. The
     noise factor is exp(e - noise / 2), where e has the prior's noise variance.
 
     Examples
