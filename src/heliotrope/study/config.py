@@ -40,7 +40,7 @@ class StudyConfig:
             ("space", (SearchSpace, Options), "a SearchSpace or Options"),
             ("context", (SearchSpace, type(None)), "a SearchSpace, or None"),
             ("policy", PolicyChoice, "a policy"),
-            ("clock", (Steps, Wall), "a clock"),
+            ("clock", (Steps, Wall), "a unit of time such as 10min, or a clock"),
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
