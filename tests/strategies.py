@@ -105,6 +105,7 @@ def refusal(kind: type[HeliotropeError]) -> Iterator[None]:
     with pytest.raises(HeliotropeError) as caught:
         yield
     assert type(caught.value) is kind, caught.value
-    assert str(caught.value).startswith(f"expected {caught.value.expected}; got ")
+    where = f"{caught.value.field}: " if caught.value.field else ""
+    assert str(caught.value).startswith(f"{where}expected {caught.value.expected}; got ")
     assert caught.value.expected
     assert caught.value.got

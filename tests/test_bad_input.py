@@ -351,7 +351,7 @@ REFUSED_PARTS: list[tuple[str, type[HeliotropeError], Callable[[], object]]] = [
     ("grid of -3", InputError, lambda: ht.grid(-3)),
     ("grid of 2.5", InputError, lambda: ht.grid(2.5)),  # type: ignore[arg-type]
     ("grid with bounds of 3", InputError, lambda: ht.grid(5, 5, lower=[0, 0, 0])),
-    ("domain a list", InputError, lambda: ht.Optimizer([[0.0]], ht.uniform())),  # type: ignore[arg-type]
+    ("domain a list", InputError, lambda: ht.Optimizer([[0.0]], ht.uniform())),  # type: ignore[list-item]
     ("policy a prior", InputError, lambda: ht.Optimizer(ht.grid(5), PRIOR)),  # type: ignore[arg-type]
     ("prior a kernel", InputError, lambda: ht.tv_gp_ucb(RBF())),
     ("engine unknown", InputError, lambda: ht.tv_gp_ucb(PRIOR, engine="fast")),

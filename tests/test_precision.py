@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.stats import binom, norm, poisson
+from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.errors import InputError
@@ -317,3 +318,20 @@ def test_any_standard_errors_leave_the_belief_sensible(
         belief = optimizer.belief(X=points)
         assert np.abs(belief.mean).max() < 10.0
         assert np.all(np.isfinite(belief.std))
+
+
+def test_precise_repeats_give_the_belief_of_every_engine() -> None:
+    prior = ht.Prior(space=RBF(0.2), noise=0.01)
+    found = []
+    for engine in ("reference", "dense", "finite"):
+        opt = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(prior, engine=engine), seed=0)
+        for _ in range(3):
+            opt.tell(opt.begin(2, t=1.0), 1.0, std=1e-45)
+        found.append(opt.belief(2.0).mean)
+    np.testing.assert_allclose(found, [found[0]] * 3, atol=1e-9)
+
+
+def test_a_value_that_is_too_large_is_named_with_its_own_sign() -> None:
+    opt = ht.Optimizer(ht.grid(5), ht.auto(ht.grid(5)), direction="minimize")
+    with pytest.raises(InputError, match=r"got a size of 1e\+46\."):
+        opt.tell(opt.ask(), 1e46)

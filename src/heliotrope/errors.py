@@ -22,9 +22,9 @@ class HeliotropeError(Exception):
         super().__init__(expected, got, advice, field)
 
     def __str__(self) -> str:
-        where = f" in {self.field}" if self.field else ""
+        where = f"{self.field}: " if self.field else ""
         advice = f" {self.advice}" if self.advice else ""
-        return f"expected {self.expected}; got {self.got}{where}.{advice}"
+        return f"{where}expected {self.expected}; got {self.got}.{advice}"
 
 
 class InputError(HeliotropeError, ValueError):

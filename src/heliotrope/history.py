@@ -21,7 +21,7 @@ class Suggestion:
 
     In a contextual problem x is the ``choice`` followed by the ``context``. Otherwise the context
     is None and the choice is x. In a SearchSpace ``params`` are the values by name; among Options
-    ``option`` is the name.
+    ``option`` is the name. ``reason`` says why a live system's rules chose it.
     """
 
     id: int
@@ -31,6 +31,7 @@ class Suggestion:
     context: Array | None = None
     params: dict[str, Any] | None = None
     option: str | None = None
+    reason: str | None = None
 
     @property
     def choice(self) -> Array:

@@ -138,6 +138,19 @@ class DomainKernel:
         return places if are_indices(places) else self.domain.places(places)
 
 
+def as_multiple(kernel: SpaceKernel) -> tuple[float, SpaceKernel]:
+    """A factor and a kernel whose product is the given one.
+
+    Examples
+    --------
+    >>> as_multiple(2.0 * RBF(0.3))
+    (2.0, RBF(length_scale=0.3))
+    """
+    if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
+        return float(kernel.k1.constant_value), kernel.k2
+    return 1.0, kernel
+
+
 def kernel_gradient(kernel: Kernel, X: Array, B: Array) -> Array:
     """Derivative of k(x, b) by x, (q, n, d): analytic for SE, Matern and their sums and products.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import SupportsFloat, Unpack
 
 import numpy as np
@@ -11,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
-from heliotrope.errors import HeliotropeError
+from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
+from heliotrope.live.description import Live, decode_live, encode_live
+from heliotrope.live.run import LiveRun, Told, check_weighing
+from heliotrope.live.verbs import LiveVerbs
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.run import PolicyRun
@@ -22,18 +26,21 @@ from heliotrope.queries import Queries
 from heliotrope.rng import RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
-from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
 from heliotrope.validation import as_number
 
 
-class Optimizer(Queries, Archived):
+class Optimizer(Queries, LiveVerbs, Archived):
     """Ask where to measure, tell the results, and track the moving maximum or minimum.
 
     The domain is Finite, a Box, Contextual, a SearchSpace or Options. In a SearchSpace a point goes
-    in and out as a dictionary (``params``), among Options as a name (``option``). With
-    ``direction="minimize"`` low values are good; values and prior means keep their sign.
+    in and out as a dictionary (``params``), among Options as a name (``option``). A dictionary of
+    parameters is a SearchSpace, and a list of names is Options. With
+    ``direction="minimize"`` low values are good; values and prior means keep their sign. With
+    ``live`` it keeps the limits, the baseline and the moves of a running system; see
+    :class:`heliotrope.live.Live`.
 
     A suggestion depends only on the seed and on everything asked and told before. A call that
     raises one of this package's errors changes nothing. Several threads may share it: each call
@@ -55,22 +62,27 @@ class Optimizer(Queries, Archived):
     """
 
     FORMAT = "heliotrope.optimizer"
-    VERSION = 3  # 2 without a named space and a minimum; 1 if no result has its own noise
+    VERSION = 4  # 3 without live rules; 2 or 1 as older files: see _version
 
     def __init__(
         self,
-        domain: Domain | Contextual | SearchSpace | Options,
+        domain: Domain | Contextual | SpaceLike,
         policy: Policy,
         seed: int = 0,
         *,
-        direction: Direction = "maximize",
+        direction: Direction | None = None,
+        live: Live | None = None,
     ) -> None:
         self._exclusive = Exclusive()
         self._adapter = _adapter(domain)
-        self._direction, self._sign = direction, sign_of(direction)
+        self._direction = _direction(direction, live)
+        self._sign = sign_of(self._direction)
         self._rng = RNGStream(seed)
         self._run = PolicyRun(policy, self._adapter, self._sign)
         self._ledger = Ledger(self.domain.dimension)
+        self._live = None if live is None else LiveRun(live, policy, self._adapter)
+        if live is not None:
+            check_weighing(self._run.agent)
 
     @property
     def domain(self) -> Domain:
@@ -133,7 +145,10 @@ class Optimizer(Queries, Archived):
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Return what :meth:`ask` would suggest; changes nothing."""
         choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
-        return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
+        if self._live is None:
+            return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
+        place, reason = self._chosen(t, self._rng.at(id))
+        return replace(self._adapter.suggestion(id, t, place), reason=reason)
 
     @exclusive
     def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
@@ -150,32 +165,50 @@ class Optimizer(Queries, Archived):
 
     def _begin(self, suggestion: Suggestion) -> Suggestion:
         self._run.open(suggestion)
+        if self._live is not None:
+            self._live.open(suggestion)
         self._ledger.begin(suggestion)
         return suggestion
 
     def tell(
-        self, suggestion: Suggestion | int, y: SupportsFloat | None = None, **noise: Unpack[Noise]
+        self,
+        suggestion: Suggestion | int,
+        y: SupportsFloat | Mapping[str, float] | None = None,
+        **noise: Unpack[Noise],
     ) -> None:
         """Take the measured value of a suggestion (or its id), late or in any order.
 
         ``std`` is the standard error of y, and ``n`` the number of repeats that y averages. Instead
         of y, tell a proportion as ``successes`` and ``trials``, or a rate as ``count`` and
-        ``exposure``.
+        ``exposure``. With ``live``, y is a value for each metric by name; some may be missing.
+        Then ``std`` and the others are by name as well, or one number for all.
         """
-        self.observe(suggestion, *value_and_precision(y, **noise))
+        if isinstance(y, Mapping):
+            self._observe_by_name(suggestion, self._told_by_name(y, noise))
+        else:
+            self.observe(suggestion, *value_and_precision(y, **noise))
 
     @exclusive
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
         suggestion = self._ledger.lookup(suggestion)
+        if self._live is not None:
+            self._observe_named(suggestion, {self._live.live.lead: (y, precision)})
+            return
         self._run.tell(suggestion.id, y, precision)
         self._ledger.tell(suggestion, y, precision)
+
+    @exclusive
+    def _observe_by_name(self, suggestion: Suggestion | int, told: Told) -> None:
+        self._observe_named(self._ledger.lookup(suggestion), told)
 
     @exclusive
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for."""
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
+        if self._live is not None:
+            self._live.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
 
     @exclusive
@@ -243,12 +276,15 @@ class Optimizer(Queries, Archived):
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._ledger.parts()
         is_new = self.space is not None or self.direction == "minimize"
-        version = self.VERSION if is_new else 1 + self.history.has_own_noise
+        version = 3 if is_new else 1 + self.history.has_own_noise
         header: JsonTree = {"format": self.FORMAT, "version": version}
         header |= _described(self.space or self._adapter.given, arrays)
         header |= {"direction": self.direction} if is_new else {}
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
+        if self._live is not None:
+            header |= {"version": self.VERSION, "live": encode_live(self._live.live, arrays)}
+            arrays |= under("live/", self._live.state())
         return header | entries, arrays | under("agent/", self._run.agent.state())
 
     def check_usable(self) -> None:
@@ -262,16 +298,29 @@ class Optimizer(Queries, Archived):
         with readable("a saved optimizer", source):
             domain, policy = _domain(header, arrays), decode(header["policy"], arrays)
             direction = header.get("direction", "maximize")
-            optimizer = cls(domain, policy, header["seed"], direction=direction)
+            live = decode_live(header["live"], arrays) if "live" in header else None
+            optimizer = cls(domain, policy, header["seed"], direction=direction, live=live)
             optimizer._ledger.restore(header, arrays, optimizer._adapter.suggestion_at)
             optimizer._run.agent.restore(part(arrays, "agent/"))
+            if optimizer._live is not None:
+                optimizer._live.restore(part(arrays, "live/"))
         return optimizer
 
 
-def _adapter(domain: Domain | Contextual | SearchSpace | Options) -> DomainAdapter:
-    if isinstance(domain, (SearchSpace, Options)):
-        return NamedAdapter(domain)
-    return DomainAdapter(domain)
+def _direction(given: Direction | None, live: Live | None) -> Direction:
+    """The direction of the objective; that of the metrics, if they are named."""
+    if live is None:
+        return given or "maximize"
+    wanted: Direction = "maximize" if live.objectives[live.lead] > 0.0 else "minimize"
+    if given not in (None, wanted):
+        raise InputError(f"the direction of the metrics, {wanted}", str(given), "", "direction")
+    return wanted
+
+
+def _adapter(domain: Domain | Contextual | SpaceLike) -> DomainAdapter:
+    if is_space_like(domain):
+        return NamedAdapter(as_space(domain))
+    return DomainAdapter(domain)  # type: ignore[arg-type]  # refuses what is no domain
 
 
 def _described(domain: Domain | Contextual | SearchSpace | Options, arrays: Arrays) -> JsonTree:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ADDED = 4.0  # to successes, failures and counts: 1.96^2, rounded
 _RANGE = (1e-45, 1e45)  # of standard errors and exposures, whose squares must not overflow
+_MOST_REPEATS = 2**53  # a history holds them as floating-point numbers
 _EXPECTED = "a value (alone, with std or with n), successes and trials, or count and exposure"
 
 
@@ -103,9 +104,16 @@ def _as_size(value: object, name: str) -> float:
     return number
 
 
+def _as_repeats(value: object) -> int:
+    number = as_whole(value, "n", least=1)
+    if number > _MOST_REPEATS:
+        raise InputError(f"n of at most {_MOST_REPEATS:,}", f"{number:,}")
+    return number
+
+
 CHECKS: Mapping[str, Callable[[object], Any]] = {
     "std": partial(_as_size, name="std"),
-    "n": partial(as_whole, name="n", least=1),
+    "n": _as_repeats,
     "successes": partial(as_whole, name="successes", least=0),
     "trials": partial(as_whole, name="trials", least=1),
     "count": partial(as_whole, name="count", least=0),

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction
-from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike
+from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike, Places
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
+from heliotrope.live.run import LiveRun
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
@@ -32,6 +33,7 @@ class Queries:
     _rng: RNGStream
     _run: PolicyRun
     _direction: Direction
+    _live: LiveRun | None
 
     @property
     def space(self) -> SearchSpace | Options | None:
@@ -68,8 +70,8 @@ class Queries:
     def shares(self, t: float | None = None) -> dict[str, float]:
         """Return the share of each part, and of the noise, in the variance of a result.
 
-        The variances are averages over the domain at time t, by default the latest time. The
-        shares sum to 1.
+        The variances are averages over the domain at time t, by default the latest time. Of a
+        policy that learns its model, they are those of the present model. The shares sum to 1.
         """
         now, ledger = self._ledger.query_time(t), self._ledger
         opened = [suggestion.t for suggestion in ledger.open.values()]
@@ -77,12 +79,27 @@ class Queries:
 
     @exclusive
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
-        """Return the point of best posterior mean at time t, by default the latest time."""
+        """Return the point of best posterior mean at time t, by default the latest time.
+
+        With limits, it is the best of the points that are known to keep them, if there are any.
+        Among equal means the point of the latest result comes first.
+        """
         choices, make_rng = (
             self._adapter.choices(context),
             self._rng.at(self._ledger.asked, purpose=1),
         )
-        return self._run.best(choices, self._ledger.query_time(t), make_rng)
+        now = self._ledger.query_time(t)
+        if self._live is None:
+            return self._run.best(choices, now, make_rng, self._latest_choice(context))
+        return self._run.at(self._live.best(self._run.agent, now, make_rng), now)
+
+    def _latest_choice(self, context: ArrayLike | None) -> Places | None:
+        """The choice of the latest result, in a context if it is given; None without results."""
+        latest, problem = self._ledger.history[-1:], self._adapter.contextual
+        if not latest:
+            return None
+        x = latest[0].x if problem is None else latest[0].x[: problem.choices.dimension]
+        return self._adapter.places(x[None], context)
 
     @exclusive
     def sample(

@@ -70,11 +70,33 @@ def test_values_are_given_as_pairs(at: str, tmp_path: Path) -> None:
     assert run("study", "add", "s", "1", "--params", str(file), "--at", at).exit_code == 0
 
 
+def test_numbers_may_be_written_as_people_do(at: str) -> None:
+    space = '{"r": {"type": "real", "low": -1, "high": 5}}'
+    run("study", "create", "s", "--space", space, "--at", at)
+    for text, value in {".1": 0.1, "-.5": -0.5, "1.": 1.0, "+2": 2.0, "1.e-1": 0.1}.items():
+        added = run("study", "add", "s", "1", "--params", f"r={text}", "--at", at)
+        assert json.loads(added.stdout)["params"] == {"r": value}
+    codes = '{"code": {"type": "categorical", "choices": ["007", "08.1"]}}'
+    run("study", "create", "c", "--space", codes, "--at", at)
+    added = run("study", "add", "c", "1", "--params", "code=007", "--at", at)
+    assert json.loads(added.stdout)["params"] == {"code": "007"}
+
+
+def test_neither_pairs_nor_json_nor_a_file(at: str) -> None:
+    run("study", "create", "s", "--space", SPACE, "--at", at)
+    wrong = run("study", "add", "s", "1", "--params", "pool", "--at", at)
+    assert wrong.exit_code == 1
+    assert "expected NAME=VALUE,..., JSON or a JSON file for --params" in wrong.stderr
+    assert "got 'pool' (No such file or directory)" in " ".join(wrong.stderr.split())
+
+
 def test_a_create_can_be_repeated(at: str) -> None:
     given = ["study", "create", "s", "--space", SPACE, "--clock", "10m", "--at", at]
     assert run(*given).exit_code == 0
     assert run(*given).exit_code == 1
-    assert json.loads(run(*given, "--exist-ok").stdout) == {"created": "s"}
+    assert json.loads(run(*given, "--exist-ok").stdout) == {"continued": "s"}
+    respelled = ["10min" if word == "10m" else word for word in given]
+    assert json.loads(run(*respelled, "--exist-ok").stdout) == {"continued": "s"}
     other = run(*given, "--exist-ok", "--minimize")
     assert "direction 'minimize' instead of 'maximize'" in other.stderr
 

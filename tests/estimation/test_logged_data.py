@@ -383,6 +383,7 @@ def test_empirical_prior_of_episodes_with_gaps() -> None:
     [
         lambda: Observations([1, 2], [[0.0]], [1, 2]),
         lambda: Observations([], np.empty((0, 1)), []),
+        lambda: Observations([1, 2], [[0.0], [1.0]], [1, 2], std=[0.1, np.nan], n=[2, 1]),
         lambda: Observations([1, np.nan], [[0.0], [1.0]], [1, 2]),
         lambda: Panel([1, 2], [[1.0, 2.0]]),
         lambda: Panel([2, 1], [[1.0], [2.0]]),

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -22,6 +23,7 @@ from optuna.testing.pytest_samplers import (
 from optuna.trial import FrozenTrial, TrialState
 
 import heliotrope as ht
+from heliotrope.errors import InputError
 from heliotrope.integrations.optuna import HeliotropeSampler
 
 SPACE: dict[str, BaseDistribution] = {
@@ -245,3 +247,36 @@ def test_bad_input_is_refused() -> None:
     study = optuna.create_study(sampler=HeliotropeSampler(seed=0, search_space=space))
     with pytest.raises(ht.HeliotropeError, match="1 to 1,000 choices"):
         study.ask(space)
+
+
+@pytest.mark.filterwarnings("ignore:Fixed parameter")
+def test_a_trial_outside_the_space_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=0, search_space=SPACE))
+    study.enqueue_trial({"x": 5.0})
+    study.optimize(bowl, n_trials=4)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 4
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "left out trial 0: params.x: expected a number from 0.0 to 1.0; got 5.0."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"search_space": 3},
+        {"search_space": {"x": 3}},
+        {"seed": "a"},
+        {"seed": -1},
+        {"independent_sampler": 3},
+        {"clock": "soon"},
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        HeliotropeSampler(**wrong)
+
+
+def test_a_large_seed_is_taken() -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=2**40))
+    study.optimize(bowl, n_trials=2)
+    assert len(study.trials) == 2

@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.terms import Drifts, Stays
 from heliotrope.validation import Array
 
@@ -110,6 +110,10 @@ def test_a_study_of_two_numbers_is_a_map() -> None:
     study.optimize(hill, 8)
     axes = ht.plot.belief(study)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "n")
+    axes.figure.canvas.draw()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().y0 >= axes.bbox.y1 - 1.0  # its star is not one of the map
     assert ht.plot.importance(study).get_yticklabels()[-1].get_text() == "x"
 
 
@@ -153,6 +157,23 @@ def test_parts_are_the_shares_of_the_prior() -> None:
     assert ht.plot.parts({"drift": 0.7, "noise": 0.3}).get_yticklabels()[1].get_text() == "drift"
 
 
-def test_other_sources_are_refused() -> None:
+def test_parts_are_those_of_the_learned_world(study: ht.Study) -> None:
+    opt = optimizer(WIDE, lambda s: hill(s.params))
+    shares = opt.shares()
+    assert set(shares) == {"stays", "drifts", "level", "noise"}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert shares == opt.model().world.shares()  # type: ignore[union-attr]
+    names = [label.get_text() for label in ht.plot.parts(study).get_yticklabels()]
+    assert sorted(names) == sorted(shares)
+    empty = ht.Study.create("empty", WIDE, store="memory:")
+    with pytest.raises(NoBeliefError, match="Tell a result first"):
+        ht.plot.parts(empty)
+
+
+def test_other_sources_are_refused(study: ht.Study) -> None:
+    with pytest.raises(InputError, match="a study, an optimizer, or shares by name"):
+        ht.plot.parts(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="ax: expected matplotlib axes; got 3"):
+        ht.plot.belief(study, ax=3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a study or an optimizer"):
         ht.plot.belief(3)  # type: ignore[arg-type]

@@ -255,7 +255,7 @@ def test_wrong_recipes_and_domains() -> None:
         lambda: Named("best"),
         lambda: Adaptive(Named),  # type: ignore[arg-type]
         lambda: Adaptive(uniform()),  # type: ignore[arg-type]
-        lambda: ht.auto([0.0, 1.0]),  # type: ignore[arg-type]
+        lambda: ht.auto([0.0, 1.0]),  # type: ignore[list-item]
     ]
     for attempt in wrong:
         with refusal(InputError):

@@ -155,6 +155,33 @@ def test_a_batch_over_http(service: Service, client: httpx.Client) -> None:
         study.delete()
 
 
+def test_a_wrong_command_of_a_batch_is_answered_on_its_own(service: Service) -> None:
+    study = service.create("own", {"x": ht.Real(0, 1)}, context={"n": ht.Integer(0, 3)})
+    first, second = study.ask(context={"n": 1}), study.ask(context={"n": 1})
+    results = service.batch(
+        [
+            (study, Tell(first.id, float("nan"))),
+            (study, Tell(second.id, 1.0)),
+            (study, Tell(first.id, 1.0, std=-1.0)),
+            (study, Tell(first.id, 1.0, params={"x": float("nan")})),
+            (study, Add(1.0, {"x": 2.0}, context={"n": 1})),
+            (study, Ask(context={"n": 9})),
+            (study, Ask(key="")),
+        ]
+    )
+    fields = [getattr(result, "field", None) for result in results]
+    assert fields == ["value", None, "std", "", "params.x", "context.n", "key"]
+    assert [type(result) for result in results] == [InputError, type(None), *[InputError] * 5]
+    assert study.summary().told == 1
+    study.delete()
+
+
+@pytest.mark.parametrize("items", [3, [3], [("own", Ask())], [(None, Ask())], [(1, 2, 3)]], ids=str)
+def test_items_that_are_no_commands_are_refused(service: Service, items: Any) -> None:
+    with pytest.raises(InputError, match="a study"):
+        service.batch(items)
+
+
 @pytest.mark.parametrize(
     ("entry", "code", "field"),
     [

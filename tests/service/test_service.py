@@ -305,7 +305,7 @@ def test_odd_queries_are_refused(
 def test_a_query_beside_a_body_is_refused(client: httpx.Client, study: str, verb: str) -> None:
     answer = client.post(f"/api/studies{study}/{verb}?key=mine", json={})
     assert error_of(answer) == (422, "input", "key")
-    assert "expected no query; got 'key' in key." in answer.text
+    assert "key: expected no query; got 'key'." in answer.text
 
 
 @pytest.mark.parametrize(
@@ -423,14 +423,14 @@ def test_the_belief_before_a_study_is_that_of_the_model(client: httpx.Client, st
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"key": ""}', "expected a text of 1 to 200 characters; got '' in key."),
-        (b'{"key": 7}', "expected a text of 1 to 200 characters; got 7 in key."),
-        (b"[]", "expected an object; got [] in body."),
-        (b"null", "expected an object; got null in body."),
-        (b"", "expected an object; got nothing in body."),
+        (b'{"key": ""}', "key: expected a text of 1 to 200 characters; got ''."),
+        (b'{"key": 7}', "key: expected a text of 1 to 200 characters; got 7."),
+        (b"[]", "body: expected an object; got []."),
+        (b"null", "body: expected an object; got null."),
+        (b"", "body: expected an object; got nothing."),
         (
             b'{"t" 1}',
-            "expected JSON; got an error at character 5 (expecting ':' delimiter) in body.",
+            "body: expected JSON; got an error at character 5 (expecting ':' delimiter).",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import heliotrope as ht
 from heliotrope.errors import InputError
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell
@@ -82,6 +83,23 @@ def test_a_wrong_field_is_named(kind: type[Command[Any]], form: Any, field: str)
     with pytest.raises(InputError) as caught:
         kind.from_json(form)
     assert caught.value.field == field
+
+
+def test_a_command_is_checked_when_it_is_carried_out() -> None:
+    study = ht.Study.create("s", ["a", "b"], store="memory:")
+    ask = study.ask()
+    wrong: list[tuple[Command[Any], str]] = [
+        (Tell(ask.id, float("nan")), "value"),
+        (Tell(ask.id, 1.0, n=0), "n"),
+        (Tell(ask.id, 1.0, Ask(t=float("nan"))), "ask.t"),
+        (Add(float("inf"), option="a"), "value"),
+        (Ask(lease="soon"), "lease"),
+    ]
+    outcomes = study.do_all([command for command, _ in wrong])
+    assert [outcome.field for outcome in outcomes] == [field for _, field in wrong]
+    assert study.summary().events == 2
+    with pytest.raises(InputError, match="a command"):
+        study.do("tell")  # type: ignore[arg-type]
 
 
 def test_numbers_of_numpy_are_written_as_json() -> None:

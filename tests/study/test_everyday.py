@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -73,7 +73,40 @@ def test_another_configuration_is_refused_with_what_differs(
     assert ht.Study.open("bowl", url).summary().events == 1
 
 
+def test_other_spellings_and_no_seed_continue(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"store": f"sqlite:///{tmp_path}/s.db", "exist_ok": True}
+    ht.Study.create("bowl", SPACE, clock="10min", lease="1h", seed=4, **given)
+    study = ht.Study.create("bowl", SPACE, clock="10m", lease="60min", **given)
+    assert study.config.seed == 4
+    for change, words in (({"seed": 0}, "seed 0 instead of 4"), ({"lease": "2h"}, "lease '2h'")):
+        with pytest.raises(StudyExistsError, match=words):
+            ht.Study.create("bowl", SPACE, **{"clock": "10m", "lease": "1h"} | change, **given)
+
+
 # ---- the best, and typed answers
+
+
+@pytest.mark.parametrize("value", [3.0, -1e9, 0.0])
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_after_one_result_the_best_is_the_measured_one(
+    value: float, direction: Literal["maximize", "minimize"]
+) -> None:
+    for space in (SPACE, {"x": ht.Real(0, 1), "y": ht.Real(0, 1)}, ["a", "b", "c"]):
+        study = ht.Study.create("one", space, direction=direction, store="memory:")
+        ask = study.ask()
+        study.tell(ask, value)
+        assert study.best_params == (ask.option or ask.params)
+
+
+def test_after_one_result_the_best_is_measured_in_each_context() -> None:
+    for space in ({"x": ht.Real(0, 1)}, ["a", "b", "c"]):
+        study = ht.Study.create("one", space, context={"n": ht.Integer(0, 5)}, store="memory:")
+        ask = study.ask(context={"n": 2})
+        study.tell(ask, 3.0)
+        best = study.summary(context={"n": 4}).best
+        assert best is not None
+        assert best.choice == (ask.option or ask.params)
+        assert best.context == {"n": 4}
 
 
 def test_the_best_is_typed(study: Study) -> None:
@@ -263,7 +296,7 @@ def test_callbacks_see_each_outcome_and_can_stop(study: Study) -> None:
         if len(seen) == 4:
             raise StopIteration
 
-    report = study.optimize(bowl, 10, callbacks=[look])
+    report = study.optimize(bowl, 10, callbacks=look)
     assert (report.told, report.reason) == (4, "callback")
     assert [one.measured for one in seen] == study.to_frame()["value"].tolist()
     with pytest.raises(ZeroDivisionError):
@@ -271,12 +304,19 @@ def test_callbacks_see_each_outcome_and_can_stop(study: Study) -> None:
     assert study.summary().told == 5
 
 
-def test_a_result_may_have_its_noise() -> None:
+def test_a_result_may_have_its_noise(caplog: pytest.LogCaptureFixture) -> None:
     study = ht.Study.create("pages", ["a", "b"], store="memory:")
     study.optimize(lambda _: {"successes": 3, "trials": 10}, 2)
     assert study.to_frame()["trials"].tolist() == [10, 10]
     report = study.optimize(lambda _: {"succeses": 3}, 1)
     assert report.cancelled == 1
+    assert "(expected keys among value, std, n, successes, " in caplog.text
+    assert "; got 'succeses'.)" in caplog.text
+
+
+def test_a_function_in_c_is_called() -> None:
+    study = ht.Study.create("words", ["1", "2"], store="memory:")
+    assert study.optimize(float, 2).told == 2  # its signature is unknown
 
 
 def test_contexts_are_passed_on() -> None:
@@ -296,7 +336,19 @@ def test_contexts_are_passed_on() -> None:
         study.optimize(measure, 1)
 
 
-@pytest.mark.parametrize("wrong", [{"n": -1}, {"n": 1.5}, {"timeout": 0}, {"function": 3}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": -1},
+        {"n": 1.5},
+        {"timeout": 0},
+        {"function": 3},
+        {"function": lambda: 1.0},
+        {"function": lambda x, n, mode: x + n + mode},
+        {"callbacks": 3},
+        {"callbacks": [print, 3]},
+    ],
+)
 def test_wrong_arguments_ask_nothing(study: Study, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         study.optimize(**{"function": bowl, "n": 1, **wrong})

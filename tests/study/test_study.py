@@ -413,7 +413,7 @@ def test_a_snapshot_whose_parts_do_not_fit_is_left_aside(damage: dict[str, Any])
         study.tell(study.ask().id, float(number % 7))
     uid = store.find("pump").uid
     seq, data = store.snapshot(uid) or (0, b"")
-    header, arrays = archive.unpack_flat(data, "heliotrope.study", 1, "a snapshot")
+    header, arrays = archive.unpack_flat(data, "heliotrope.study", 2, "a snapshot")
     store.keep_snapshot(uid, store.last(uid), archive.pack_flat({**header, **damage}, arrays))
     assert seq
     assert shown(Study.open("pump", store)) == shown(study)

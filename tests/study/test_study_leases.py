@@ -44,12 +44,15 @@ def store() -> Store:
     return MemoryStore()
 
 
+LEARNING = ("learned", "judged")
+
+
 def begin(store: Store, watch: Watch, space: str = "options", **others: Any) -> Study:
     return Study.create("pump", SPACES[space], store=store, now=watch, **others)
 
 
 def kinds(study: Study) -> list[str]:
-    return [event.body["kind"] for event in study.events() if event.body["kind"] != "learned"]
+    return [event.body["kind"] for event in study.events() if event.body["kind"] not in LEARNING]
 
 
 def again(study: Study, store: Store, watch: Watch) -> Study:

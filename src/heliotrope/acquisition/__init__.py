@@ -16,4 +16,5 @@ from heliotrope.acquisition.ucb import (
     Acquisition as Acquisition,
     MeasurementUCB as MeasurementUCB,
     Scored as Scored,
+    Scoring as Scoring,
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliotrope.acquisition.maximize import argmax, candidates, one_thread
-from heliotrope.domains import Box, Choices, Places
+from heliotrope.domains import Box, Choices, Places, are_indices
 from heliotrope.linalg import pivoted_rows, solve_lower
 from heliotrope.posterior import Engine, HasSurface, Posterior, Sampleable
 from heliotrope.posterior.mixture import MixtureEngine
@@ -39,17 +39,31 @@ class Thompson:
     def choose(self, posterior: Engine, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         """Return the place of the sample's maximum; of a mixture, one member is sampled first."""
         rng = make_rng()
-        engine: Posterior = posterior
-        while isinstance(engine, MixtureEngine):
-            engine = engine.component(t, rng)
         with one_thread():
             if isinstance(choices, Box):
-                return _best_in_box(engine, choices, t, rng)[None, :]
-            if isinstance(engine, Sampleable):
-                values = engine.sample_path(t, rng)[choices]
-            else:
-                values = _Path(engine, t, choices, rng).values
+                return _best_in_box(_member(posterior, t, rng), choices, t, rng)[None, :]
+            values = _sampled(_member(posterior, t, rng), t, choices, rng)
         return choices[[argmax(values, lambda: rng)]]
+
+    def scores(self, posterior: Engine, places: Places, t: float, make_rng: RNGFactory) -> Array:
+        """The sample at places."""
+        rng = make_rng()
+        with one_thread():
+            return _sampled(_member(posterior, t, rng), t, places, rng)
+
+
+def _member(posterior: Posterior, t: float, rng: np.random.Generator) -> Posterior:
+    """A posterior that is no mixture."""
+    while isinstance(posterior, MixtureEngine):
+        posterior = posterior.component(t, rng)
+    return posterior
+
+
+def _sampled(engine: Posterior, t: float, places: Places, rng: np.random.Generator) -> Array:
+    """A sample of f_t at places."""
+    if isinstance(engine, Sampleable) and are_indices(places):
+        return engine.sample_path(t, rng)[places]
+    return _Path(engine, t, places, rng).values
 
 
 class _Path:

@@ -27,6 +27,14 @@ class Acquisition(Protocol):
         """Return one place among the choices at time t."""
 
 
+@runtime_checkable
+class Scoring(Protocol):
+    """An acquisition that gives a number to each place: the highest is the one to choose."""
+
+    def scores(self, posterior: Engine, places: Places, t: float, make_rng: RNGFactory) -> Array:
+        """Return the scores of places at time t, in the unit of the values."""
+
+
 class Scored(ABC):
     """An acquisition that chooses the place with the highest score."""
 
@@ -45,12 +53,16 @@ class Scored(ABC):
 
         Terms that all places share are left out, since they do not depend on the choice.
         """
-        believed = for_acquisition(posterior, t)
         if isinstance(choices, Box):
+            believed = for_acquisition(posterior, t)
             assert isinstance(believed, HasSurface)
             return maximize(believed.surface(t), self, t, choices, make_rng)[None, :]
-        mean, variance = believed.predict(t, choices, part=CHOICE)
-        return choices[[argmax(self.value(t, mean, np.sqrt(variance)), make_rng)]]
+        return choices[[argmax(self.scores(posterior, choices, t, make_rng), make_rng)]]
+
+    def scores(self, posterior: Posterior, places: Places, t: float, make_rng: RNGFactory) -> Array:
+        """Scores of places; open evaluations shrink the deviation."""
+        mean, variance = for_acquisition(posterior, t).predict(t, places, part=CHOICE)
+        return self.value(t, mean, np.sqrt(variance))
 
 
 @register

@@ -12,10 +12,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import typer
 
 from heliotrope.cli.backends import default_backend, open_backend
-from heliotrope.cli.console import AsJson, LazyCommands, Seed, errors_as_messages, progress
+from heliotrope.cli.console import AsJson, LazyCommands, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.cli.values import read_names, read_values
-from heliotrope.errors import HeliotropeError
+from heliotrope.errors import HeliotropeError, StudyExistsError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -126,7 +126,7 @@ def create_command(
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
     lease: Lease = None,
-    seed: Seed = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")] = None,
     exist_ok: Annotated[
         bool, typer.Option("--exist-ok", help="Continue an existing study of the same description.")
     ] = False,
@@ -135,7 +135,7 @@ def create_command(
     token_file: TokenFile = None,
 ) -> None:
     """Create a study with parameters (--space) or named options (--options)."""
-    form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize", "seed": seed}
+    form: dict[str, Any] = {"direction": "minimize" if minimize else "maximize"}
     with errors_as_messages(), open_backend(at, token_file) as studies:
         for key, text in {"space": space, "context": context, "policy": policy}.items():
             if text is not None:
@@ -144,10 +144,18 @@ def create_command(
             form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        if lease is not None:
-            form["lease"] = lease
-        studies.create_from(name, form, exist_ok=exist_ok)
-    print_out({"created": name})
+        form |= {
+            key: given for key, given in (("lease", lease), ("seed", seed)) if given is not None
+        }
+        done = "created"
+        try:
+            studies.create_from(name, form)
+        except StudyExistsError:
+            if not exist_ok:
+                raise
+            studies.create_from(name, form, exist_ok=True)
+            done = "continued"
+    print_out({done: name})
 
 
 @_command("ask")

@@ -1,10 +1,15 @@
 """Values of command-line options: JSON, JSON files, pairs, and lists of names."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from heliotrope.errors import InputError
+from heliotrope.validation import short_repr
+
+# forms that JSON lacks: .1, 1. and +1; a text such as 007 stays one
+_NUMBER = re.compile(r"[+-]?(\.\d+|(0|[1-9]\d*)(\.\d*)?)([eE][+-]?\d+)?")
 
 
 def read_values(text: str, option: str) -> Any:
@@ -14,6 +19,9 @@ def read_values(text: str, option: str) -> Any:
     is_file = text.strip() and not text.lstrip().startswith(("{", "["))
     try:
         return json.loads(Path(text).read_text() if is_file else text)
+    except OSError as error:
+        expected = f"NAME=VALUE,..., JSON or a JSON file for {option}"
+        raise InputError(expected, f"{short_repr(text)} ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"JSON or a JSON file for {option}", f"an error ({error})") from error
 
@@ -27,7 +35,7 @@ def _pair(text: str, option: str) -> tuple[str, Any]:
     try:
         return name, json.loads(value)
     except ValueError:
-        return name, value
+        return name, float(value) if _NUMBER.fullmatch(value) else value
 
 
 def read_names(text: str) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import httpx
 
 from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
+from heliotrope.client.study import AtService
 from heliotrope.client.transport import (
     Attempts,
     Body,
@@ -21,26 +22,12 @@ from heliotrope.client.transport import (
     decodable,
     request_of,
 )
-from heliotrope.errors import HeliotropeError
 from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import (
-    Add,
-    Ask,
-    Cancel,
-    Evaluation,
-    Heartbeat,
-    Retime,
-    Tell,
-    as_choice,
-    id_of,
-    point_of,
-)
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell, id_of
 from heliotrope.study.results import BeliefReport, Summary, Track
-
-if TYPE_CHECKING:
-    from heliotrope.study import StudyConfig
+from heliotrope.study.verbs import of_one_call
 
 T = TypeVar("T")
 
@@ -106,7 +93,8 @@ class AsyncService:
         from heliotrope.study import Study  # slow to load
 
         local = Study.create(name, *given, **named, store="memory:")
-        return await self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
+        described = calls.description(local, named.get("seed"))
+        return await self.create_from(name, described, exist_ok=exist_ok)
 
     async def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
@@ -123,8 +111,7 @@ class AsyncService:
 
         Returns the result of each, or the exception that it would have raised.
         """
-        sent = [(study.name, study.repeatable(command)) for study, command in commands]
-        return await self._transport.run(calls.batch(sent))
+        return await self._transport.run(calls.batch(commands, AsyncStudy))
 
     async def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
@@ -143,31 +130,13 @@ class AsyncService:
         await self.close()
 
 
-class AsyncStudy:
+class AsyncStudy(AtService):
     """A study at a service, for asyncio; the methods are those of :class:`heliotrope.Study`."""
 
     def __init__(self, transport: AsyncTransport, calls: StudyCalls) -> None:
         self._run, self._calls = transport.run, calls
 
-    @property
-    def name(self) -> str:
-        return self._calls.name
-
-    @property
-    def uid(self) -> str:
-        """The identifier of this study alone, even if a later study gets its name."""
-        return self._calls.uid
-
-    @property
-    def config(self) -> StudyConfig:
-        """The configuration that it was created with."""
-        return self._calls.config
-
     # ---- changing it
-
-    def repeatable(self, command: Command[T]) -> Command[T]:
-        """The command for this study alone, with a key that makes it safe to send again."""
-        return self._calls.repeatable(command)
 
     async def do(self, command: Command[T]) -> T:
         """Carry out a command, and return its result when it is on disk."""
@@ -186,7 +155,7 @@ class AsyncStudy:
     async def tell(
         self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
     ) -> None:
-        await self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
+        await self.do(Tell.of(ask, value, **noise))
 
     async def tell_and_ask(
         self,
@@ -199,13 +168,9 @@ class AsyncStudy:
         lease: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
-        try:
+        with of_one_call():
             following = Ask(t, context, key, lease=lease)
-            told = Tell(id_of(ask), value, following, **point_of(ask), **noise)
-            suggested = await self.do(told)
-        except HeliotropeError as error:
-            error.field = error.field.removeprefix("ask.")
-            raise
+            suggested = await self.do(Tell.of(ask, value, following, **noise))
         assert suggested is not None
         return suggested
 
@@ -219,8 +184,7 @@ class AsyncStudy:
         key: str | None = None,
         **noise: Unpack[Noise],
     ) -> Evaluation:
-        added = Add(value, t=t, context=context, key=key, **as_choice(params), **noise)
-        return await self.do(added)
+        return await self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
 
     async def cancel(self, ask: Evaluation | str) -> None:
         await self.do(Cancel(id_of(ask)))
@@ -255,6 +219,3 @@ class AsyncStudy:
 
     async def export(self, kind: str = "csv") -> str:
         return await self._run(self._calls.export(kind))
-
-    def __repr__(self) -> str:
-        return f"AsyncStudy({self.name!r})"

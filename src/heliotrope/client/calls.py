@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import httpx
 
 from heliotrope.client.errors import error_from, valid_answer
-from heliotrope.client.transport import Call, Calls
-from heliotrope.errors import ServiceError
+from heliotrope.client.transport import Call, Calls, as_json
+from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.storage.protocol import Event, StudyInfo, as_name
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Add, Ask, Tell
 from heliotrope.study.results import BeliefReport, Summary, Track
-from heliotrope.validation import as_number, as_whole
+from heliotrope.validation import as_number, as_whole, short_repr
 
 if TYPE_CHECKING:
-    from heliotrope.study import StudyConfig
+    from heliotrope.study import Study, StudyConfig
     from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
@@ -36,13 +36,19 @@ _STUDIES = 100  # in one answer
 _BATCH = 1_000  # commands in one request
 
 
+def description(local: Study, seed: int | None) -> dict[str, Any]:
+    """The description of a study that was created here first; without a seed that is not given."""
+    described = local.config.to_json()
+    return {key: value for key, value in described.items() if key != "seed" or seed is not None}
+
+
 def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[StudyCalls]:
     """Create a study from its description as JSON.
 
     If the answer to an earlier attempt was lost, and the study now exists with exactly this
     description, it counts as created by the earlier attempt.
     """
-    reply = yield Call("POST", "studies", {"name": as_name(name), **description})
+    reply = yield Call("POST", "studies", {"name": as_name(name), "seed": 0, **description})
     if reply.status == httpx.codes.CONFLICT and (reply.doubtful or exist_ok):
         from heliotrope.study.config import StudyConfig, check_same, is_same  # slow to load
 
@@ -74,20 +80,55 @@ def list_studies() -> Calls[list[StudyInfo]]:
             params["after"] = page["next"]
 
 
-def batch(commands: Sequence[tuple[str, Command[Any]]]) -> Calls[list[Any]]:
-    """Carry out commands to studies by name; return each result, or its exception."""
-    results = list[Any]()
-    for start in range(0, len(commands), _BATCH):
-        some = commands[start : start + _BATCH]
+class Repeatable(Protocol):
+    """A study at a service, of either client."""
+
+    @property
+    def name(self) -> str: ...
+
+    def repeatable(self, command: Command[T]) -> Command[T]: ...
+
+
+def batch(items: object, kind: type[Repeatable]) -> Calls[list[Any]]:
+    """Carry out commands to studies of a kind; return each result, or its exception."""
+    checked = _pairs(items, kind)
+    results: list[Any] = [_sendable(*pair) for pair in checked]
+    valid = [i for i, one in enumerate(results) if isinstance(one, Command)]
+    for start in range(0, len(valid), _BATCH):
+        some = valid[start : start + _BATCH]
         entries = [
-            {"study": name, "verb": command.verb, "body": command.to_json()}
-            for name, command in some
+            {"study": checked[i][0].name, "verb": results[i].verb, "body": results[i].to_json()}
+            for i in some
         ]
         answer = (yield Call("POST", "batch", {"commands": entries})).data()
         with valid_answer():
-            pairs = zip(some, answer["answers"], strict=True)
-            results += [_outcome(command, one) for (_, command), one in pairs]
+            for i, one in zip(some, answer["answers"], strict=True):
+                results[i] = _outcome(results[i], one)
     return results
+
+
+def _pairs(items: object, kind: type[Repeatable]) -> list[tuple[Repeatable, Command[Any]]]:
+    """Return pairs of a study and a command, or raise an InputError before anything is sent."""
+    if not isinstance(items, Iterable):
+        raise InputError("pairs of a study and a command", short_repr(items), "", "commands")
+    pairs = list(items)
+    for i, pair in enumerate(pairs):
+        match pair:
+            case (study, Command()) if isinstance(study, kind):
+                continue
+        expected = f"a pair of a study ({kind.__name__}) and a command"
+        raise InputError(expected, short_repr(pair), "", f"commands.{i}")
+    return pairs
+
+
+def _sendable(study: Repeatable, command: Command[Any]) -> Command[Any] | HeliotropeError:
+    """The command to send, or the error of a command that is refused before."""
+    try:
+        sent = study.repeatable(command)
+        as_json(sent.to_json())
+    except HeliotropeError as error:
+        return error
+    return sent
 
 
 def _outcome(command: Command[Any], answer: Mapping[str, Any]) -> Any:
@@ -156,6 +197,7 @@ class StudyCalls:
 
     def repeatable(self, command: Command[T]) -> Command[T]:
         """The command for this study alone, with a key that makes it safe to send again."""
+        command.check()
         result: Any = command
         match command:
             case Ask():

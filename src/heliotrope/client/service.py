@@ -13,7 +13,7 @@ from heliotrope.storage.protocol import StudyInfo
 
 if TYPE_CHECKING:
     from heliotrope.directions import Direction
-    from heliotrope.spaces import Options, Parameter, SearchSpace
+    from heliotrope.spaces import Parameter, SearchSpace, SpaceLike
     from heliotrope.study.clocks import Clock
     from heliotrope.study.command_fields import Command
 
@@ -27,13 +27,13 @@ class Service:
     def create(
         self,
         name: str,
-        space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
+        space: SpaceLike,
         *,
         context: SearchSpace | Mapping[str, Parameter] | None = None,
         policy: Mapping[str, Any] | None = None,
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         lease: str | None = None,
         exist_ok: bool = False,
     ) -> RemoteStudy:
@@ -51,7 +51,7 @@ class Service:
             lease=lease,
             store="memory:",
         )
-        return self.create_from(name, local.config.to_json(), exist_ok=exist_ok)
+        return self.create_from(name, calls.description(local, seed), exist_ok=exist_ok)
 
     def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
@@ -73,8 +73,7 @@ class Service:
         Returns the result of each, or the exception that it would have raised. Commands are in
         :mod:`heliotrope.study.commands`.
         """
-        sent = [(study.name, study.repeatable(command)) for study, command in commands]
-        return self._transport.run(calls.batch(sent))
+        return self._transport.run(calls.batch(commands, RemoteStudy))
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""

@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class RemoteStudy(EverydayStudy):
-    """A study at a service, with the methods, results and errors of :class:`heliotrope.Study`.
+class AtService:
+    """What the studies of both clients share: a study's calls, without a connection."""
 
-    Several threads may share it. It changes this study alone: if another study takes its name
-    after a deletion, changes raise UnknownStudyError. Queries use the name.
-    """
-
-    def __init__(self, transport: Transport, summary: Mapping[str, Any] | StudyCalls) -> None:
-        self._run = transport.run
-        self._calls = summary if isinstance(summary, StudyCalls) else StudyCalls(summary)
+    _calls: StudyCalls
 
     @property
     def name(self) -> str:
@@ -44,6 +38,25 @@ class RemoteStudy(EverydayStudy):
     def config(self) -> StudyConfig:
         """The configuration that it was created with."""
         return self._calls.config
+
+    def repeatable(self, command: Command[T]) -> Command[T]:
+        """The command for this study alone, with a key that makes it safe to send again."""
+        return self._calls.repeatable(command)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class RemoteStudy(AtService, EverydayStudy):
+    """A study at a service, with the methods, results and errors of :class:`heliotrope.Study`.
+
+    Several threads may share it. It changes this study alone: if another study takes its name
+    after a deletion, changes raise UnknownStudyError. Queries use the name.
+    """
+
+    def __init__(self, transport: Transport, summary: Mapping[str, Any] | StudyCalls) -> None:
+        self._run = transport.run
+        self._calls = summary if isinstance(summary, StudyCalls) else StudyCalls(summary)
 
     # ---- changing it
 
@@ -89,10 +102,3 @@ class RemoteStudy(EverydayStudy):
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
         return self._run(self._calls.export(kind))
-
-    def repeatable(self, command: Command[T]) -> Command[T]:
-        """The command for this study alone, with a key that makes it safe to send again."""
-        return self._calls.repeatable(command)
-
-    def __repr__(self) -> str:
-        return f"RemoteStudy({self.name!r})"

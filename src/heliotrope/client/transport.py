@@ -179,7 +179,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Requ
     """The HTTP request of a call; ServiceError if the client is closed."""
     if http.is_closed:
         raise ServiceError("an open connection", "a closed one")
-    content = None if call.body is None else _as_json(call.body)
+    content = None if call.body is None else as_json(call.body)
     headers = None if content is None else {"Content-Type": "application/json"}
     return http.build_request(
         call.method, call.path, content=content, params=call.params, headers=headers
@@ -242,7 +242,8 @@ def _own_pause(failures: int) -> float:
     return random.uniform(0.5, 1.0) * min(_PAUSE * 2.0 ** min(failures, 10), _LONGEST_PAUSE)
 
 
-def _as_json(body: Mapping[str, Any]) -> bytes:
+def as_json(body: Mapping[str, Any]) -> bytes:
+    """The body of a request; InputError for values that JSON lacks."""
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:

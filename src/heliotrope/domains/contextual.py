@@ -19,7 +19,7 @@ from heliotrope.errors import InputError, located
 from heliotrope.history import Observation, Suggestion
 from heliotrope.precision import NoiseColumns, values_and_precisions
 from heliotrope.serialization.codec import register
-from heliotrope.validation import Array, Json, as_array, as_points, as_vector
+from heliotrope.validation import Array, Json, as_array, as_points, as_vector, short_repr
 
 _NAMED = "Create the optimizer over a SearchSpace to use values by name."
 
@@ -95,7 +95,8 @@ class DomainAdapter:
 
     def __init__(self, given: Domain | Contextual) -> None:
         if not isinstance(given, (Finite, Box, Contextual)):
-            raise InputError("a Finite, Box or Contextual domain", repr(given))
+            expected = "a Finite domain, a Box, a Contextual one, a SearchSpace or Options"
+            raise InputError(expected, short_repr(given))
         self.given = given
         self.contextual = given if isinstance(given, Contextual) else None
         self.domain = given.joined if isinstance(given, Contextual) else given

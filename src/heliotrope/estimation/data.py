@@ -72,6 +72,8 @@ class Observations:
         errors, repeats = _as_errors(std, len(times)), as_vector(n, "n", len(times))
         if not np.all((repeats >= 1.0) & (repeats == np.round(repeats))):
             raise InputError("n to be whole numbers of at least 1", short_repr(n), "", "n")
+        if np.any((repeats > 1.0) & ~np.isnan(errors)):
+            raise InputError("either std or n for each value", "both", "", "n")
         columns = {"t": times, "x": places, "y": values, "std": errors, "n": repeats}
         for name, column in columns.items():
             object.__setattr__(self, name, column)

@@ -97,6 +97,13 @@ class Model:
         noise = max(self.noise, _LEAST_NOISE * self.variance)
         return Prior(self.variance * shape, Forgetting(epsilon), noise, sign * self.mean)
 
+    def shares(self) -> dict[str, float]:
+        """The share of each part, and of the noise, in the variance of a result."""
+        if self.world is not None:
+            return self.world.shares()
+        noise = self.noise / (self.variance + self.noise)
+        return {"drifts": 1.0 - noise, "noise": noise}
+
     def is_close_to(self, other: Model) -> bool:
         """Whether the two differ so little that their policies do equally well."""
         if self.world is not None and other.world is not None:

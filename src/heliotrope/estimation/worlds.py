@@ -118,7 +118,8 @@ class World:
 
     def negated(self) -> World:
         """The same world for values with the opposite sign."""
-        return replace(self, mean=-self.mean, sign=-self.sign)
+        sign = -self.sign if self.scale == "log" else self.sign
+        return replace(self, mean=-self.mean, sign=sign)
 
     def is_close_to(self, other: World) -> bool:
         """Whether the two differ so little that their policies do equally well."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from secrets import randbits
 from threading import Lock
@@ -9,10 +10,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import heliotrope as ht
-from heliotrope.errors import InputError, requires_extra
+from heliotrope.errors import InputError, located, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Wall
+from heliotrope.validation import as_whole, short_repr
 
 with requires_extra("optuna"):
     from optuna.distributions import (
@@ -29,6 +31,8 @@ with requires_extra("optuna"):
 __all__ = ["HeliotropeSampler"]
 
 _Distributions = Mapping[str, BaseDistribution]
+
+_log = logging.getLogger(__name__)
 
 
 class HeliotropeSampler(BaseSampler):
@@ -51,7 +55,9 @@ class HeliotropeSampler(BaseSampler):
     -----
     The trials of the study's storage are the sampler's whole state. So it works with threads
     (``n_jobs``), with processes that share a storage, and after a restart. Constraints are those of
-    ``trial.set_constraint``. Failed and pruned trials count as not evaluated.
+    ``trial.set_constraint``. Failed and pruned trials count as not evaluated. A trial whose
+    parameters lie outside the search space, such as an enqueued one, is left out with a warning in
+    the log.
 
     Examples
     --------
@@ -71,10 +77,12 @@ class HeliotropeSampler(BaseSampler):
         search_space: _Distributions | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
-        self._seed = randbits(32) if seed is None else seed
+        self._seed = randbits(32) if seed is None else as_whole(seed, "seed", least=0)
         self._clock = None if clock is None else Wall(clock)
-        self._search_space = None if search_space is None else dict(search_space)
-        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._search_space = None if search_space is None else _checked(search_space)
+        if not isinstance(independent_sampler, BaseSampler | None):
+            raise InputError("a sampler of Optuna", short_repr(independent_sampler))
+        self._independent_sampler = independent_sampler or RandomSampler(seed=self._seed % 2**32)
         self._intersection = IntersectionSearchSpace()
         self._prepare()
 
@@ -167,13 +175,32 @@ class _Follower:
             self._closed.add(trial.number)
 
     def _fits(self, trial: FrozenTrial) -> bool:
-        """Whether a trial has all parameters, from the same distributions."""
-        return all(trial.distributions.get(name) == one for name, one in self.space.items())
+        """Whether a trial has all parameters, from the same distributions and within them."""
+        if any(trial.distributions.get(name) != one for name, one in self.space.items()):
+            return False
+        try:
+            self._tracker.check(trial.params)
+        except InputError as error:
+            if trial.state.is_finished():
+                _log.warning("left out trial %d: %s", trial.number, error)
+            return False
+        return True
 
     def _time(self, trial: FrozenTrial) -> float:
         if self._clock is None or trial.datetime_start is None:
             return trial.number + 1.0
         return self._clock.at(trial.datetime_start.timestamp(), self._created)
+
+
+def _checked(space: object) -> dict[str, BaseDistribution]:
+    """Return distributions by name, or raise an InputError."""
+    if not isinstance(space, Mapping):
+        raise InputError("distributions by name", short_repr(space), "", "search_space")
+    with located("search_space"):
+        for name, one in space.items():
+            with located(str(name)):
+                _as_parameter(one)
+    return dict(space)
 
 
 def _as_parameter(one: BaseDistribution) -> ForeignParameter:
@@ -183,7 +210,7 @@ def _as_parameter(one: BaseDistribution) -> ForeignParameter:
         return Same(ht.Integer(one.low, one.high, log=one.log, step=one.step))
     if isinstance(one, FloatDistribution):
         return Same(ht.Real(one.low, one.high, log=one.log, step=one.step))
-    raise InputError("a distribution of floats, integers or choices", repr(one))
+    raise InputError("a distribution of floats, integers or choices", short_repr(one))
 
 
 def _check_single_objective(study: Study) -> None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.errors import InputError, requires_extra
+from heliotrope.errors import InputError, NoBeliefError, requires_extra
+from heliotrope.estimation import Model
 from heliotrope.optimizer import Optimizer
 from heliotrope.plot.slices import OptionBeliefs, Slice, Surface, slices_of, view_of
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.validation import as_table, short_repr
+from heliotrope.validation import as_number, as_table, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ __all__ = ["belief", "importance", "parts", "regret", "track"]
 
 _BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#777777"  # differ in grey, too
 _BAND = 2.0  # standard deviations
+_BAND_LABEL = "± 2 standard deviations"
 _LONGEST = 24  # characters of an option's name
 
 
@@ -39,8 +41,8 @@ def belief(
 ) -> Axes:
     """The believed mean, with a band of two standard deviations, at a time (default: now).
 
-    Options are bars, one parameter is a curve, two are a map. Of more parameters one is shown: the
-    given one or the first, with the others as in the best.
+    Options are points with intervals, one parameter is a curve, two are a map. With more
+    parameters it is the curve of the given one or of the first, with the others as in the best.
     """
     axes, shown = _axes(ax), view_of(source, t, parameter)
     if isinstance(shown, OptionBeliefs):
@@ -65,9 +67,11 @@ def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
             times, mean, std = (
                 np.array([one[name] for one in best]) for name in ("t", "mean", "std")
             )
-            axes.fill_between(times, mean - _BAND * std, mean + _BAND * std, color=_BLUE, alpha=0.2)
             axes.plot(times, mean, color=_BLUE, label="believed best")
+            band = mean - _BAND * std, mean + _BAND * std
+            axes.fill_between(times, *band, color=_BLUE, alpha=0.2, label=_BAND_LABEL)
     axes.plot(t, y, ".", color=_GREY, markersize=4, label="results")
+    axes.locator_params("x", integer=bool(np.all(t == np.round(t))))
     axes.set(xlabel="time", ylabel="value")
     axes.legend(frameon=False)
     return axes
@@ -95,14 +99,17 @@ def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None =
 
 
 def parts(
-    source: Optimizer | Mapping[str, float], t: float | None = None, *, ax: Axes | None = None
+    source: EverydayStudy | Optimizer | Mapping[str, float],
+    t: float | None = None,
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """What the world is made of: the share of each part, and of the noise, in a result's variance.
 
-    The shares are those of :meth:`heliotrope.Optimizer.shares`, or are given by name.
+    The shares are those of a study's present model, those of
+    :meth:`heliotrope.Optimizer.shares` at a time, or given by name.
     """
-    shares = source.shares(t) if isinstance(source, Optimizer) else dict(source)
-    return _bars(_axes(ax), shares, "share of the variance of a result")
+    return _bars(_axes(ax), _shares(source, t), "share of the variance of a result")
 
 
 def importance(
@@ -120,11 +127,29 @@ def importance(
 
 
 def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
     with requires_extra("lab"):
-        from matplotlib import pyplot
-    return pyplot.subplots(layout="constrained")[1]
+        from matplotlib import axes, pyplot
+    if ax is None:
+        return pyplot.subplots(layout="constrained")[1]
+    if not isinstance(ax, axes.Axes):
+        advice = "Take one of the axes that pyplot.subplots() returns."
+        raise InputError("matplotlib axes", short_repr(ax), advice, "ax")
+    return ax
+
+
+def _shares(
+    source: EverydayStudy | Optimizer | Mapping[str, float], t: float | None
+) -> dict[str, float]:
+    if isinstance(source, Optimizer):
+        return source.shares(t)
+    if isinstance(source, EverydayStudy):
+        found = source.summary()
+        if not found.told or not source.config.policy.has_model:
+            raise NoBeliefError("a study with a belief", "one without", "Tell a result first.")
+        return Model.from_json(found.model).shares()
+    if not isinstance(source, Mapping):
+        raise InputError("a study, an optimizer, or shares by name", short_repr(source))
+    return {str(name): as_number(share, str(name)) for name, share in source.items()}
 
 
 def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, Any]:
@@ -162,8 +187,10 @@ def _draw_slice(axes: Axes, shown: Slice) -> None:
         axes.set_xticks(at, [_shortened(str(value)) for value in shown.values])
     else:
         band = shown.mean - _BAND * shown.std, shown.mean + _BAND * shown.std
-        axes.fill_between(shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0)
-        axes.plot(shown.values, shown.mean, color=_BLUE)
+        axes.plot(shown.values, shown.mean, color=_BLUE, label="mean")
+        axes.fill_between(
+            shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0, label=_BAND_LABEL
+        )
         axes.axvline(shown.best, color=_ORANGE, linestyle="--", label="best")
         axes.legend(frameon=False)
         axes.set_xscale("log" if shown.log else "linear")
@@ -177,7 +204,7 @@ def _draw_surface(axes: Axes, shown: Surface) -> None:
     axes.set(xlabel=shown.names[0], ylabel=shown.names[1])
     for axis, log in zip((axes.set_xscale, axes.set_yscale), shown.log, strict=True):
         axis("log" if log else "linear")
-    axes.legend(frameon=False, labelcolor="white")
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # not on the map
 
 
 def _shortened(name: str) -> str:

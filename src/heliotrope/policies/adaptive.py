@@ -33,7 +33,15 @@ from heliotrope.policies.learner import (
     columns,
     evaluations,
 )
-from heliotrope.policies.protocol import TOLD_AT_ONCE, Agent, Doubting, Recipe, Sampling, Selective
+from heliotrope.policies.protocol import (
+    TOLD_AT_ONCE,
+    Agent,
+    Doubting,
+    Recipe,
+    Sampling,
+    Selective,
+    Weighing,
+)
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
@@ -168,6 +176,19 @@ class AdaptiveAgent:
         with _times_in_user_units(t):
             return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
 
+    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
+        inside = self._cube.enter(places)
+        return self._weighing().scores(self._timeline.at(t), inside, make_rng)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        inside = self._cube.enter(places)
+        with _times_in_user_units(t):
+            return self._weighing().covariance(self._timeline.at(t), inside)
+
+    @property
+    def noise(self) -> float:
+        return self._weighing().noise
+
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         inside = self._cube.enter(places)
         with _times_in_user_units(t):
@@ -275,6 +296,12 @@ class AdaptiveAgent:
             )
         return self._inner
 
+    def _weighing(self) -> Weighing:
+        if not isinstance(self._inner, Weighing):
+            expected = "a recipe whose policy has a joint posterior"
+            raise NoBeliefError(expected, short_repr(self._recipe))
+        return self._inner
+
     def _is_first(self) -> bool:
         return self.known.told + len(self._open) < initial_count(self._domain)
 
@@ -302,7 +329,7 @@ def _as_value(y: float) -> float:
     if abs(y) > _LARGEST:
         raise InputError(
             f"values below {_LARGEST:g} in size",
-            f"{y:g}",
+            f"a size of {abs(y):g}",  # the sign is turned where low values are good
             "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
         )
     return y

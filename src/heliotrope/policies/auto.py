@@ -15,7 +15,7 @@ from heliotrope.policies.logarithmic import LogarithmicPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
-from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces import SpaceLike, is_space_like
 from heliotrope.validation import short_repr
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
@@ -24,7 +24,7 @@ _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
 
-def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
+def auto(domain: Domain | Contextual | SpaceLike) -> Adaptive:
     """The policy to start with: TV-GP-UCB that learns what the world is made of.
 
     Examples
@@ -33,7 +33,7 @@ def auto(domain: Domain | Contextual | SearchSpace | Options) -> Adaptive:
     >>> opt = ht.Optimizer(domain := ht.grid(20, 20), ht.auto(domain), seed=0)
     >>> opt.tell(opt.ask(), 3.5)
     """
-    if not isinstance(domain, (Finite, Box, Contextual, SearchSpace, Options)):
+    if not (isinstance(domain, (Finite, Box, Contextual)) or is_space_like(domain)):
         expected = "a Finite domain, a Box, a Contextual one, a SearchSpace or Options"
         raise InputError(expected, short_repr(domain))
     return Adaptive(Tracking())

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.acquisition import UCB, Acquisition
+from heliotrope.acquisition import UCB, Acquisition, Scoring
 from heliotrope.domains import (
     Box,
     Choices,
@@ -189,6 +189,18 @@ class GPAgent:
         self, t: float, places: Places, *, count_open: bool, part: str | None = None
     ) -> tuple[Array, Array]:
         return self._engine_at(t).predict(t, places, count_open=count_open, part=part)
+
+    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
+        if not isinstance(self._policy.acquisition, Scoring):
+            raise InputError("an acquisition with scores", repr(self._policy.acquisition)[:60])
+        return self._policy.acquisition.scores(self._engine_at(t), places, t, make_rng)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        return self._engine_at(t).covariance(t, places)
+
+    @property
+    def noise(self) -> float:
+        return self._policy.prior.noise
 
     def shares(self, t: float, start: float) -> dict[str, float]:
         """The share of each part, and of the noise, in the variance of a result at time t."""

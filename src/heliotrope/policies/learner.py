@@ -176,7 +176,8 @@ class Learner:
             outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
             return replace(found, told=len(latest), since=-inf, before=(), outage=outage)
         if aside:
-            return replace(found, told=len(latest), since=due.since, before=aside)
+            before = _of_one_level(aside)
+            return replace(found, told=len(latest), since=due.since, before=before)
         return found
 
     def _due(
@@ -223,6 +224,12 @@ def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[Cub
     later = [one for one in known.latest if one.t >= due.since]
     aside = [one for one in known.latest if one.t < due.since]
     return [*known.before, *later] if due.back else later, aside
+
+
+def _of_one_level(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+    """Results before a level shift, without the last ones if several have that time."""
+    earlier = [one for one in aside if one.t < aside[-1].t]
+    return aside if len(aside) - len(earlier) == 1 else earlier
 
 
 def _has_returned(known: Knowledge, value: float) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.policies.gp import GPAgent, GPPolicy
 from heliotrope.precision import USUAL, Precision
+from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array
 
@@ -68,6 +69,24 @@ class LogarithmicAgent:
         size = np.exp(np.minimum(self._sign * mean + 0.5 * variance, _LARGEST))
         spread = np.expm1(np.minimum(variance, _LARGEST))
         return self._sign * size, spread * size**2
+
+    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
+        """The scores of z as values, which have the same order."""
+        z = self._sign * self._inner.scores(t, places, make_rng)
+        return np.asarray(self._sign * np.exp(np.minimum(z, _LARGEST)))
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Cov[y_i, y_j] = E[y_i] E[y_j] (exp(Cov[z_i, z_j]) - 1)."""
+        mean, _ = self.predict(t, places, count_open=False)
+        joint = self._inner.covariance(t, places)
+        return np.asarray(np.outer(mean, mean) * np.expm1(np.minimum(joint, _LARGEST)))
+
+    @property
+    def noise(self) -> float:
+        """The noise variance at the prior mean of the values."""
+        prior = self._policy.policy.prior
+        center = self._sign * float(np.mean(prior.mean))
+        return float(np.exp(min(2.0 * center, _LARGEST)) * np.expm1(min(prior.noise, _LARGEST)))
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         z = self._inner.sample(t, places, rng, size)

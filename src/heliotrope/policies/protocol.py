@@ -114,6 +114,21 @@ class Sampling(Protocol):
 
 
 @runtime_checkable
+class Weighing(Protocol):
+    """An agent that weighs places against each other, as limits, baselines and costs require."""
+
+    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
+        """The acquisition's scores of places, in the unit of the values; changes nothing."""
+
+    def covariance(self, t: float, places: Places) -> Array:
+        """Joint posterior covariance of f_t at places, without open evaluations."""
+
+    @property
+    def noise(self) -> float:
+        """The noise variance of a usual result."""
+
+
+@runtime_checkable
 class Policy(Protocol):
     """An immutable description of how to choose.
 

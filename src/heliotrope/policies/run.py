@@ -68,14 +68,27 @@ class PolicyRun:
             return self.agent.choose(t, make_rng)
         return self._selective().choose_among(choices, t, make_rng)
 
-    def best(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Best:
-        """Return the point of best posterior mean, among choices if they are given."""
+    def best(
+        self, choices: Choices | None, t: float, make_rng: RNGFactory, measured: Places | None
+    ) -> Best:
+        """Return the point of best posterior mean, among choices if they are given.
+
+        If a ``measured`` place is no worse, it is that one: after one result all means are equal.
+        """
         if choices is None:
             place = self.agent.best(t, make_rng)
         else:
             place = self._selective().best_among(choices, t, make_rng)
+        return self.at(place, t)
+
+    def at(self, place: Places, t: float) -> Best:
+        """A place with its posterior mean and deviation."""
         place = self._adapter.canonical(place)
         mean, variance = self.agent.predict(t, place, count_open=False)
+        if measured is not None:
+            known = self.agent.predict(t, measured, count_open=False)
+            if known[0][0] >= mean[0]:
+                place, (mean, variance) = measured, known
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
         level, std = self._sign * float(mean[0]), float(np.sqrt(variance[0]))
         return Best(t, x, index, level, std, **self._adapter.labels(place))
@@ -94,6 +107,8 @@ class PolicyRun:
         return self._sign * self.joint.sample(t, places, rng, size)
 
     def shares(self, t: float, start: float) -> dict[str, float]:
+        if isinstance(self.agent, AdaptiveAgent):
+            return self.agent.model.shares()
         return self._gp_agent().shares(t, start)
 
     @property

@@ -17,10 +17,13 @@ Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import block_diag
 
 from heliotrope.domains import Box, Places
+from heliotrope.kernels import DomainKernel, SpaceKernel, as_multiple
 from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.protocol import Surface, checked_variance
@@ -38,6 +41,20 @@ _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise i
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
+class Shapes:
+    """Kernels that are multiples of each other, as factors of few shapes: k_c = factor_c shape."""
+
+    def __init__(self, kernels: Sequence[SpaceKernel], domain: Box) -> None:
+        scaled = [as_multiple(kernel) for kernel in kernels]
+        distinct = list[SpaceKernel]()
+        for _, shape in scaled:
+            if shape not in distinct:
+                distinct.append(shape)
+        self.kernels = [DomainKernel(shape, domain) for shape in distinct]
+        self.factors = np.array([factor for factor, _ in scaled])
+        self.of = np.array([distinct.index(shape) for _, shape in scaled])
+
+
 class BoxEngine(MarkovEngine):
     """The dictionary tracker over a Box, for sums of Markov terms.
 
@@ -50,6 +67,7 @@ class BoxEngine(MarkovEngine):
         chosen = prior.selects(CHOICE)
         shared = np.array([not chosen[c] for c in self._stack.owner])
         self._shared, self._spatial = np.flatnonzero(shared), np.flatnonzero(~shared)
+        self._shapes = Shapes([kernel.kernel for kernel in self._model.kernels], domain)
         corner, kernels = self._model.one_place, self._model.kernels
         self._levels = np.array(
             [float(kernels[c].diagonal(corner)[0]) for c in self._stack.owner[shared]]
@@ -106,14 +124,18 @@ class BoxEngine(MarkovEngine):
 
     def surface(self, t: float) -> Surface:
         view, owner = self._stack.view(t, CHOICE), self._stack.owner[self._spatial]
-        chosen = np.unique(owner)
-        seen = np.where(owner[:, None] == chosen, view.a[self._spatial, None], 0.0)  # (P, C)
+        shapes, terms = self._shapes, np.unique(owner)
+        chosen = np.unique(shapes.of[terms])
+        is_seen = shapes.of[owner][:, None] == chosen
+        factors = shapes.factors[owner] * view.a[self._spatial]
+        seen = np.where(is_seen, factors[:, None], 0.0)  # (P, C), C shapes
+        s = (shapes.factors * view.s)[terms] @ (shapes.of[terms][:, None] == chosen)
         alpha, Q = self._by_point(self._alpha), self._by_pair(self._explained(count_open=True))
         Q = np.einsum("ipjq,pc,qd->cidj", Q, seen, seen, optimize=True)
         if len(self._shared):
             Q = self._with_shared_known(Q, t, seen)
-        kernels = [self._model.kernels[c] for c in chosen]
-        return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, view.s[chosen])
+        kernels = [shapes.kernels[c] for c in chosen]
+        return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, s)
 
     def state(self) -> State:
         own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
@@ -128,11 +150,14 @@ class BoxEngine(MarkovEngine):
         """The features phi at places, (q, N)."""
         owner = self._stack.owner
         spatial = np.zeros((len(places), len(self._B), len(self._spatial)))
+        blocks = dict[int, Array]()  # by shape
         for c in np.unique(owner[self._spatial]):
             if view.s[c]:
-                block = self._model.kernels[c].block(places, self._B)
-                mine = owner[self._spatial] == c
-                spatial[:, :, mine] = block[:, :, None] * view.a[self._spatial[mine]]
+                shape, mine = int(self._shapes.of[c]), owner[self._spatial] == c
+                if shape not in blocks:
+                    blocks[shape] = self._shapes.kernels[shape].block(places, self._B)
+                factors = self._shapes.factors[c] * view.a[self._spatial[mine]]
+                spatial[:, :, mine] = blocks[shape][:, :, None] * factors
         phi = spatial.reshape(len(places), -1)
         if not len(self._shared):
             return phi

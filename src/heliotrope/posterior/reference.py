@@ -11,7 +11,7 @@ import numpy as np
 
 from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Surface
-from heliotrope.posterior.spacetime import RecordingEngine
+from heliotrope.posterior.spacetime import LEAST_NOISE, RecordingEngine
 from heliotrope.precision import USUAL, Precision
 from heliotrope.validation import Array
 
@@ -20,7 +20,8 @@ class ReferenceEngine(RecordingEngine):
     """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        noise = precision.noise(self._model.prior.noise)
+        least = self._model.least_noise(LEAST_NOISE)  # less makes repeats singular
+        noise = max(precision.noise(self._model.prior.noise), least)
         self._records.append(*self._records.close(key), y, noise)
 
     def _predict_part(

@@ -65,8 +65,10 @@ def _files() -> dict[str, Traversable]:
 
 @cache
 def _packed(name: str) -> tuple[bytes, str]:
-    """A file, compressed, and its version."""
+    """A file, compressed, and its version; pages have the head that they share."""
     content = _files()[name].read_bytes()
+    if name.endswith(".html"):
+        content = content.replace(b"<!-- head.html -->", _files()["head.html"].read_bytes())
     return gzip.compress(content, mtime=0), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 

@@ -15,4 +15,10 @@ from heliotrope.spaces.discrete import (
 )
 from heliotrope.spaces.options import Options as Options
 from heliotrope.spaces.ranges import Integer as Integer, Real as Real
-from heliotrope.spaces.space import Parameter as Parameter, SearchSpace as SearchSpace
+from heliotrope.spaces.space import (
+    Parameter as Parameter,
+    SearchSpace as SearchSpace,
+    SpaceLike as SpaceLike,
+    as_space as as_space,
+    is_space_like as is_space_like,
+)

@@ -18,7 +18,7 @@ from heliotrope.validation import LARGEST, Array, Indices, Json, as_number, as_p
 _SMALLEST = 1.0 / LARGEST
 _NARROWEST = 1e-9  # least width of a range, as a share of the size of its bounds
 _SAME = 1e-9  # relative rounding error of a number that was written to a text file
-_DIGITS = 12  # of a value in steps: rounding errors of its sum are cut off
+_DIGITS = 12  # of a value that people wrote; scaling and sums change the later ones
 
 
 class _Range:
@@ -123,8 +123,15 @@ class Real(_Range):
         return U if self.step is None else self._unit(self._decoded(U))
 
     def decode(self, u: Array) -> float:
-        """Return the value at a coordinate, or the nearest one in steps."""
-        return float(self._decoded(u)[0])
+        """Return the value at a coordinate, or the nearest one in steps.
+
+        Of values with the same coordinate it is one of at most twelve digits, if there is one.
+        """
+        value = float(self._decoded(u)[0])
+        size = value if self.log else self._size
+        short = round(value, _DIGITS - ceil(log10(size or 1.0)))
+        is_same = self.low <= short <= self.high and self._unit(np.array([short]))[0] == u[0]
+        return short if is_same and self.step is None else value
 
     def encode(self, value: object) -> Array:
         """Return the coordinate of a value."""

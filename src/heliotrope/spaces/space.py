@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
 from heliotrope.spaces.discrete import Boolean, Categorical, Value
+from heliotrope.spaces.options import Options
 from heliotrope.spaces.ranges import Integer, Real
 from heliotrope.validation import Array, Json, short_repr
 
@@ -199,6 +200,31 @@ class SearchSpace:
     def _value(self, name: str, point: Array) -> Value:
         parameter, columns = self._parameters[name], self._columns.get(name)
         return parameter.decode(np.zeros(parameter.width) if columns is None else point[columns])
+
+
+SpaceLike: TypeAlias = SearchSpace | Options | Mapping[str, Parameter] | Sequence[str]
+"""A space, or what makes one: parameters by name, or the names of options."""
+
+
+def as_space(space: SpaceLike) -> SearchSpace | Options:
+    """Return the space of parameters by name, or of names of options; a space is unchanged."""
+    if isinstance(space, (SearchSpace, Options)):
+        return space
+    if isinstance(space, Mapping):
+        return SearchSpace(space)
+    if isinstance(space, Domain):
+        advice = "An Optimizer takes a domain; a study takes named parameters."
+        raise InputError(
+            "parameters by name, or names of options", short_repr(space), advice, "space"
+        )
+    return Options(space)
+
+
+def is_space_like(space: object) -> TypeGuard[SpaceLike]:
+    """Whether this is a space, a mapping, or a list of texts."""
+    if isinstance(space, (list, tuple)):
+        return bool(space) and all(isinstance(name, str) for name in space)
+    return isinstance(space, (SearchSpace, Options, Mapping))
 
 
 def _by_name(parameters: object) -> dict[str, Any]:

@@ -21,6 +21,7 @@ _LONGEST = 1e12  # seconds
 _UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer
 _YEAR = 366 * 86400.0  # longest pause between two asks, in seconds
 _UNITS_PAUSED = 10.0  # the same for long units
+_READABLE = 1e15  # larger numbers are written with an exponent
 _OFFSET = 60.0  # seconds by which a clock may differ from that of the store
 
 
@@ -162,5 +163,5 @@ def duration(seconds: float) -> str:
 
 
 def short(number: float) -> str:
-    """A number with two digits, or with all digits before the point."""
-    return f"{number:.2g}" if number < 100.0 else f"{number:,.0f}"
+    """A number with two digits, or with all digits before the point if they can be read."""
+    return f"{number:,.0f}" if 100.0 <= number < _READABLE else f"{number:.2g}"

@@ -5,8 +5,9 @@ A command is a dataclass whose fields carry their description, schema and check 
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from heliotrope.errors import HeliotropeError, InputError, located
@@ -36,11 +37,27 @@ class Command(Generic[T]):
     verb: ClassVar[str]
 
     def __post_init__(self) -> None:
+        """Keep what the checks return; values that they refuse stay for :meth:`check`."""
+        for name, read in self._checks():
+            with suppress(InputError):
+                object.__setattr__(self, name, read())
+
+    def check(self) -> None:
+        """Raise an InputError if a field is wrong: before the command is carried out or sent."""
+        for name, read in self._checks():
+            with located(name):
+                read()
+        for name, value in vars(self).items():
+            if isinstance(value, Command):
+                with nested(name):
+                    value.check()
+
+    def _checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """The checks of all fields that have one and a value, by name."""
         for one in fields(self):
             check, value = one.metadata["check"], getattr(self, one.name)
             if check is not None and (value is not None or one.default is MISSING):
-                with located(one.name):
-                    object.__setattr__(self, one.name, check(value))
+                yield one.name, partial(check, value)
 
     def to_json(self) -> Json:
         """The command as JSON, without empty fields."""
@@ -61,7 +78,9 @@ class Command(Generic[T]):
                 raise InputError("a value", "none", field=name)
             if one.default is MISSING or data.get(name) is not None:
                 given[name] = _read(one, data[name])
-        return cls(**given)
+        command = cls(**given)
+        command.check()
+        return command
 
     @abstractmethod
     def answer(self, result: T) -> Json:

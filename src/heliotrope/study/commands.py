@@ -1,16 +1,16 @@
 """Commands to a study as data: their fields, the checks of these, and their descriptions.
 
 A study decides them, the service reads them from JSON and describes them in its OpenAPI document,
-the client sends them. Constructing a command checks its numbers and its key; reading one from JSON
-also refuses unknown keys and values of the wrong type.
+the client sends them. A command is checked when it is carried out or sent, so a batch answers a
+wrong one on its own. Reading one from JSON also refuses unknown keys and values of the wrong type.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from heliotrope.errors import InputError
-from heliotrope.precision import CHECKS, Precision, value_and_precision
+from heliotrope.precision import CHECKS, Noise, Precision, value_and_precision
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.validation import Json, as_number
@@ -53,7 +53,7 @@ def id_of(evaluation: Evaluation | str) -> str:
     return evaluation.id if isinstance(evaluation, Evaluation) else evaluation
 
 
-def point_of(evaluation: Evaluation | str) -> Json:
+def _point_of(evaluation: Evaluation | str) -> Json:
     """The fields of a Tell that name the point of an evaluation; none if only its id is given."""
     if not isinstance(evaluation, Evaluation):
         return {}
@@ -79,11 +79,6 @@ def as_key(key: object) -> str:
 def as_time(t: object) -> float:
     """Return a time, or raise an InputError."""
     return as_number(t, "t")
-
-
-def as_choice(params: Mapping[str, Any] | str) -> Json:
-    """The field of an Add that holds this choice: ``option`` for a text, else ``params``."""
-    return {"option" if isinstance(params, str) else "params": params}
 
 
 _TIME = metadata_of("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
@@ -136,8 +131,8 @@ class _Measured(Command[T]):
         "exposure", "The time or amount observed for the count.", _NUMBER
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         try:
             as_value(self.measured[0])
         except InputError as error:
@@ -195,6 +190,17 @@ class Tell(_Measured[Evaluation | None]):
     option: str | None = field(default=None, metadata=_ASKED_OPTION)
 
     @classmethod
+    def of(
+        cls,
+        asked: Evaluation | str,
+        value: float | None = None,
+        ask: Ask | None = None,
+        **noise: Unpack[Noise],
+    ) -> Self:
+        """The result of an evaluation, given itself (its point is sent, too) or by its id."""
+        return cls(id_of(asked), value, ask, **_point_of(asked), **noise)
+
+    @classmethod
     def of_event(cls, body: Mapping[str, Any]) -> Self:
         """The command of an event, without an ask; the event also has the value of a rate."""
         noise = {name: body[name] for name in CHECKS if name in body}
@@ -220,6 +226,12 @@ class Add(_Suggesting, _Measured[Evaluation]):
     context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
     key: str | None = field(default=None, metadata=_KEY)
     uid: str | None = field(default=None, metadata=_UID)
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, Any] | str, value: float | None = None, **fields: Any) -> Self:
+        """A result of parameters, or of an option given as text."""
+        named: Json = {"option" if isinstance(chosen, str) else "params": chosen}
+        return cls(value, **named, **fields)
 
     @property
     def chosen(self) -> Mapping[str, Any] | str | None:

@@ -13,7 +13,7 @@ from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json
+from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.validation import as_whole, short_repr
@@ -27,7 +27,7 @@ class StudyConfig:
     policy: PolicyChoice = field(default_factory=PolicyChoice)
     direction: Direction = "maximize"
     clock: Clock = field(default_factory=Steps)
-    seed: int = 0
+    seed: int | None = None  # 0 for a new study; any fits an existing one
     context: SearchSpace | None = None
     lease: str | None = None
 
@@ -44,8 +44,9 @@ class StudyConfig:
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
-        with located("seed"):
-            object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
+        if self.seed is not None:
+            with located("seed"):
+                object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.independent and self.policy.given.length_scale is not None:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
@@ -99,7 +100,7 @@ class StudyConfig:
         return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration as JSON, with all defaults."""
+        """The configuration as JSON, with all defaults but the seed's."""
         key = "options" if isinstance(self.space, Options) else "space"
         return {
             key: self.space.to_json(),
@@ -107,7 +108,7 @@ class StudyConfig:
             "policy": self.policy.to_json(),
             "direction": self.direction,
             "clock": self.clock.to_json(),
-            "seed": self.seed,
+            **({} if self.seed is None else {"seed": self.seed}),
             **({} if self.lease is None else {"lease": self.lease}),
         }
 
@@ -126,13 +127,14 @@ class StudyConfig:
             policy = PolicyChoice.from_json(data.get("policy"))
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
-        direction, seed = data.get("direction", "maximize"), data.get("seed", 0)
+        direction, seed = data.get("direction", "maximize"), data.get("seed")
         return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
 
 
 def is_same(one: StudyConfig, other: StudyConfig) -> bool:
-    """Whether two configurations describe the same study."""
-    return one.to_json() == other.to_json()
+    """Whether two configurations describe the same study; the default seed is 0."""
+    wanted, found = ({"seed": 0, **config.to_json()} for config in (one, other))
+    return not any(_differences(wanted, found))
 
 
 def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
@@ -152,9 +154,19 @@ def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
         for name in [*wanted, *(name for name in found if name not in wanted)]:
             inner = f"{field}.{name}" if field else str(name)
             yield from _differences(wanted.get(name), found.get(name), inner)
-    elif wanted != found:
+    elif not _is_equal(field, wanted, found):
         yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
 
 
+def _is_equal(field: str, wanted: Any, found: Any) -> bool:
+    """Whether two values of a field mean the same; a seed that is not given fits any."""
+    if field == "seed" and wanted is None:
+        return True
+    if field in _LENGTHS and None not in (wanted, found):
+        return seconds_of(wanted) == seconds_of(found)
+    return bool(wanted == found)
+
+
+_LENGTHS = ("clock.unit", "lease")  # of time
 _SHOWN = 3  # differences in a message
 _KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")

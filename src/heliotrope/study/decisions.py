@@ -42,6 +42,9 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: 
     ``learn`` is called after each result.
     """
     result: Any = None
+    if not isinstance(command, Command):
+        raise InputError("a command", short_repr(command))
+    command.check()
     _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
@@ -56,8 +59,6 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: 
             result = _prolong(state, emit, command, now)
         case Retime():
             _retime(state, emit, command, now)
-        case _:
-            raise InputError("a command", short_repr(command))
     return result  # type: ignore[no-any-return]
 
 

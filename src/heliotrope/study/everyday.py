@@ -77,7 +77,7 @@ class EverydayStudy(StudyVerbs):
         n: int | None = None,
         *,
         timeout: float | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Sequence[Callback] | Callback = (),
         context: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         progress: bool = True,
     ) -> Report:
@@ -92,7 +92,7 @@ class EverydayStudy(StudyVerbs):
         Parameters
         ----------
         callbacks
-            Called as ``callback(study, outcome)`` after each evaluation, with
+            Functions, or one, called as ``callback(study, outcome)`` after each evaluation, with
             ``outcome.evaluation``, ``.measured`` and ``.error``. StopIteration ends the run.
         context
             In a study with contexts: the context, or a function that returns the present one. The
@@ -100,9 +100,10 @@ class EverydayStudy(StudyVerbs):
         progress
             Whether to show a progress bar, on a terminal or in a notebook.
         """
-        from heliotrope.study.optimizing import Run
+        from heliotrope.study.optimizing import Run, as_callbacks
 
-        return Run(self, function, n, timeout, callbacks, context, progress)()
+        called = as_callbacks(callbacks)
+        return Run(self, function, n, timeout, called, context, progress)()
 
     def add_table(self, table: DataFrame | str | os.PathLike[str]) -> int:
         """Add the new results of a pandas or polars table, or of a file; return their number.

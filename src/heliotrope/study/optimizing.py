@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
+from heliotrope.precision import CHECKS
 from heliotrope.study.commands import Evaluation
 from heliotrope.study.words import place
-from heliotrope.validation import as_positive, as_whole
+from heliotrope.validation import as_positive, as_whole, short_repr
 
 if TYPE_CHECKING:
     from heliotrope.study.everyday import EverydayStudy
@@ -71,8 +73,7 @@ class Run:
     start: float = field(default_factory=monotonic)
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise InputError("a function of the parameters", repr(self.function)[:60])
+        _check_function(self.function, self.study.config.context is not None)
         if self.n is not None:
             as_whole(self.n, "n", least=0)
         if self.timeout is not None:
@@ -119,10 +120,9 @@ class Run:
             if isinstance(error, KeyboardInterrupt):
                 raise _Interrupted(Outcome(asked, error=error)) from None
             raise
-        told = measured if isinstance(measured, Mapping) else {"value": measured}
         try:
-            self._tell(asked, told, measured)
-        except (InputError, TypeError) as error:  # a NaN, or no number at all
+            self._tell(asked, _told(measured), measured)
+        except InputError as error:  # a NaN, or no number at all
             return self._cancelled(asked, error, "no result that can be told")
         except ClosedSuggestionError as error:  # someone else closed it meanwhile
             _log.warning("%s: %s: %s", self.study.name, asked.id, error)
@@ -170,6 +170,47 @@ class _Interrupted(KeyboardInterrupt):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
+
+
+def _check_function(function: object, has_contexts: bool) -> None:
+    """Raise an InputError for a function that cannot be called with what it will get."""
+    expected, count = "a function of the parameters", 1 + has_contexts
+    if has_contexts:
+        expected += " and the context"
+    if not callable(function):
+        raise InputError(expected, short_repr(function), "", "function")
+    try:
+        form = signature(function)
+    except (TypeError, ValueError):  # of some functions in C
+        return
+    try:
+        form.bind(*range(count))
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        advice = "It is called with one dictionary (or the name of an option)"
+        advice += ", and the context." if has_contexts else "."
+        raise InputError(expected, f"{name}{form}", advice, "function") from error
+
+
+def as_callbacks(callbacks: object) -> Sequence[Callback]:
+    """Return functions; one function counts as a list of one."""
+    given = [callbacks] if callable(callbacks) else callbacks
+    listed: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    if not all(map(callable, listed)):
+        expected = "functions of the study and an outcome"
+        raise InputError(expected, short_repr(callbacks), "", "callbacks")
+    return listed
+
+
+def _told(measured: Measured) -> Mapping[str, Any]:
+    """The arguments of ``tell`` for what a function returned."""
+    if not isinstance(measured, Mapping):
+        return {"value": measured}
+    names = ("value", *CHECKS)
+    for name in measured:
+        if name not in names:
+            raise InputError(f"keys among {', '.join(names)}", short_repr(name))
+    return measured
 
 
 def _counted(report: Report, outcome: Outcome) -> Report:

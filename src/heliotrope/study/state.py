@@ -48,7 +48,7 @@ _REMEMBERED = 1000  # closed asks whose keys are kept
 
 def created_event(config: StudyConfig) -> EventBody:
     """The first event of a study."""
-    return {"v": VERSION, "kind": "created", "setup": config.to_json()}
+    return {"v": VERSION, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
 
 
 def config_of(body: Mapping[str, Any]) -> StudyConfig:
@@ -113,7 +113,7 @@ class StudyState:
     def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
         self.uid, self.config, self.created = uid, config, created
         self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed)
+        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
         self.context = config.adapter.default_context()  # later that of the latest ask
         self._bare = True  # the optimizer has no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)

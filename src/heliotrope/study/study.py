@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from heliotrope.directions import Direction
 from heliotrope.errors import HeliotropeError, StudyExistsError, located, relocated
 from heliotrope.policies.learner import Update
-from heliotrope.spaces import Options, Parameter, SearchSpace
+from heliotrope.spaces import Parameter, SearchSpace, SpaceLike, as_space
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, views
@@ -68,13 +68,13 @@ class Study(EverydayStudy):
     def create(
         cls,
         name: str,
-        space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
+        space: SpaceLike,
         *,
         context: SearchSpace | Mapping[str, Parameter] | None = None,
         policy: Mapping[str, Any] | None = None,
         direction: Direction = "maximize",
         clock: Clock | str | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         lease: str | None = None,
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
@@ -93,6 +93,8 @@ class Study(EverydayStudy):
         clock
             A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
             default time counts the asks.
+        seed
+            Random seed; 0 by default. Without one, ``exist_ok`` continues a study of any seed.
         lease
             Time such as "10min" after which an ask without a result or a heartbeat expires. By
             default asks stay open.
@@ -109,7 +111,7 @@ class Study(EverydayStudy):
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
         config = StudyConfig(
-            _as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
+            as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
         )
         return _with_store(
             store,
@@ -266,14 +268,6 @@ class Study(EverydayStudy):
         """Return itself, or raise an error if it cannot be read."""
         self._cache.read(lambda state: state.seq)
         return self
-
-
-def _as_space(
-    space: SearchSpace | Options | Mapping[str, Parameter] | Sequence[str],
-) -> SearchSpace | Options:
-    if isinstance(space, (SearchSpace, Options)):
-        return space
-    return SearchSpace(space) if isinstance(space, Mapping) else Options(space)
 
 
 def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:

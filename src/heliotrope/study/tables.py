@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from heliotrope.precision import CHECKS
 from heliotrope.spaces import Boolean, Categorical, Parameter, SearchSpace
 from heliotrope.storage.protocol import Event
 from heliotrope.study.clocks import Wall, clock_from_json
-from heliotrope.study.commands import Add, Evaluation, as_choice
+from heliotrope.study.commands import Add, Evaluation
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.verbs import StudyVerbs
 from heliotrope.tables import DataFrame, Sheet, as_sheet, unescaped
@@ -31,6 +32,8 @@ from heliotrope.validation import Json
 _VALUE, _TIME, _OPTION = _OWN = ("value", "t", "option")
 _BESIDE = ("std", "n")  # a value
 _INSTEAD = (("successes", "trials"), ("count", "exposure"))  # of a value
+_ROUNDED = 0.05  # relative: a value beside counts may be rounded to two digits
+_SMALL = 1e-9  # absolute
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -50,11 +53,13 @@ def read_results(table: DataFrame | str | os.PathLike[str], setup: Json) -> list
     told = _told(sheet, adapter)
     sheet = sheet.take([row for row, form in enumerate(told) if form])
     chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
-    times = _times(sheet)
+    times, stated = _times(sheet), _stated(sheet)
     found = []
     for row, form in enumerate(filter(None, told)):
         with _on_row(sheet, row):
-            result = Add(**form, t=times[row], context=given[row], **as_choice(chosen[row]))
+            result = Add.of(chosen[row], **form, t=times[row], context=given[row])
+            result.check()
+            _check_value(result, stated[row])
             adapter.place_of(result.chosen, result.context)
         found.append(result)
     return found
@@ -105,6 +110,22 @@ def _told(sheet: Sheet, adapter: SpaceAdapter) -> list[Json]:
         values = _forms(sheet, [_named(sheet, _VALUE), *beside])
         forms.append([form if _VALUE in form else {} for form in values])
     return [next(filter(None, row), {}) for row in zip(*forms, strict=True)]
+
+
+def _stated(sheet: Sheet) -> list[float]:
+    """The value of each row; NaN where there is none."""
+    if _VALUE not in sheet.columns:
+        return [np.nan] * len(sheet.rows)
+    values: list[float] = sheet.numbers(_VALUE).tolist()
+    return values
+
+
+def _check_value(result: Add, stated: float) -> None:
+    """Raise an InputError for a proportion or a rate beside a value that contradicts it."""
+    value, _ = result.measured
+    if not (np.isnan(stated) or isclose(value, stated, rel_tol=_ROUNDED, abs_tol=_SMALL)):
+        parts = " and ".join(f"{name} {number:g}" for name, number in result.noise.items())
+        raise InputError(f"the value {value:g} of {parts}", f"{stated:g}", field=_VALUE)
 
 
 def _forms(sheet: Sheet, names: Sequence[str]) -> list[Json]:

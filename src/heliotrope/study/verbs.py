@@ -1,26 +1,26 @@
 """The methods that change a study, here or at a service: each builds a command."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar, Unpack
 
 from heliotrope.errors import HeliotropeError
 from heliotrope.precision import Noise
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import (
-    Add,
-    Ask,
-    Cancel,
-    Evaluation,
-    Heartbeat,
-    Retime,
-    Tell,
-    as_choice,
-    id_of,
-    point_of,
-)
+from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell, id_of
 
 T = TypeVar("T")
+
+
+@contextmanager
+def of_one_call() -> Iterator[None]:
+    """Name a wrong field of the inner ask as the argument of the one call."""
+    try:
+        yield
+    except HeliotropeError as error:
+        error.field = error.field.removeprefix("ask.")
+        raise
 
 
 class StudyVerbs(ABC):
@@ -58,7 +58,7 @@ class StudyVerbs(ABC):
         as ``count`` and ``exposure``. The same result can be told again; a different one is
         refused.
         """
-        self.do(Tell(id_of(ask), value, **point_of(ask), **noise))
+        self.do(Tell.of(ask, value, **noise))
 
     def tell_and_ask(
         self,
@@ -72,12 +72,9 @@ class StudyVerbs(ABC):
         **noise: Unpack[Noise],
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
-        try:
+        with of_one_call():
             following = Ask(t, context, key, lease=lease)
-            suggested = self.do(Tell(id_of(ask), value, following, **point_of(ask), **noise))
-        except HeliotropeError as error:
-            error.field = error.field.removeprefix("ask.")
-            raise
+            suggested = self.do(Tell.of(ask, value, following, **noise))
         assert suggested is not None
         return suggested
 
@@ -97,7 +94,7 @@ class StudyVerbs(ABC):
         forms of :meth:`tell`. A ``key`` makes the call safe to repeat: the same result is added
         once, and another result under the same key is refused with a ClosedSuggestionError.
         """
-        return self.do(Add(value, t=t, context=context, key=key, **as_choice(params), **noise))
+        return self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
 
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""

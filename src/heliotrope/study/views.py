@@ -248,7 +248,7 @@ def _world_in_words(state: StudyState, world: World) -> str:
     said = {
         "stays": "stays",
         "drifts": f"drifts with a half-life of {lives['drifts']}",
-        "level": f"all places share, with a half-life of {lives['level']}",
+        "level": f"is common to all places, with a half-life of {lives['level']}",
         "noise": "is noise",
     }
     shares = sorted(world.shares().items(), key=lambda item: -item[1])
@@ -257,7 +257,7 @@ def _world_in_words(state: StudyState, world: World) -> str:
     )
     faults = len(state.faults)
     taken = f"; {faults:,} result{'s' * (faults != 1)} taken for faults" if faults else ""
-    return f"{words}{'; of logarithms' if world.scale == 'log' else ''}{taken}."
+    return f"{words}{'; as logarithms' if world.scale == 'log' else ''}{taken}."
 
 
 def _half_life(state: StudyState, epsilon: float) -> str:

@@ -73,7 +73,11 @@ def bounds_command(
         side = side or {1: 200, 2: 50}.get(dimension, max(2, int(_POINTS ** (1 / dimension))))
         setting = report.Setting(space, assumptions, side, trials, seed)
         numbers, measured = _bound_and_measure(setting)
-    found = [tables.theory_table(setting, numbers), tables.regret_table(setting, numbers, measured)]
+    found = [
+        tables.theory_table(setting, numbers),
+        tables.bounds_table(setting, numbers),
+        tables.regret_table(setting, measured),
+    ]
     written = [] if picture is None else [picture]
     if picture is not None:
         with lab_errors_as_messages():

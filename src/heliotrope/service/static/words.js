@@ -8,12 +8,18 @@ const UNIT_SECONDS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, hour: 3600, d: 864
 
 export const Z95 = 1.96; // standard deviations of a 95 % interval
 
-export const number = (value) => String(Number(value.toPrecision(4)));
+/** A number of some digits; from 1e15 on with an exponent. */
+const short = (value, digits) => {
+  const rounded = Number(value.toPrecision(digits));
+  return Math.abs(rounded) < 1e15 ? String(rounded) : rounded.toExponential();
+};
+
+export const number = (value) => short(value, 4);
 
 /** A number with the digits that its error leaves: 1000004.5 for an error of 0.3. */
 export function within(value, error) {
   const digits = Math.ceil(Math.log10(Math.abs(value) / error)) + 2;
-  return String(Number(value.toPrecision(Math.min(Math.max(digits || 4, 2), 15))));
+  return short(value, Math.min(Math.max(digits || 4, 2), 15));
 }
 
 export const value = (given) => (typeof given === "number" ? number(given) : String(given));

@@ -1,0 +1,181 @@
+"""How often limits are crossed, and what keeping them costs; all parameters are learned.
+
+An objective and one or two limited metrics are independent worlds of one kind over 40 points of a
+line: a Gaussian process of variance 1 and length scale 0.2 that drifts. A limit is 0.5, and the
+search starts from a point that keeps it by 0.3. In some worlds the metric rises by 1 over the run,
+so that the safe region shrinks, or is half drawn anew in the middle, so that it jumps. A step
+crosses if the true value of a metric is above its limit. The regret is against the best point that
+keeps all limits. The design used other seeds.
+
+Results are kept in ``out/live/limits.jsonl``, and a run continues where the last one ended.
+``python -m benchmarks.live_limits 100`` plays the first 100 worlds of each setting.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
+
+import heliotrope as ht
+from benchmarks.report import Finding
+from heliotrope.live import Live
+from heliotrope.validation import Array
+
+POINTS, HORIZON, FIRST_SEED = 40, 150, 20_000
+LIMIT, MARGIN, NOISE, RISK = 0.5, 0.3, 0.01, 0.05
+WORLDS, WORLDS_WITHOUT = 84, 12  # of each setting; some also without limits
+KERNELS: dict[str, Kernel] = {"se": RBF(0.2), "matern": Matern(0.2, nu=2.5)}
+CACHE = Path("out/live/limits.jsonl")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of world."""
+
+    kernel: str
+    drift: float
+    limits: int
+    change: str = "none"  # or shrinks, jumps
+
+    @property
+    def most(self) -> float:
+        """The share of steps that may cross a limit."""
+        return RISK if self.change == "none" else 0.08
+
+
+SETTINGS = [Setting(*some) for some in product(KERNELS, (0.0, 0.003, 0.02), (1, 2))]
+SETTINGS += [
+    Setting(kernel, 0.003, 1, change) for kernel in KERNELS for change in ("shrinks", "jumps")
+]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Values of the objective and the metrics, (1 + limits, T, M), and the first point."""
+
+    values: Array
+    start: int
+    noise: Array
+
+    @classmethod
+    def draw(cls, setting: Setting, seed: int) -> World:
+        """Draw worlds until one has a point from which to start."""
+        rng = np.random.default_rng([FIRST_SEED, seed, *map(ord, str(setting))])
+        while True:
+            values = np.stack([_values(setting, rng) for _ in range(1 + setting.limits)])
+            if setting.change == "shrinks":
+                values[1:] += np.linspace(0.0, 1.0, HORIZON)[:, None]
+            inside = np.flatnonzero((LIMIT - values[1:, 0]).min(axis=0) > MARGIN)
+            if len(inside):
+                noise = np.sqrt(NOISE) * rng.standard_normal(values.shape[:2])
+                return cls(values, int(rng.choice(inside)), noise)
+
+    def keeps(self, step: int) -> Array:
+        """Which points keep all limits, (M,)."""
+        return np.asarray((self.values[1:, step] <= LIMIT).all(axis=0))
+
+    def regret(self, step: int, index: int) -> float:
+        """Against the best point that keeps all limits; NaN if there is none."""
+        best = self.values[0, step, self.keeps(step)].max(initial=-np.inf)
+        return float(best - self.values[0, step, index]) if np.isfinite(best) else np.nan
+
+
+def points() -> Array:
+    return np.linspace(0.0, 1.0, POINTS)[:, None]
+
+
+def _values(setting: Setting, rng: np.random.Generator) -> Array:
+    """One world (T, M): f_{t+1} = sqrt(1 - eps) f_t + sqrt(eps) g."""
+    K = KERNELS[setting.kernel](points())
+    root = np.linalg.cholesky(K + 1e-9 * np.eye(POINTS))
+    f = root @ rng.standard_normal(POINTS)
+    rows = [f]
+    for step in range(1, HORIZON):
+        jumps = setting.change == "jumps" and step == HORIZON // 2
+        share = 0.5 if jumps else setting.drift
+        f = np.sqrt(1.0 - share) * f + np.sqrt(share) * (root @ rng.standard_normal(POINTS))
+        rows.append(f)
+    return np.array(rows)
+
+
+def play(world: World, seed: int, *, limited: bool) -> tuple[float, float]:
+    """The share of steps that cross a limit, and the average regret."""
+    names = [f"metric {i}" for i in range(len(world.values) - 1)]
+    metrics = {"value": "maximize", **dict.fromkeys(names if limited else [], "watch")}
+    limits = {name: {"at_most": LIMIT} for name in names} if limited else None
+    live = Live(metrics, limits=limits, safe=[world.start], risk=RISK)  # type: ignore[arg-type]
+    domain = ht.Finite(points())
+    opt = ht.Optimizer(domain, ht.auto(domain), seed=seed, live=live)
+    crossed, regrets = [], []
+    for step in range(HORIZON):
+        ask = opt.ask()
+        assert ask.index is not None
+        told = world.values[:, step, ask.index] + world.noise[:, step]
+        opt.tell(ask, dict(zip(metrics, told.tolist(), strict=False)))
+        crossed.append(not world.keeps(step)[ask.index])
+        regrets.append(world.regret(step, ask.index))
+    return float(np.mean(crossed)), float(np.nanmean(regrets))
+
+
+def results(worlds: int) -> list[dict[str, object]]:
+    """All results, of which those that are missing are computed and kept."""
+    CACHE.parent.mkdir(parents=True, exist_ok=True)
+    known = [json.loads(line) for line in CACHE.read_text().splitlines()] if CACHE.exists() else []
+    done = {(tuple(row["setting"].values()), row["seed"], row["limited"]) for row in known}
+    with CACHE.open("a") as file:
+        for seed, setting, limited in _order(worlds):
+            key = (tuple(asdict(setting).values()), seed, limited)
+            if key not in done:
+                crossed, regret = play(World.draw(setting, seed), seed, limited=limited)
+                row = {"setting": asdict(setting), "seed": seed, "limited": limited}
+                known.append({**row, "crossed": crossed, "regret": regret})
+                file.write(json.dumps(known[-1]) + "\n")
+                file.flush()
+    return known
+
+
+def _order(worlds: int) -> Iterator[tuple[int, Setting, bool]]:
+    """All games, so that what is done at any time is balanced."""
+    for seed in range(worlds):
+        yield from ((seed, setting, True) for setting in SETTINGS)
+        if seed % (worlds // WORLDS_WITHOUT) == 0:
+            yield from ((seed, setting, False) for setting in SETTINGS)
+
+
+def findings(worlds: int = WORLDS) -> Iterator[Finding]:
+    rows = results(worlds)
+    for setting in SETTINGS:
+        mine = [row for row in rows if row["setting"] == asdict(setting)]
+        kept = [row for row in mine if row["limited"]]
+        seeds = {row["seed"] for row in mine if not row["limited"]}
+        crossed = np.array([row["crossed"] for row in kept])
+        regret, paired, without = (
+            np.nanmean([row["regret"] for row in some])
+            for some in (
+                kept,
+                [row for row in kept if row["seed"] in seeds],
+                [row for row in mine if not row["limited"]],
+            )
+        )
+        free = np.mean([row["crossed"] for row in mine if not row["limited"]])
+        name = f"{setting.kernel}, drift {setting.drift}, {setting.limits} limit(s)"
+        yield Finding(
+            f"{name}{'' if setting.change == 'none' else ', ' + setting.change}: "
+            f"at most {setting.most} of the steps cross",
+            f"{crossed.mean():.3f} (standard error {crossed.std() / np.sqrt(len(crossed)):.3f}, "
+            f"{len(crossed)} worlds), regret {regret:.2f}; in {len(seeds)} worlds {paired:.2f}, "
+            f"without limits {without:.2f} with {free:.2f} crossing",
+            bool(crossed.mean() <= setting.most),
+        )
+
+
+if __name__ == "__main__":
+    for found in findings(int(sys.argv[1]) if len(sys.argv) > 1 else WORLDS):
+        print(f"{'yes' if found.holds else 'NO ':3} {found.claim}: {found.measured}")

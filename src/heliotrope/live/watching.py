@@ -1,0 +1,93 @@
+"""The belief of a watched metric: learned like the objective's, and cautious while it is young.
+
+A model that is learned from a few results near one setting is too sure. All values are alike there,
+so it expects alike values everywhere. Two things are known better. A limit says by how much a
+metric can change: otherwise nobody would have set it. And the errors of earlier predictions say how
+far the model can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, log
+
+from heliotrope.domains import Domain
+from heliotrope.estimation import Model, World
+from heliotrope.live.rules import Limit
+from heliotrope.policies import Adaptive, GPPolicy, Policy
+from heliotrope.policies.auto import Tracking, before_results, of_world
+from heliotrope.policies.logarithmic import LogarithmicPolicy
+from heliotrope.serialization.codec import register
+
+_YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metric can change
+
+
+def watching(limits: Sequence[Limit] = ()) -> Adaptive:
+    """The policy that learns a watched metric; it is never asked to choose."""
+    bounds = tuple(limit.bound for limit in limits if not limit.relative)
+    shares = tuple(limit.bound for limit in limits if limit.relative)
+    return Adaptive(Watching(bounds, shares))
+
+
+@register
+@dataclass(frozen=True)
+class Watching(Tracking):
+    """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest."""
+
+    bounds: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
+        if model.world is None:
+            return before_results(model)
+        return watching_policy(model.world, bounds=self.bounds, shares=self.shares)
+
+
+def watching_policy(
+    world: World,
+    pace: float = 1.0,
+    low: float = -inf,
+    high: float = inf,
+    bounds: Sequence[float] = (),
+    shares: Sequence[float] = (),
+) -> GPPolicy | LogarithmicPolicy:
+    """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
+
+    ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
+    Implausible values are believed: they may be the crossing of a limit.
+    """
+    policy = of_world(cautious_world(world, bounds, shares), pace, low, high)
+    if isinstance(policy, LogarithmicPolicy):
+        return replace(policy, policy=replace(policy.policy, doubts=False))
+    return replace(policy, doubts=False)
+
+
+def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float] = ()) -> World:
+    """The world with a larger variance if its values are nearer together than to the limits.
+
+    A limit stands for a few results that would show this distance.
+    """
+    inside = [_inside(world, bound) for bound in bounds]
+    inside += [_scaled(world, share) for share in shares]
+    distances = [abs(value - world.mean) for value in inside]
+    if not distances:
+        return world
+    expected = min(distances) ** 2 / (world.stays + world.drifts)
+    share = _YOUNG / (_YOUNG + world.results)
+    wider = max(1.0, 1.0 - share + share * expected)
+    return replace(world, stays=wider * world.stays, drifts=wider * world.drifts)
+
+
+def _inside(world: World, value: float) -> float:
+    """A value as the world sees it."""
+    if world.scale == "identity":
+        return value
+    return world.sign * log(max(world.sign * value, world.floor, 1e-300))
+
+
+def _scaled(world: World, share: float) -> float:
+    """A multiple of the usual value, as the world sees it."""
+    if world.scale == "identity":
+        return share * world.mean
+    return world.mean + world.sign * log(share)

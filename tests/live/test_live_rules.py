@@ -1,0 +1,89 @@
+"""Descriptions of limits, moves and baselines: what they read, write and refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+
+from heliotrope.errors import InputError
+from heliotrope.live import Limit, Live, Moves, Remeasure, Rules, limits_to_json, read_limits
+
+SIDES = st.sampled_from(["below", "at_most", "above", "at_least"])
+NUMBERS = st.floats(-1e6, 1e6)
+SHARES = st.integers(1, 300).map(lambda percent: f"{percent}%")
+LIMITS = st.dictionaries(
+    st.text(min_size=1, max_size=5),
+    st.dictionaries(SIDES, NUMBERS | SHARES, min_size=1),
+    max_size=3,
+)
+DISTANCES = st.dictionaries(st.text(min_size=1, max_size=5), st.floats(0.0, 1e6), max_size=3)
+
+
+@given(limits=LIMITS, largest=DISTANCES, cost=DISTANCES, risk=st.floats(0.001, 0.5))
+def test_rules_survive_json(
+    limits: dict[str, dict[str, float | str]],
+    largest: dict[str, float],
+    cost: dict[str, float],
+    risk: float,
+) -> None:
+    rules = Rules(read_limits(limits), risk, Remeasure(0.2, 1.5), Moves(largest, cost))
+    assert Rules.from_json(json.loads(json.dumps(rules.to_json()))) == rules
+    assert read_limits(limits_to_json(rules.limits)) == rules.limits
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"p99": {}},
+        {"p99": 200.0},
+        {"p99": {"under": 200.0}},
+        {"p99": {"below": "200"}},
+        {"p99": {"below": "-5%"}},
+        {"p99": {"below": "nan%"}},
+        {"p99": {"below": float("nan")}},
+        {3: {"below": 1.0}},
+        ["p99"],
+    ],
+)
+def test_wrong_limits_are_refused_with_their_place(limits: object) -> None:
+    with pytest.raises(InputError) as error:
+        read_limits(limits)
+    assert error.value.field.startswith("limits")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"metrics": {"a": "watch"}},
+        {"metrics": {"a": "grow"}},
+        {"metrics": {}},
+        {"limits": {"b": {"below": 1.0}}, "safe": [0]},
+        {"limits": {"value": {"below": 1.0}}},
+        {"limits": {"value": {"at_least": "95%"}}, "safe": [0]},
+        {"risk": 1.0},
+        {"share": -0.1},
+        {"stale": 0.0},
+        {"safe": "left"},
+        {"moves": {"fastest": {}}},
+        {"moves": {"largest": {"0": -1.0}}},
+        {"moves": {"cost": 3.0}},
+    ],
+)
+def test_wrong_descriptions_are_refused(arguments: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        Live(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_relative_limit_moves_with_the_baseline() -> None:
+    limit = Limit.read("rate", "at_least", "95%")
+    assert limit.margin(96.0, baseline=100.0) == pytest.approx(1.0)
+    assert limit.margin(96.0, baseline=110.0) < 0.0
+
+
+def test_the_baseline_is_due_by_its_share_or_by_its_doubt() -> None:
+    rule = Remeasure(share=0.1, stale=2.0)
+    assert not rule.is_due(asked=18, at_baseline=2, deviation=1.0)
+    assert rule.is_due(asked=20, at_baseline=2, deviation=1.0)
+    assert rule.is_due(asked=18, at_baseline=2, deviation=2.5)
