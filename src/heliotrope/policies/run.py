@@ -79,16 +79,16 @@ class PolicyRun:
             place = self.agent.best(t, make_rng)
         else:
             place = self._selective().best_among(choices, t, make_rng)
-        return self.at(place, t)
+        found = self.at(place, t)
+        if measured is None:
+            return found
+        known = self.at(measured, t)
+        return known if self._sign * known.mean >= self._sign * found.mean else found
 
     def at(self, place: Places, t: float) -> Best:
         """A place with its posterior mean and deviation."""
         place = self._adapter.canonical(place)
         mean, variance = self.agent.predict(t, place, count_open=False)
-        if measured is not None:
-            known = self.agent.predict(t, measured, count_open=False)
-            if known[0][0] >= mean[0]:
-                place, (mean, variance) = measured, known
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
         level, std = self._sign * float(mean[0]), float(np.sqrt(variance[0]))
         return Best(t, x, index, level, std, **self._adapter.labels(place))
