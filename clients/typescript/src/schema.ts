@@ -462,6 +462,7 @@ export interface components {
             best: Record<string, unknown> | null;
             gain?: Record<string, unknown> | null;
             front?: components["schemas"]["Front"];
+            faults: string[];
         };
         /** @description The best trade-offs: choices that no other one beats in every objective. */
         Front: {
@@ -1851,6 +1852,8 @@ export interface operations {
                     };
                     /** @description Default lease of an ask, such as 10min. */
                     lease?: string;
+                    /** @description Names of similar studies, from whose knowledge it starts. */
+                    like?: string[];
                     /** @description Random seed. */
                     seed?: number;
                 };

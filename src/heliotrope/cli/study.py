@@ -147,6 +147,10 @@ def create_command(
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
     lease: Lease = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(help="A similar study, whose knowledge it starts from. May be repeated."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")] = None,
     metrics: Annotated[
         str | None, _json_option("Metrics by name, each maximize, minimize or watch")
@@ -193,7 +197,7 @@ def create_command(
             form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        given = {"lease": lease, "seed": seed, "risk": risk, "share": share}
+        given = {"lease": lease, "seed": seed, "like": like, "risk": risk, "share": share}
         form |= {key: value for key, value in given.items() if value is not None}
         form |= read_goals(
             metrics=metrics,

@@ -36,6 +36,7 @@ class Service:
         clock: Clock | str | None = None,
         seed: int | None = None,
         lease: str | None = None,
+        like: Sequence[str] = (),
         exist_ok: bool = False,
         **goals: Unpack[GoalArguments],
     ) -> RemoteStudy:
@@ -54,7 +55,7 @@ class Service:
             store="memory:",
             **goals,
         )
-        return self.create_from(name, calls.description(local, seed), exist_ok=exist_ok)
+        return self.create_from(name, calls.description(local, seed, like), exist_ok=exist_ok)
 
     def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False

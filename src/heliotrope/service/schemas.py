@@ -84,7 +84,8 @@ SCHEMAS = {
         _typed(string="name uid lead", number="created t", integer="events asked told")
         | _typed(object="setup context model drift metrics baseline applied")
         | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
-        | {"gain": _or_null("object"), "front": reference("Front")},
+        | {"gain": _or_null("object"), "front": reference("Front")}
+        | {"faults": _list({"type": "string"})},
         optional=["context", "lead", "metrics", "baseline", "applied", "gain", "front"],
     ),
     "Front": _object(
@@ -193,6 +194,10 @@ _OPTIONAL = {
     "safe": {**_list(_PLACE), "description": "Other choices that keep all limits."},
     "moves": _MOVES,
     "lease": {"type": "string", "description": "Default lease of an ask, such as 10min."},
+    "like": {
+        **_list({"type": "string"}),
+        "description": "Names of similar studies, from whose knowledge it starts.",
+    },
     "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
 }
 

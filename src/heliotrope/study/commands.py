@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, Unpack
 
 from heliotrope.errors import InputError
-from heliotrope.precision import CHECKS
+from heliotrope.precision import CHECKS, check_names
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.study.evaluations import (
@@ -134,6 +134,7 @@ class Tell(MeasuredCommand[Evaluation | Hold | None]):
         **noise: Unpack[MetricNoise],
     ) -> Self:
         """The result of an evaluation, given itself (its point is sent, too) or by its id."""
+        check_names(noise)
         return cls(id_of(asked), value, ask, **point_of(asked), **noise)
 
     @classmethod

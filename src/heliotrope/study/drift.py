@@ -66,6 +66,7 @@ def _world_in_words(state: MetricState, world: World) -> str:
         "drifts": f"drifts with a half-life of {lives['drifts']}",
         "level": f"is common to all places, with a half-life of {lives['level']}",
         "noise": "is noise",
+        "season": f"returns every {_time(state, world.period * model.pace)}",
     }
     shares = sorted(world.shares().items(), key=lambda item: -item[1])
     words = ", ".join(
@@ -77,7 +78,11 @@ def _world_in_words(state: MetricState, world: World) -> str:
 
 
 def _half_life(state: MetricState, epsilon: float) -> str:
-    units = float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12)))
+    return _time(state, float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12))))
+
+
+def _time(state: MetricState, units: float) -> str:
+    """A length of time in words."""
     clock = state.config.clock
     if isinstance(clock, Wall):
         return duration(units * clock.seconds)

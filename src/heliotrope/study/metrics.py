@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
 from heliotrope.live.rules import Limit
-from heliotrope.live.watching import watching
+from heliotrope.live.watching import Watching
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Policy, Uniform
+from heliotrope.policies import Adaptive, Policy, Uniform
 from heliotrope.policies.learner import Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement
 from heliotrope.validation import Json, as_whole, short_repr
@@ -119,8 +118,8 @@ class MetricState:
         """The policy, which is told its model; that of a limited metric is cautious while young."""
         if not self._limits or not config.policy.learns_sums:
             return config.build()
-        seen = [
-            one if one.relative else replace(one, bound=config.sign * one.bound)
-            for one in self._limits
-        ]
-        return replace(watching(seen), deferred=True)
+        seasons, sign = config.tracking(), config.sign
+        bounds = tuple(sign * limit.bound for limit in self._limits if not limit.relative)
+        shares = tuple(limit.bound for limit in self._limits if limit.relative)
+        recipe = Watching(seasons.season, seasons.candidates, bounds, shares)
+        return Adaptive(recipe, deferred=True)
