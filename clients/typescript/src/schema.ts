@@ -406,6 +406,7 @@ export interface components {
             open: components["schemas"]["Evaluation"][];
             best: Record<string, unknown> | null;
             faults: string[];
+            warning: string | null;
         };
         /** @description The belief at a time. `view` says which other fields there are. */
         Belief: {

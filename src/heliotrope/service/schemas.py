@@ -72,7 +72,7 @@ SCHEMAS = {
         _typed(string="name uid", number="created t", integer="events asked told")
         | _typed(object="setup context model drift")
         | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
-        | {"faults": _list({"type": "string"})},
+        | {"faults": _list({"type": "string"}), "warning": _or_null("string")},
         optional=["context"],
     ),
     "Belief": _object(

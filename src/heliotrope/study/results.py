@@ -80,6 +80,7 @@ class Summary(Result):
     model: Json
     best: BestChoice | None
     drift: Drift
+    warning: str | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "open": lambda found: [Evaluation.from_json(one) for one in found],
         "best": BestChoice,

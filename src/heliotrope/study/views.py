@@ -22,6 +22,7 @@ from heliotrope.storage import Event
 from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.config import StudyConfig
+from heliotrope.study.following import warning
 from heliotrope.study.state import StudyState
 from heliotrope.tables import escaped
 from heliotrope.validation import Array, Json
@@ -79,6 +80,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "model": model.to_json(),
         "best": view.best_with_confidence(model.variance) if is_known else None,
         "drift": describe_drift(state),
+        "warning": warning(optimizer.history.t, config.sign * optimizer.history.y),
     }
 
 
