@@ -405,6 +405,7 @@ export interface components {
             drift: Record<string, unknown>;
             open: components["schemas"]["Evaluation"][];
             best: Record<string, unknown> | null;
+            faults: string[];
         };
         /** @description The belief at a time. `view` says which other fields there are. */
         Belief: {
@@ -1578,6 +1579,8 @@ export interface operations {
                     };
                     /** @description Default lease of an ask, such as 10min. */
                     lease?: string;
+                    /** @description Names of similar studies, from whose knowledge it starts. */
+                    like?: string[];
                     /** @description Random seed. */
                     seed?: number;
                 };

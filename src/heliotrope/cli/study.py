@@ -126,6 +126,10 @@ def create_command(
         str | None, typer.Option(help="Unit of time, such as 10min. Default: a counter of asks.")
     ] = None,
     lease: Lease = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(help="A similar study, whose knowledge it starts from. May be repeated."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")] = None,
     exist_ok: Annotated[
         bool, typer.Option("--exist-ok", help="Continue an existing study of the same description.")
@@ -144,9 +148,8 @@ def create_command(
             form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        form |= {
-            key: given for key, given in (("lease", lease), ("seed", seed)) if given is not None
-        }
+        more = {"lease": lease, "seed": seed, "like": like}
+        form |= {key: given for key, given in more.items() if given is not None}
         done = "created"
         try:
             studies.create_from(name, form)

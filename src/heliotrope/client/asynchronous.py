@@ -92,8 +92,9 @@ class AsyncService:
         """Create a study; the arguments are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
 
+        like = named.pop("like", ())
         local = Study.create(name, *given, **named, store="memory:")
-        described = calls.description(local, named.get("seed"))
+        described = calls.description(local, named.get("seed"), like)
         return await self.create_from(name, described, exist_ok=exist_ok)
 
     async def create_from(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -36,9 +36,12 @@ _STUDIES = 100  # in one answer
 _BATCH = 1_000  # commands in one request
 
 
-def description(local: Study, seed: int | None) -> dict[str, Any]:
-    """The description of a study that was created here first; without a seed that is not given."""
-    described = local.config.to_json()
+def description(local: Study, seed: int | None, like: Sequence[str] = ()) -> dict[str, Any]:
+    """The description of a study that was created here first; without a seed that is not given.
+
+    The studies that it is ``like`` are in the service.
+    """
+    described = {**local.config.to_json(), **({"like": list(like)} if like else {})}
     return {key: value for key, value in described.items() if key != "seed" or seed is not None}
 
 

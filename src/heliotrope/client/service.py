@@ -35,6 +35,7 @@ class Service:
         clock: Clock | str | None = None,
         seed: int | None = None,
         lease: str | None = None,
+        like: Sequence[str] = (),
         exist_ok: bool = False,
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
@@ -51,7 +52,7 @@ class Service:
             lease=lease,
             store="memory:",
         )
-        return self.create_from(name, calls.description(local, seed), exist_ok=exist_ok)
+        return self.create_from(name, calls.description(local, seed, like), exist_ok=exist_ok)
 
     def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False

@@ -183,7 +183,7 @@ class Rules:
 
     @property
     def risk_of_each(self) -> float:
-        """The risk of crossing one limit, such that all together have the whole risk at most."""
+        """The risk of crossing one limit: the whole risk, divided among the limits."""
         return self.risk / max(len(self.limits), 1)
 
     @property

@@ -27,7 +27,7 @@ def watching(limits: Sequence[Limit] = ()) -> Adaptive:
     """The policy that learns a watched metric; it is never asked to choose."""
     bounds = tuple(limit.bound for limit in limits if not limit.relative)
     shares = tuple(limit.bound for limit in limits if limit.relative)
-    return Adaptive(Watching(bounds, shares))
+    return Adaptive(Watching(bounds=bounds, shares=shares))
 
 
 @register

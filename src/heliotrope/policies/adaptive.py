@@ -24,6 +24,7 @@ from heliotrope.domains import (
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model
+from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.learner import (
     CubeEvaluation,
     Estimation,
@@ -56,7 +57,7 @@ class Adaptive:
     """Estimate the model from the latest results, and choose as the recipe's policy does.
 
     The first points are spread out over the domain. With ``deferred`` the agent only says that an
-    estimate is due, and is told what it found.
+    estimate is due, and is told what it found. It starts from what a ``fleet`` has learned.
 
     Examples
     --------
@@ -72,6 +73,7 @@ class Adaptive:
 
     recipe: Recipe
     deferred: bool = False
+    fleet: Fleet | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.recipe, type) or not isinstance(self.recipe, Recipe):
@@ -105,11 +107,16 @@ class AdaptiveAgent:
         self._unit = UnitCube(domain)  # for the first points
         self._cube = OwnUnits(domain) if self._recipe.own_units else self._unit
         self._domain, self._choices = self._cube.domain, all_choices(domain)
-        self._learner = Learner(self._recipe, self._domain)
-        self.known, self._timeline = Knowledge(), Timeline()
-        self._resting: bool = False
-        self._inner = self._start(self.model)
-        self._open: dict[int, CubeEvaluation] = {}
+        fleet = policy.fleet
+        if fleet is not None:
+            fleet = replace(fleet, places=self._cube.enter(fleet.places))
+        self._learner = Learner(self._recipe, self._domain, fleet)
+        self._starts_apart, self._resting = fleet is None, False
+        self.known: Knowledge
+        self._inner: Agent
+        self._open: dict[int, CubeEvaluation]
+        self._timeline: Timeline
+        self._become(Knowledge() if fleet is None else Knowledge(fleet.start), {})
 
     @property
     def model(self) -> Model:
@@ -244,7 +251,8 @@ class AdaptiveAgent:
             self.known, self._open = known, dict(waiting)
             return
         timeline, agent = self._timeline_of(known), self._start(known.model)
-        events = [*((one.key, one) for one in known.latest), *waiting.items()]
+        seen = [*self._learner.fleet_results(known), *known.latest]
+        events = [*((one.key, one) for one in seen), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
@@ -303,6 +311,8 @@ class AdaptiveAgent:
         return self._inner
 
     def _is_first(self) -> bool:
+        if not self._starts_apart:
+            return False
         return self.known.told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:

@@ -29,6 +29,7 @@ from heliotrope.estimation import (
     outlier_bounds,
     usual_noise,
 )
+from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
 from heliotrope.precision import USUAL, Precision
 from heliotrope.serialization.codec import State
@@ -148,8 +149,8 @@ class Knowledge:
 class Learner:
     """The steps of learning for a recipe, over a domain in the unit cube."""
 
-    def __init__(self, recipe: Recipe, domain: Domain) -> None:
-        self._recipe, self._domain = recipe, domain
+    def __init__(self, recipe: Recipe, domain: Domain, fleet: Fleet | None = None) -> None:
+        self._recipe, self._domain, self._fleet = recipe, domain, fleet
         self._groups = coordinate_groups(domain)
 
     def after(self, known: Knowledge, one: CubeEvaluation) -> Knowledge:
@@ -164,6 +165,7 @@ class Learner:
         if known.due is None:
             return None
         kept = self._fewer(_divided(known, known.due)[0])
+        kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
         return Estimation(self._recipe, self._results(kept), self._groups, known.model, known.due)
 
     def updated(self, known: Knowledge, update: Update) -> Knowledge:
@@ -179,6 +181,22 @@ class Learner:
             before = _of_one_level(aside)
             return replace(found, told=len(latest), since=due.since, before=before)
         return found
+
+    def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
+        """What similar studies suggest, as results at the time of the first one."""
+        fleet, latest = self._fleet, known.latest
+        if fleet is None or not fleet.counts(known.told) or known.since > -inf:
+            return []
+        points = self._domain.at(fleet.places)
+        x, y = np.empty((0, points.shape[1])), np.empty(0)
+        if latest:
+            results = self._results(latest)
+            first = np.sort(np.unique(results.x, axis=0, return_index=True)[1])
+            x, y = results.x[first], results.y[first]
+        values, variances = fleet.adjusted(points, x, y, known.model)
+        rows = zip(fleet.places, values.tolist(), variances.tolist(), strict=True)
+        t = latest[0].t if latest else 0.0
+        return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
     def _due(
         self, known: Knowledge, latest: Sequence[CubeEvaluation], one: CubeEvaluation

@@ -23,6 +23,7 @@ from heliotrope.policies.exponential_weights import rexp3_batch
 from heliotrope.policies.model_free import number_of_points
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Wiener
+from heliotrope.terms import as_duration
 from heliotrope.validation import as_number, short_repr
 
 SLOWEST = 1e-5  # drift between two results, where its inverse is used
@@ -72,6 +73,11 @@ def _gamma(value: Any) -> float | None:
     return None if value is None else as_number(value, "gamma")
 
 
+def _season(value: Any) -> float | str | None:
+    """A period in units of time, or a text such as "24h", which studies with a clock take."""
+    return value if value is None or isinstance(value, str) else as_duration(value, "season")
+
+
 def _number(name: str, about: str) -> PolicyParameter:
     return PolicyParameter(about, partial(as_number, name=name))
 
@@ -95,6 +101,7 @@ PARAMETERS: Mapping[str, PolicyParameter] = {
     "gamma": PolicyParameter("share of random choices", _gamma),
     "discount": _number("discount", "weight after a unit of time"),
     "xi": _number("xi", "width of the confidence interval"),
+    "season": PolicyParameter("time after which values return", _season),
 }
 """The parameters by name, except those of the model."""
 

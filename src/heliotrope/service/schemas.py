@@ -71,7 +71,8 @@ SCHEMAS = {
         "The state of a study. `best` applies to `context`, if the study has contexts.",
         _typed(string="name uid", number="created t", integer="events asked told")
         | _typed(object="setup context model drift")
-        | {"open": _list(reference("Evaluation")), "best": _or_null("object")},
+        | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
+        | {"faults": _list({"type": "string"})},
         optional=["context"],
     ),
     "Belief": _object(
@@ -127,6 +128,10 @@ _OPTIONAL = {
     "direction": {"enum": ["maximize", "minimize"]},
     "clock": _CLOCK,
     "lease": {"type": "string", "description": "Default lease of an ask, such as 10min."},
+    "like": {
+        **_list({"type": "string"}),
+        "description": "Names of similar studies, from whose knowledge it starts.",
+    },
     "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from heliotrope.errors import InputError
-from heliotrope.precision import CHECKS, Noise, Precision, value_and_precision
+from heliotrope.precision import CHECKS, Noise, Precision, check_names, value_and_precision
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.validation import Json, as_number
@@ -198,6 +198,7 @@ class Tell(_Measured[Evaluation | None]):
         **noise: Unpack[Noise],
     ) -> Self:
         """The result of an evaluation, given itself (its point is sent, too) or by its id."""
+        check_names(noise)
         return cls(id_of(asked), value, ask, **_point_of(asked), **noise)
 
     @classmethod

@@ -12,7 +12,9 @@ from heliotrope.domains import Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.policies import Adaptive, Policy, Tracking
+from heliotrope.policies.fleet import Fleet
 from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
@@ -30,13 +32,15 @@ class StudyConfig:
     seed: int | None = None  # 0 for a new study; any fits an existing one
     context: SearchSpace | None = None
     lease: str | None = None
+    like: tuple[str, ...] = ()  # names of similar studies
+    fleet: Fleet | None = None  # what they had learned when this one was created
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
             ("space", (SearchSpace, Options), "a SearchSpace or Options"),
             ("context", (SearchSpace, type(None)), "a SearchSpace, or None"),
             ("policy", PolicyChoice, "a policy"),
-            ("clock", (Steps, Wall), "a clock"),
+            ("clock", (Steps, Wall), "a unit of time such as 10min, or a clock"),
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
@@ -47,6 +51,8 @@ class StudyConfig:
         if self.seed is not None:
             with located("seed"):
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
+        if self.policy.learns_sums:
+            self._tracking()  # refuses a wrong season
         if self.independent and self.policy.given.length_scale is not None:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
@@ -88,11 +94,23 @@ class StudyConfig:
         # in a Box a mixture takes several times as long to maximize, and is no better
         weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         if self.policy.learns_sums:
-            return Adaptive(Tracking(), deferred=True)
+            fleet = None if self.fleet is None else self.fleet.signed(self.sign)
+            return Adaptive(self._tracking(), deferred=True, fleet=fleet)
         if self.learns:
             recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
             return Adaptive(recipe, deferred=True)
         return self.policy.policy(self.given.override(Model()), self.sign, weighing)
+
+    def _tracking(self) -> Tracking:
+        """The recipe of auto; with a wall clock, values may return after a day or a week."""
+        season = self.policy.parameters.get("season")
+        with located("policy.season"):
+            if season is not None:
+                return Tracking(self.clock.units_of(season))
+        if isinstance(self.clock, Steps):
+            return Tracking()
+        periods = [self.clock.units_of(length) for length in ("1d", "7d")]
+        return Tracking(candidates=tuple(one for one in periods if one >= _SHORTEST_SEASON))
 
     def with_drift(self, epsilon: float) -> StudyConfig:
         """The same configuration with a given drift."""
@@ -110,6 +128,8 @@ class StudyConfig:
             "clock": self.clock.to_json(),
             **({} if self.seed is None else {"seed": self.seed}),
             **({} if self.lease is None else {"lease": self.lease}),
+            **({"like": list(self.like)} if self.like else {}),
+            **({} if self.fleet is None else {"fleet": self.fleet.to_json()}),
         }
 
     @classmethod
@@ -128,24 +148,44 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed")
-        return cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        found = cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        return _with_fleet(found, data)
+
+
+def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
+    with located("like"):
+        names = as_list(data["like"], "names of studies", _MOST_ALIKE) if data.get("like") else ()
+        like = tuple(as_text(name, "the name of a study") for name in names)
+    if data.get("fleet") is None:
+        return replace(config, like=like)
+    with located("fleet"):
+        try:
+            fleet = Fleet.from_json(data["fleet"], config.adapter.domain)
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise InputError("what similar studies have learned", short_repr(error)) from None
+    return replace(config, like=like, fleet=fleet)
 
 
 def is_same(one: StudyConfig, other: StudyConfig) -> bool:
     """Whether two configurations describe the same study; the default seed is 0."""
-    wanted, found = ({"seed": 0, **config.to_json()} for config in (one, other))
+    wanted, found = ({"seed": 0, **_compared(config)} for config in (one, other))
     return not any(_differences(wanted, found))
 
 
 def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
     """Raise a StudyExistsError that says how two configurations differ."""
-    differing = list(_differences(wanted.to_json(), found.to_json()))
+    differing = list(_differences(_compared(wanted), _compared(found)))
     if differing:
         raise StudyExistsError(
             "the configuration of the existing study",
             "another one: " + "; ".join(differing[:_SHOWN]),
             "Take another name, or Study.open to continue that study.",
         )
+
+
+def _compared(config: StudyConfig) -> dict[str, Any]:
+    """The configuration as it was given: similar studies may have learned more since."""
+    return {name: value for name, value in config.to_json().items() if name != "fleet"}
 
 
 def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
@@ -168,5 +208,18 @@ def _is_equal(field: str, wanted: Any, found: Any) -> bool:
 
 
 _LENGTHS = ("clock.unit", "lease")  # of time
+_MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
-_KEYS = ("space", "options", "context", "policy", "direction", "clock", "seed", "lease")
+_SHORTEST_SEASON = 1e-3  # units of the clock
+_KEYS = (
+    "space",
+    "options",
+    "context",
+    "policy",
+    "direction",
+    "clock",
+    "seed",
+    "lease",
+    "like",
+    "fleet",
+)

@@ -6,15 +6,16 @@ import logging
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from heliotrope.directions import Direction
-from heliotrope.errors import HeliotropeError, StudyExistsError, located, relocated
+from heliotrope.errors import HeliotropeError, InputError, StudyExistsError, located, relocated
 from heliotrope.policies.learner import Update
 from heliotrope.spaces import Parameter, SearchSpace, SpaceLike, as_space
 from heliotrope.storage import Event, Journal, Store, open_store
-from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, views
+from heliotrope.storage.protocol import DEFAULT_STORE, as_name
+from heliotrope.study import decisions, fleets, views
 from heliotrope.study.cache import Decision, Emit, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
@@ -25,6 +26,7 @@ from heliotrope.study.everyday import EverydayStudy
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Summary, Track
 from heliotrope.study.state import StudyState, created_event
+from heliotrope.validation import short_repr
 
 T = TypeVar("T")
 
@@ -76,6 +78,7 @@ class Study(EverydayStudy):
         clock: Clock | str | None = None,
         seed: int | None = None,
         lease: str | None = None,
+        like: Sequence[str] = (),
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
         now: Now = time.time,
@@ -98,6 +101,9 @@ class Study(EverydayStudy):
         lease
             Time such as "10min" after which an ask without a result or a heartbeat expires. By
             default asks stay open.
+        like
+            Names of similar studies in the store. This one starts from what they have learned:
+            what the world is made of, scales, and their means, with doubt.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
         exist_ok
@@ -113,6 +119,7 @@ class Study(EverydayStudy):
         config = StudyConfig(
             as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
         )
+        config = replace(config, like=_as_names(like))
         return _with_store(
             store,
             lambda opened: cls.create_from(name, config, opened, exist_ok=exist_ok, now=now),
@@ -130,7 +137,13 @@ class Study(EverydayStudy):
         estimators: Estimators | None = None,
         now: Now = time.time,
     ) -> Study:
-        """Create a study from its configuration; with ``exist_ok``, or continue it."""
+        """Create a study from its configuration; with ``exist_ok``, or continue it.
+
+        It starts from what the studies that it is ``like`` have learned by now.
+        """
+        if config.like and config.fleet is None:
+            similar = {other: cls(store, other).state() for other in config.like}
+            config = fleets.joined(config, similar)
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
@@ -190,6 +203,10 @@ class Study(EverydayStudy):
         _log.info("deleted the study %s", self.name)
 
     # ---- reading it
+
+    def state(self) -> StudyState:
+        """The state of all events on disk, which must not be changed."""
+        return self._cache.read(lambda state: state)
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
@@ -268,6 +285,13 @@ class Study(EverydayStudy):
         """Return itself, or raise an error if it cannot be read."""
         self._cache.read(lambda state: state.seq)
         return self
+
+
+def _as_names(like: Sequence[str]) -> tuple[str, ...]:
+    with located("like"):
+        if isinstance(like, str) or not isinstance(like, Sequence):
+            raise InputError("a list of names of studies", short_repr(like))
+        return tuple(as_name(name) for name in like)
 
 
 def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:

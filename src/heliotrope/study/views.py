@@ -250,6 +250,7 @@ def _world_in_words(state: StudyState, world: World) -> str:
         "drifts": f"drifts with a half-life of {lives['drifts']}",
         "level": f"is common to all places, with a half-life of {lives['level']}",
         "noise": "is noise",
+        "season": f"returns every {_time(state, world.period * model.pace)}",
     }
     shares = sorted(world.shares().items(), key=lambda item: -item[1])
     words = ", ".join(
@@ -261,7 +262,11 @@ def _world_in_words(state: StudyState, world: World) -> str:
 
 
 def _half_life(state: StudyState, epsilon: float) -> str:
-    units = float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12)))
+    return _time(state, float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, 1.0 - 1e-12))))
+
+
+def _time(state: StudyState, units: float) -> str:
+    """A length of time in words."""
     clock = state.config.clock
     if isinstance(clock, Wall):
         return duration(units * clock.seconds)
