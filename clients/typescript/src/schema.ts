@@ -463,6 +463,7 @@ export interface components {
             gain?: Record<string, unknown> | null;
             front?: components["schemas"]["Front"];
             faults: string[];
+            warning: string | null;
         };
         /** @description The best trade-offs: choices that no other one beats in every objective. */
         Front: {

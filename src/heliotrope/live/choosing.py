@@ -16,7 +16,7 @@ from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array, Indices
 
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each known place
-_HORIZON = 5.0  # steps over which a newly opened setting is worth having
+_HORIZON = 5.0  # steps over which a setting is worth having, once it is reached or known safe
 _SCALES = (0.5, 0.2, 0.05, 0.01)  # shares of the way from a known place to them
 
 
@@ -80,7 +80,7 @@ class Chooser:
             margin=margin,
             doubt=doubt,
             reachable=self.reachable(places, standing),
-            price=self.distances.price(places, standing.applied),
+            price=self.distances.price(places, standing.applied) / _HORIZON,
             known=tuple(known),
             baseline=base,
             std=np.sqrt(variance),

@@ -107,7 +107,8 @@ class Moves:
 
     ``largest`` and ``cost`` are by parameter, in its own unit: no ask is further than ``largest``
     from the setting applied now, and each unit moved costs ``cost`` in the unit of the objective.
-    Any change of a category is a distance of 1. A coordinate without a name has its number.
+    The cost is compared with the gain of five steps. Any change of a category is a distance of 1.
+    A coordinate without a name has its number.
     """
 
     largest: Mapping[str, float] = field(default_factory=dict)

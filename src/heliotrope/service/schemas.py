@@ -85,7 +85,7 @@ SCHEMAS = {
         | _typed(object="setup context model drift metrics baseline applied")
         | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
         | {"gain": _or_null("object"), "front": reference("Front")}
-        | {"faults": _list({"type": "string"})},
+        | {"faults": _list({"type": "string"}), "warning": _or_null("string")},
         optional=["context", "lead", "metrics", "baseline", "applied", "gain", "front"],
     ),
     "Front": _object(

@@ -95,6 +95,7 @@ class Summary(Result):
     metrics: Json | None
     gain: Gain | None
     front: list[Json] | None
+    warning: str | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "open": lambda found: [Evaluation.from_json(one) for one in found],
         "best": BestChoice,

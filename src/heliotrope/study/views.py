@@ -16,6 +16,7 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
+from heliotrope.study.following import warning
 from heliotrope.study.past import blank, fed, past_belief
 from heliotrope.study.state import StudyState
 from heliotrope.validation import Array, Json, short_repr
@@ -74,6 +75,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "model": model.to_json(),
         **own,
         "drift": describe_drift(state.lead),
+        "warning": warning(optimizer.history.t, config.sign * optimizer.history.y),
     }
 
 

@@ -8,7 +8,7 @@ export function showSummary(summary) {
   byId("about").textContent = aboutWords(summary);
   byId("best").replaceChildren(...bestParts(summary));
   showGain(summary);
-  byId("drift").textContent = drift.words;
+  byId("drift").textContent = [drift.words, summary.warning].filter(Boolean).join(" ");
   byId("drift-rate").textContent = rateWords(drift, setup.clock);
   byId("setup").textContent = JSON.stringify({ setup, model }, null, 2);
 }
