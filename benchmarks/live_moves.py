@@ -67,7 +67,7 @@ def findings() -> Iterator[Finding]:
         free = runs[0.0]
         saved = {c: 1.0 - one.paid(c) / free.paid(c) for c, one in runs.items() if c}
         yield Finding(
-            f"drift {drift}: with dear moves, regret and cost are lower than if the cost is ignored",
+            f"drift {drift}: with dear moves, regret plus cost is lower than if cost is ignored",
             f"length and regret of a step by cost: {told}; saved "
             + ", ".join(f"{share:.0%}" for share in saved.values()),
             min(share for cost, share in saved.items() if cost >= DEAR) > 0.0,
