@@ -38,7 +38,7 @@ def findings() -> Iterator[Finding]:
         ratio = float(pairs[-BLOCK:].mean() / pairs[BLOCK : 2 * BLOCK].mean())
         worst = float(seconds.max() / np.median(seconds))
         yield Finding(
-            f"{RESULTS:,} results in {name}: the last thousand within 1.2 times the second thousand",
+            f"{RESULTS:,} results in {name}: the last thousand within 1.2 times the second",
             f"{ratio:.2f} times: {1e3 * pairs[-BLOCK:].mean():.1f} ms an ask and a tell",
             ratio <= 1.2,
             ratio,
