@@ -4,10 +4,13 @@ VENV := .venv
 RUN := $(VENV)/bin
 NODE_MODULES := clients/typescript/node_modules/.package-lock.json
 
-.PHONY: demo test docs bench league peers adapters clean
+.PHONY: demo example-server test docs bench league peers adapters clean
 
 demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
+
+example-server: $(VENV)/installed
+	$(RUN)/python examples/tune_a_server.py
 
 test: $(VENV)/installed $(if $(shell command -v npm),$(NODE_MODULES))
 	scripts/install-chromium

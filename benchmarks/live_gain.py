@@ -3,18 +3,22 @@
 The places of a line of 30 points differ by a Gaussian process that stays, of variance 1. All share
 a level of period 24 and amplitude 2.5. The baseline is the point whose value is nearest to half a
 deviation below the best. ``auto`` learns all parameters. After 200 results, the 95 % interval of
-the gain should hold the true gain of the point that is believed best, and should exclude 0.
+the gain should hold the true gain of the point that is believed best, and should exclude 0. A run
+continues where the last one ended.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
+from benchmarks.kept import Kept
 from benchmarks.report import Finding
 from heliotrope.live import Live
 
@@ -22,8 +26,7 @@ POINTS, RESULTS, WORLDS, FIRST_SEED = 30, 200, 100, 30_000
 GAIN, LEVEL, PERIOD, NOISE = 0.5, 2.5, 24.0, 0.3  # noise: standard deviation
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The true gain, and its interval."""
 
     truth: float
@@ -46,24 +49,25 @@ def play(seed: int) -> Outcome:
     return Outcome(float(f[best] - f[baseline]), gain.low, gain.high)
 
 
-def findings() -> Iterator[Finding]:
-    outcomes = [play(seed) for seed in range(WORLDS)]
+def findings(worlds: int = WORLDS) -> Iterator[Finding]:
+    kept = Kept("gain")
+    outcomes = [Outcome(*kept.get(seed, partial(play, seed))) for seed in range(worlds)]
     held = sum(one.low <= one.truth <= one.high for one in outcomes)
     large = [one for one in outcomes if one.truth > 0.0]
     excluded = sum(one.low > 0.0 for one in outcomes)
     width = np.median([one.high - one.low for one in outcomes])
     yield Finding(
         "the interval of the gain holds the truth at least 92 times in 100",
-        f"{held} of {WORLDS}, median width {width:.2f}",
-        held >= 0.92 * WORLDS,
+        f"{held} of {worlds}, median width {width:.2f}",
+        held >= 0.92 * worlds,
     )
     yield Finding(
         "after 200 results it excludes 0 at least 90 times in 100",
-        f"{excluded} of {WORLDS}; the best was better in {len(large)}",
-        excluded >= 0.9 * WORLDS,
+        f"{excluded} of {worlds}; the best was better in {len(large)}",
+        excluded >= 0.9 * worlds,
     )
 
 
 if __name__ == "__main__":
-    for found in findings():
+    for found in findings(int(sys.argv[1]) if len(sys.argv) > 1 else WORLDS):
         print(f"{'yes' if found.holds else 'NO ':3} {found.claim}: {found.measured}", flush=True)

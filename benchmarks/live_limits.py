@@ -7,32 +7,30 @@ so that the safe region shrinks, or is half drawn anew in the middle, so that it
 crosses if the true value of a metric is above its limit. The regret is against the best point that
 keeps all limits. The design used other seeds.
 
-Results are kept in ``out/live/limits.jsonl``, and a run continues where the last one ended.
+A run continues where the last one ended.
 ``python -m benchmarks.live_limits 100`` plays the first 100 worlds of each setting.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 import heliotrope as ht
+from benchmarks.kept import Kept
 from benchmarks.report import Finding
 from heliotrope.live import Live
 from heliotrope.validation import Array
 
 POINTS, HORIZON, FIRST_SEED = 40, 150, 20_000
 LIMIT, MARGIN, NOISE, RISK = 0.5, 0.3, 0.01, 0.05
-WORLDS, WORLDS_WITHOUT = 84, 12  # of each setting; some also without limits
+WORLDS, EVERY = 84, 7  # worlds of each setting; every seventh also without limits
 KERNELS: dict[str, Kernel] = {"se": RBF(0.2), "matern": Matern(0.2, nu=2.5)}
-CACHE = Path("out/live/limits.jsonl")
 
 
 @dataclass(frozen=True)
@@ -124,54 +122,47 @@ def play(world: World, seed: int, *, limited: bool) -> tuple[float, float]:
     return float(np.mean(crossed)), float(np.nanmean(regrets))
 
 
-def results(worlds: int) -> list[dict[str, object]]:
-    """All results, of which those that are missing are computed and kept."""
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    known = [json.loads(line) for line in CACHE.read_text().splitlines()] if CACHE.exists() else []
-    done = {(tuple(row["setting"].values()), row["seed"], row["limited"]) for row in known}
-    with CACHE.open("a") as file:
-        for seed, setting, limited in _order(worlds):
-            key = (tuple(asdict(setting).values()), seed, limited)
-            if key not in done:
-                crossed, regret = play(World.draw(setting, seed), seed, limited=limited)
-                row = {"setting": asdict(setting), "seed": seed, "limited": limited}
-                known.append({**row, "crossed": crossed, "regret": regret})
-                file.write(json.dumps(known[-1]) + "\n")
-                file.flush()
-    return known
+Row = tuple[float, float]
+"""The share of steps that cross, and the regret."""
+
+
+def results(worlds: int) -> dict[tuple[Setting, bool], dict[int, Row]]:
+    """All results by seed; those that are missing are computed."""
+    kept = Kept("limits")
+    rows: dict[tuple[Setting, bool], dict[int, Row]] = {}
+    for seed, setting, limited in _order(worlds):
+
+        def compute(s: Setting = setting, seed: int = seed, limited: bool = limited) -> Row:
+            return play(World.draw(s, seed), seed, limited=limited)
+
+        row = kept.get((*astuple(setting), seed, limited), compute)
+        rows.setdefault((setting, limited), {})[seed] = row
+    return rows
 
 
 def _order(worlds: int) -> Iterator[tuple[int, Setting, bool]]:
     """All games, so that what is done at any time is balanced."""
     for seed in range(worlds):
         yield from ((seed, setting, True) for setting in SETTINGS)
-        if seed % (worlds // WORLDS_WITHOUT) == 0:
+        if seed % EVERY == 0:
             yield from ((seed, setting, False) for setting in SETTINGS)
 
 
 def findings(worlds: int = WORLDS) -> Iterator[Finding]:
     rows = results(worlds)
     for setting in SETTINGS:
-        mine = [row for row in rows if row["setting"] == asdict(setting)]
-        kept = [row for row in mine if row["limited"]]
-        seeds = {row["seed"] for row in mine if not row["limited"]}
-        crossed = np.array([row["crossed"] for row in kept])
-        regret, paired, without = (
-            np.nanmean([row["regret"] for row in some])
-            for some in (
-                kept,
-                [row for row in kept if row["seed"] in seeds],
-                [row for row in mine if not row["limited"]],
-            )
-        )
-        free = np.mean([row["crossed"] for row in mine if not row["limited"]])
-        name = f"{setting.kernel}, drift {setting.drift}, {setting.limits} limit(s)"
+        mine, without = (np.array(list(rows[setting, some].values())) for some in (True, False))
+        paired = np.array([rows[setting, True][seed] for seed in rows[setting, False]])
+        crossed, regret = mine.T
+        error = crossed.std() / np.sqrt(len(crossed))
+        change = "" if setting.change == "none" else f", {setting.change}"
         yield Finding(
-            f"{name}{'' if setting.change == 'none' else ', ' + setting.change}: "
+            f"{setting.kernel}, drift {setting.drift}, {setting.limits} limit(s){change}: "
             f"at most {setting.most} of the steps cross",
-            f"{crossed.mean():.3f} (standard error {crossed.std() / np.sqrt(len(crossed)):.3f}, "
-            f"{len(crossed)} worlds), regret {regret:.2f}; in {len(seeds)} worlds {paired:.2f}, "
-            f"without limits {without:.2f} with {free:.2f} crossing",
+            f"{crossed.mean():.3f} (standard error {error:.3f}, {len(crossed)} worlds), regret "
+            f"{np.nanmean(regret):.2f}; in {len(paired)} worlds {np.nanmean(paired[:, 1]):.2f}, "
+            f"without limits {np.nanmean(without[:, 1]):.2f} with {without[:, 0].mean():.2f} "
+            "crossing",
             bool(crossed.mean() <= setting.most),
         )
 

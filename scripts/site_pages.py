@@ -87,9 +87,8 @@ def _option(option: Any) -> str:
     is_argument = option.param_type_name == "argument"
     spelled = [option.name.upper()] if is_argument else [*option.opts, *option.secondary_opts]
     default = option.default
-    shown = (
-        "" if default in (None, False, (), []) or callable(default) else f" Default: `{default}`."
-    )
+    is_plain = default is None or default is False or default in ((), []) or callable(default)
+    shown = "" if is_plain else f" Default: `{default}`."
     said = (getattr(option, "help", None) or "").replace("|", "\\|")
     return f"| {', '.join(f'`{one}`' for one in spelled)} | {said}{shown} |"
 

@@ -24,6 +24,11 @@ PAGES = {  # by file: the title, a sentence, and the modules
         "[Sums of terms](../../explanation/sums.md) has examples.",
         ("priors", "terms", "kernels", "posterior"),
     ),
+    "live": (
+        "Running systems",
+        "Limits, a baseline and moves, beside a policy.",
+        ("live",),
+    ),
     "estimation": (
         "Estimation",
         "Priors and models from data. [Learn the drift](../../how-to/learning.md) has examples.",

@@ -53,7 +53,7 @@ def load_example(name: str) -> ModuleType:
 
 def test_every_example_is_tested() -> None:
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert names == {"tune_a_controller", "which_sensor", "parallel_workers"}
+    assert names == {"tune_a_controller", "tune_a_server", "which_sensor", "parallel_workers"}
 
 
 def test_the_controller_stays_tuned() -> None:
@@ -62,6 +62,13 @@ def test_the_controller_stays_tuned() -> None:
 
 def test_the_sensors_are_tracked() -> None:
     assert load_example("which_sensor").main() < 0.2  # of the regret of choosing at random
+
+
+def test_the_server_is_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    gains = load_example("tune_a_server").main(steps=2, seconds=0.1)
+    assert set(gains) == {"default", "Optuna"}
+    assert (tmp_path / "out" / "tune_a_server.png").exists()
 
 
 def test_parallel_workers_get_different_points() -> None:

@@ -48,7 +48,12 @@ def test_the_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HELIOTROPE_DATA", raising=False)
     mpl.use("Agg")
-    namespace: dict[str, object] = {}
-    for cell in code_cells(path):
-        exec(compile("".join(cell["source"]), path.name, "exec"), namespace)
+    namespace: dict[str, Any] = {}
+    try:
+        for cell in code_cells(path):
+            exec(compile("".join(cell["source"]), path.name, "exec"), namespace)
+    finally:
+        if "server" in namespace:
+            namespace["server"].kill()  # after an error it would go on
+            namespace["server"].wait()
     sys.modules["matplotlib.pyplot"].close("all")

@@ -74,6 +74,16 @@ def test_nothing_comes_from_elsewhere(site: Path) -> None:
     assert [page.name for page in pages if re.search(loaded, page.read_text())] == []
 
 
+def test_every_picture_is_there(site: Path) -> None:
+    missing = [
+        (page.name, source)
+        for page in site.rglob("*.html")
+        for source in re.findall(r'<img[^>]+src="([^"]+)"', page.read_text())
+        if not (page.parent / source).exists()
+    ]
+    assert missing == []
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -158,7 +158,7 @@ def values_and_precisions(
     """Return the values and precisions of several results. An n of 1 counts as not given."""
     from heliotrope.validation import as_column  # numpy is slow to load, and clients have no arrays
 
-    _check_names(columns)
+    check_names(columns)
     given = {
         name: as_column(column, name, length).tolist()  # type: ignore[arg-type]
         for name, column in columns.items()
@@ -173,12 +173,13 @@ def values_and_precisions(
 
 
 def _checked(noise: Noise) -> dict[str, Any]:
-    _check_names(noise)
+    check_names(noise)
     given = {name: value for name, value in noise.items() if value is not None}
     return {name: CHECKS[name](value) for name, value in given.items()}
 
 
-def _check_names(noise: Noise | NoiseColumns) -> None:
+def check_names(noise: Mapping[str, object]) -> None:
+    """Raise the TypeError of an argument that ``tell`` does not have."""
     for name in noise:
         if name not in CHECKS:
             raise TypeError(f"tell() got an unexpected keyword argument {name!r}")

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from heliotrope.errors import FormatError, HeliotropeError, InputError
-from heliotrope.validation import LARGEST, Array
+from heliotrope.validation import LARGEST, Array, short_repr
 
 GAPS = frozenset(("", "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"))
 _SEPARATORS = "\t;,"  # on a tie the first one wins, which is rarer in names
@@ -209,8 +209,13 @@ def as_sheet(table: DataFrame | str | os.PathLike[str]) -> Sheet:
 
 
 def as_rows(table: DataFrame | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows of a data frame or of a list of rows."""
-    return [*frame_rows(table)] if isinstance(table, DataFrame) else list(table)
+    """Return the rows of a data frame or of a list of rows; InputError for anything else."""
+    if isinstance(table, DataFrame):
+        return [*frame_rows(table)]
+    rows = list(table) if isinstance(table, Iterable) else [table]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise InputError("rows as dictionaries, or a table", short_repr(table))
+    return rows
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:

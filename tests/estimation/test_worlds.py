@@ -52,26 +52,29 @@ def results(n: int = 40, seed: int = 0, *, noisy: bool = False) -> Results:
     return Results(t, x, y, noise) if noisy else Results(t, x, y)
 
 
+@pytest.mark.parametrize("period", [0.0, 12.5], ids=["no season", "season"])
 @pytest.mark.parametrize("noisy", [False, True], ids=["usual", "mixed precision"])
-def test_the_gradient_is_that_of_the_score(noisy: bool) -> None:
-    fit = _Fit(results(noisy=noisy), GROUPS, "identity")
+def test_the_gradient_is_that_of_the_score(noisy: bool, period: float) -> None:
+    fit = _Fit(results(noisy=noisy), GROUPS, "identity", period=period)
     rng = np.random.default_rng(1)
     for _ in range(5):
-        theta = fit._usual + 0.5 * rng.standard_normal(8)
+        theta = fit._usual + 0.5 * rng.standard_normal(len(fit._usual))
         numeric = approx_fprime(theta, lambda at: fit.score(at)[0], 1e-6)
         np.testing.assert_allclose(fit.score(theta)[1], numeric, rtol=1e-3, atol=1e-3)
 
 
-def test_the_score_is_the_likelihood_of_the_prior() -> None:
+@pytest.mark.parametrize("period", [0.0, 12.5], ids=["no season", "season"])
+def test_the_score_is_the_likelihood_of_the_prior(period: float) -> None:
     """Differences between two worlds, against the likelihood of their priors."""
     data = results(noisy=True)
     observed = Observations(data.t, data.x, data.y, std=np.sqrt(data.noise[:, 0]))
     single = Results(data.t, data.x, data.y, np.column_stack([data.noise[:, 0], np.ones(40)]))
-    fit = _Fit(single, GROUPS, "identity")
+    fit = _Fit(single, GROUPS, "identity", period=period)
     spread = fit._spread**2
+    returning = replace(WORLD, season=0.8, shared_season=0.6, period=period) if period else WORLD
     found, expected = [], []
     for drifts in (0.5, 1.5):
-        world = replace(WORLD, mean=fit._center, mean_variance=spread, drifts=drifts)
+        world = replace(returning, mean=fit._center, mean_variance=spread, drifts=drifts)
         theta = fit._theta(world)
         z = (theta - fit._usual) / fit._spreads
         found.append(-fit.score(theta)[0] + 0.5 * z @ z)
@@ -84,6 +87,42 @@ def test_the_parts_of_a_world_are_found() -> None:
     mean = {name: float(np.mean([one[name] for one in shares])) for name in shares[0]}
     truth = WORLD.shares()
     assert all(abs(mean[name] - truth[name]) < 0.25 for name in truth)
+
+
+def seasonal(n: int = 120, period: float = 24.0, pace: float = 1.0) -> Results:
+    """Results of WORLD, plus a wave that all places share and one whose phase differs."""
+    data = results(n)
+    angle = 2.0 * np.pi * data.t / period
+    wave = 3.0 * np.sin(angle) + 2.0 * np.cos(angle + np.pi * data.x[:, 0])
+    return replace(data, t=pace * data.t, y=data.y + wave)
+
+
+def test_a_season_is_believed_if_results_make_it_likely() -> None:
+    found = estimate_world(seasonal(pace=10.0), GROUPS, candidates=(1680.0, 240.0))
+    assert found.period == pytest.approx(24.0)
+    assert found.season > 0.5
+    assert found.shared_season > 0.5
+    assert found.shares()["season"] > 0.2
+    assert estimate_world(results(120), GROUPS, candidates=(24.0,)).period == 0.0
+    assert estimate_world(seasonal(26), GROUPS, candidates=(24.0,)).period == 0.0  # one period
+    assert estimate_world(results(20), GROUPS, period=24.0).period == 24.0  # given
+
+
+def test_a_policy_that_knows_the_season_predicts_a_period_ahead() -> None:
+    domain = ht.grid(4)
+    rng, errors = np.random.default_rng(0), {}
+    for season in (None, 24.0):
+        opt = ht.Optimizer(domain, ht.auto(domain, season), seed=0)
+        for t in range(1, 100):
+            asked = opt.ask(float(t))
+            opt.tell(asked, _wave(t)[asked.index] + 0.1 * rng.standard_normal())
+        ahead = [opt.belief(float(t)).mean - _wave(t) for t in range(100, 124)]
+        errors[season] = float(np.sqrt(np.mean(np.square(ahead))))
+    assert errors[24.0] < 0.5 * errors[None]
+
+
+def _wave(t: float) -> np.ndarray:
+    return 2.0 * np.sin(2.0 * np.pi * (t / 24.0 + np.arange(4) / 8.0)) + np.arange(4) / 4.0
 
 
 def test_units_do_not_matter() -> None:
@@ -133,6 +172,10 @@ def test_a_model_keeps_its_world_as_json() -> None:
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert again == model
     assert again.world == WORLD
+    returns = replace(WORLD, season=0.5, shared_season=0.2, period=24.0)
+    assert World.from_json(json.loads(json.dumps(returns.to_json()))) == returns
+    with pytest.raises(InputError):
+        World.from_json({**returns.to_json(), "period": -1.0})
     for name, wrong in (("stays", -1.0), ("drift_rate", 1.5), ("scale", "root"), ("mean", None)):
         with pytest.raises(InputError):
             World.from_json({**WORLD.to_json(), name: wrong})

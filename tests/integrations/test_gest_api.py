@@ -150,6 +150,14 @@ def test_other_problems_are_refused(changes: dict[str, Any], reason: str) -> Non
         HeliotropeGenerator(vocs(**changes))
 
 
+def test_other_things_are_refused() -> None:
+    with pytest.raises(ht.HeliotropeError, match="the VOCS of gest-api; got 3"):
+        HeliotropeGenerator(3)
+    for wrong in (3, [3], "x"):
+        with pytest.raises(ht.HeliotropeError, match="rows as dictionaries, or a table"):
+            HeliotropeGenerator(vocs()).ingest(wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

@@ -69,6 +69,8 @@ def test_similar_arms_learn_from_each_other() -> None:
     assert abs(int(policy.ranking[0]) - 6) <= 1  # of 21 arms
     with pytest.raises(ht.HeliotropeError, match="features of every arm"):
         policy.pull([99])
+    with pytest.raises(ht.HeliotropeError, match="at least one arm"):
+        policy.pull([])
 
 
 def test_burn_in_and_clones_are_rivers() -> None:

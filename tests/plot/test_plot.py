@@ -145,6 +145,11 @@ def test_regret_is_the_average_so_far() -> None:
     assert len(axes.collections) == 1  # a band, of several trials alone
     with pytest.raises(InputError, match="regrets by name"):
         ht.plot.regret(3)  # type: ignore[arg-type]
+    for wrong in ({}, {"a": "x"}, {"a": 1.0}, {"a": [[[0.1]]]}):
+        with pytest.raises(InputError):
+            ht.plot.regret(wrong)
+    with pytest.raises(InputError, match="a study or an optimizer"):
+        ht.plot.track(3)  # type: ignore[arg-type]
 
 
 def test_parts_are_the_shares_of_the_prior() -> None:

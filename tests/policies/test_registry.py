@@ -84,7 +84,7 @@ def test_recipes_of_before_are_read() -> None:
 
 
 def test_the_table_of_the_docs_is_the_registry_s() -> None:
-    assert as_markdown() in (ROOT / "docs" / "algorithms.md").read_text()
+    assert as_markdown() in (ROOT / "docs" / "explanation" / "algorithms.md").read_text()
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name != "auto"])

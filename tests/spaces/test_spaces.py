@@ -754,5 +754,6 @@ def test_a_space_is_made_of_what_people_have() -> None:
     opt = ht.Optimizer(parameters, ht.auto(parameters))
     assert opt.space == ht.SearchSpace(parameters)
     assert ht.Optimizer(["a", "b"], ht.auto(["a", "b"])).space == ht.Options(["a", "b"])
-    with pytest.raises(InputError, match="a study takes named parameters"):
-        ht.Study.create("s", ht.Box(0, 1), store="memory:")  # type: ignore[arg-type]
+    refused: list[Any] = [None, "abc", ht.Real(0, 1), 3, ht.Box(0, 1)]
+    for wrong in refused:
+        assert_refused(lambda: ht.Study.create("s", wrong, store="memory:"), "space")  # noqa: B023

@@ -37,6 +37,7 @@ CASES: dict[str, tuple[Policy, Domain]] = {
     "tv_gp_ucb, dense": (ht.tv_gp_ucb(PRIOR, engine=DenseOptions(window=9)), GRID),
     "tv_gp_ucb, reference": (ht.tv_gp_ucb(PRIOR, engine="reference"), GRID),
     "tv_gp_ucb, learning": (ht.tv_gp_ucb(PRIOR, learn=ht.Learn([0.01, 0.1])), GRID),
+    "tv_safe_opt": (ht.policies.tv_safe_opt(PRIOR, -1.0, first=0), GRID),
     "tv_ts": (ht.policies.tv_ts(PRIOR), GRID),
     "tv_ts, learning": (ht.policies.tv_ts(PRIOR, ht.Learn([0.01, 0.1])), GRID),
     "tv_ts, box": (ht.policies.tv_ts(PRIOR, engine=SMALL), SQUARE),

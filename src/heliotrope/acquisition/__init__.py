@@ -1,6 +1,7 @@
 """Acquisitions choose the next point: upper confidence bounds, Thompson sampling, schedules."""
 
 from heliotrope.acquisition.maximize import argmax as argmax, maximize as maximize
+from heliotrope.acquisition.safe_opt import SafeOpt as SafeOpt
 from heliotrope.acquisition.schedules import (
     Beta as Beta,
     ConstantBeta as ConstantBeta,

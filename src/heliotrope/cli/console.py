@@ -70,7 +70,8 @@ def _in_one_line(error: Any) -> str:
         return message
     found: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic has the wrong value
     got = f"; got {str(found[0]['input'])[:_LONGEST]!r}" if found else ""
-    return f"{message.removesuffix('.')}{got}. Try {error.ctx.command_path} --help."
+    end = "" if message.endswith("?") and not got else "."
+    return f"{message.removesuffix('.')}{got}{end} Try {error.ctx.command_path} --help."
 
 
 @contextmanager

@@ -43,4 +43,5 @@ from heliotrope.estimation.results import (
     cautious as cautious,
     usual_noise as usual_noise,
 )
-from heliotrope.estimation.worlds import World as World, estimate_world as estimate_world
+from heliotrope.estimation.world import World as World
+from heliotrope.estimation.worlds import estimate_world as estimate_world

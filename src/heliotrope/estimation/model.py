@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import OutlierBounds
-from heliotrope.estimation.worlds import World
+from heliotrope.estimation.world import World
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior
 from heliotrope.validation import as_number, as_positive
 

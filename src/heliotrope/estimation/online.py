@@ -30,7 +30,8 @@ from scipy.stats import chi2
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
 from heliotrope.estimation.results import Results
-from heliotrope.estimation.worlds import World, estimate_world
+from heliotrope.estimation.world import World
+from heliotrope.estimation.worlds import estimate_world
 from heliotrope.validation import Array
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
@@ -80,10 +81,14 @@ def estimate_sum(
     bounds: OutlierBounds,
     groups: Sequence[Sequence[int]],
     before: World | None = None,
+    period: float = 0.0,
+    candidates: Sequence[float] = (),
 ) -> Model:
     """Return the most likely sum of terms, with outliers clipped; see :func:`estimate_world`."""
     clipped = replace(results, y=bounds.clip(results.y)).informative()
-    return Model.of_world(estimate_world(clipped, groups, before), results.pace, bounds)
+    world = estimate_world(clipped, groups, before, period, candidates)
+    world = replace(world, period=world.period * clipped.pace / results.pace)
+    return Model.of_world(world, results.pace, bounds)
 
 
 def _correlation(kernel: KernelName, distances: Array) -> Array:

@@ -1,46 +1,45 @@
 """What the world is made of: the most likely sum of terms of some results.
 
-The sum has three terms: one stays, one drifts, and one is a level that all places share. Stays and
-drifts have one Matern 5/2 kernel with a length scale for each group of coordinates. Positive values
-may follow such a sum after a logarithm. Values are standardized, so their unit does not matter.
-Log-normal priors of the parameters stand in for data while there are few.
+The sum has three terms: one stays, one drifts, and one is a level that all places share. With a
+period there are two more: what returns in each place, and what returns in all alike. Terms that
+differ between places have one Matern 5/2 kernel with a length scale for each group of coordinates.
+Positive values may follow such a sum after a logarithm. Values are standardized, so their unit does
+not matter. Log-normal priors of the parameters stand in for data while there are few.
 
 Symbols
 -------
 n  results       g  groups of coordinates        r (n,)  standardized values
-theta (g + 6,)   logarithms of: g length scales, variances of stays, drifts and level, rates of
-                 drifts and level (forgotten between two results), noise variance
-k, d, level (n, n)   correlations in space, and in time of drifts and level
-K  k o (v_s + v_d d) + v_l level + S + m, S the noise (diagonal), m the variance of the mean
+theta (g + 8,)   logarithms of: g length scales, variances of stays, drifts and level, rates of
+                 drifts and level (forgotten between two results), noise variance, variances of the
+                 season of each place and of all; without a period the last two are left out
+k, d, level, c (n, n)   correlations in space, and in time of drifts, level and season
+K  k o (v_s + v_d d + v_c c) + v_l level + v_o c + S + m, S the noise (diagonal), m the variance of
+   the mean
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, replace
 from math import log, sqrt
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 from scipy.stats import chi2
-from sklearn.gaussian_process.kernels import Matern
 
-from heliotrope.errors import InputError
 from heliotrope.estimation.results import Results
-from heliotrope.priors import Prior
-from heliotrope.terms import Drifts, Level, Stays, Term
-from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
-
-Scale: TypeAlias = Literal["identity", "log"]
+from heliotrope.estimation.world import HARMONICS, Scale, World, season_rate
+from heliotrope.terms import Season
+from heliotrope.validation import Array
 
 _LENGTH, _LENGTH_SPREAD = 0.2, 0.6  # of a length scale: median, per root of g, and log deviation
-_USUAL = np.array([0.3, 0.5, 0.2, 0.03, 0.03, 0.02])  # medians of the other parameters
-_SPREAD = np.array([1.5, 1.5, 1.5, 1.5, 1.5, 2.0])  # and deviations of their logarithms
-_LEAST = np.log([1e-4, 1e-4, 1e-4, 1e-5, 1e-5, 1e-4])
-_MOST = np.log([20.0, 20.0, 20.0, 0.9, 0.9, 5.0])
+_USUAL = np.array([0.3, 0.5, 0.2, 0.03, 0.03, 0.02, 0.1, 0.1])  # medians of the others
+_SPREAD = np.array([1.5, 1.5, 1.5, 1.5, 1.5, 2.0, 1.5, 1.5])  # and deviations of their logarithms
+_LEAST = np.log([1e-4, 1e-4, 1e-4, 1e-5, 1e-5, 1e-4, 1e-4, 1e-4])
+_MOST = np.log([20.0, 20.0, 20.0, 0.9, 0.9, 5.0, 20.0, 20.0])
 _LENGTHS = np.log([0.02, 30.0])
 _MEAN = 1.0  # variance of the standardized mean
 _FEWEST = 3  # results; fewer say nothing about the parameters
@@ -50,133 +49,58 @@ _OWN_NOISE = (1e-6, 1e250)  # limits of the standardized noise variance of one r
 _IMPLAUSIBLE = 4.0  # deviations from what all others say
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
-_FASTEST = 1.0 - 1e-12  # rate per unit of time
 _ITERATIONS = 30
+_LEAST_PERIODS = 1.15  # that results must span, before a season of that period is considered
+_SHORTEST_PERIOD = 4.0  # results
+_EVIDENCE = 2.0  # log density by which a season must make the values more likely
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
-_SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
 _EXCEEDED, _EXTRA = 0.35, 2.0  # probability of a higher variance; values that the priors stand for
 _NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
-_NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
-
-
-@dataclass(frozen=True)
-class World:
-    """A sum of what stays, what drifts and what all places share, over values or logarithms.
-
-    ``mean_variance`` is the doubt about the mean, which all places share. ``stays``, ``drifts``,
-    ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
-    the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
-    the unit cube. With the scale "log" all of them are those of ``sign`` times the logarithm of
-    ``sign`` times the value; values are at least ``floor`` in size. ``results`` is the number of
-    results that its scale was estimated from.
-    """
-
-    mean: float
-    mean_variance: float
-    stays: float
-    drifts: float
-    level: float
-    noise: float
-    drift_rate: float
-    level_rate: float
-    lengths: tuple[float, ...]
-    scale: Scale = "identity"
-    sign: float = 1.0
-    floor: float = 0.0
-    results: int = 0
-
-    def prior(self) -> Prior:
-        """The prior; time is counted in results."""
-        shape = Matern(self.lengths, nu=2.5)
-        least = _NEGLIGIBLE * (self.stays + self.drifts + self.level)
-        constant = Level(self.mean_variance, name="mean")
-        terms: list[Term] = [Drifts(self.drifts * shape, self.drift_rate), constant]
-        if self.stays > least:
-            terms.append(Stays(self.stays * shape))
-        if self.level > least:
-            terms.append(Level(self.level, self.level_rate))
-        return Prior(noise=self.noise, mean=self.mean, terms=terms)
-
-    @property
-    def renewal(self) -> float:
-        """The share of what differs between places that is new at the next result."""
-        return self.drift_rate * self.drifts / (self.stays + self.drifts)
-
-    def for_unit_of(self, pace: float) -> World:
-        """The same world with rates per unit of time; results come a ``pace`` apart."""
-        drift, level = (
-            min(-float(np.expm1(np.log1p(-rate) / pace)), _FASTEST)
-            for rate in (self.drift_rate, self.level_rate)
-        )
-        return replace(self, drift_rate=drift, level_rate=level)
-
-    def with_mean(self, mean: float) -> World:
-        """The same world around another mean, in the unit of the values."""
-        if self.scale == "identity":
-            return replace(self, mean=mean)
-        return replace(self, mean=self.sign * log(max(self.sign * mean, self.floor)))
-
-    def negated(self) -> World:
-        """The same world for values with the opposite sign."""
-        sign = -self.sign if self.scale == "log" else self.sign
-        return replace(self, mean=-self.mean, sign=sign)
-
-    def is_close_to(self, other: World) -> bool:
-        """Whether the two differ so little that their policies do equally well."""
-        ratios = [
-            (one, another, _FASTER if name.endswith("rate") else _LARGER)
-            for name in ("stays", "drifts", "level", "noise", "drift_rate", "level_rate")
-            for one, another in [(getattr(self, name), getattr(other, name))]
-        ]
-        ratios += [(*pair, _LARGER) for pair in zip(self.lengths, other.lengths, strict=True)]
-        return (
-            self.scale == other.scale
-            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.mean_variance)
-            and all(abs(log(one / another)) < log(most) for one, another, most in ratios)
-        )
-
-    def shares(self) -> dict[str, float]:
-        """The share of each part, and of the noise, in the variance of a result."""
-        parts = {name: getattr(self, name) for name in ("stays", "drifts", "level", "noise")}
-        return {name: part / sum(parts.values()) for name, part in parts.items()}
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "lengths": list(self.lengths)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> World:
-        """Read the output of :meth:`to_json`."""
-        positive = ("mean_variance", "stays", "drifts", "level", "noise")
-        numbers = {name: as_positive(data[name], name) for name in positive}
-        for name in ("drift_rate", "level_rate"):
-            numbers[name] = as_number(data[name], name)
-            if not 0.0 <= numbers[name] < 1.0:
-                raise InputError(f"a {name} from 0 to 1", repr(data[name])[:60])
-        for name in ("mean", "sign", "floor"):
-            numbers[name] = as_number(data[name], name)
-        if data["scale"] not in ("identity", "log"):
-            raise InputError("the scale identity or log", repr(data["scale"])[:60])
-        lengths = tuple(as_array(data["lengths"], "lengths", ndim=1).tolist())
-        results = as_whole(data["results"], "results", least=0)
-        return cls(**numbers, lengths=lengths, scale=data["scale"], results=results)
 
 
 def estimate_world(
-    results: Results, groups: Sequence[Sequence[int]], before: World | None = None
+    results: Results,
+    groups: Sequence[Sequence[int]],
+    before: World | None = None,
+    period: float = 0.0,
+    candidates: Sequence[float] = (),
 ) -> World:
     """Return the most likely world of some results, starting from the one estimated before.
 
     ``groups`` are the coordinates that share a length scale. A logarithm is taken if it makes the
     values more likely. If the world before rests on more results (some were dropped since, at a
     level shift), values vary as widely as then, as long as there are few: all may be of one place.
+    The world has a season of a ``period``, if that is not 0. Otherwise it has one of the
+    ``candidates`` if the results span it and make it likely. Both are in the unit of the times.
     """
     scales: list[Scale] = ["identity", "log"] if _may_be_logarithmic(results.y) else ["identity"]
-    fits = [_Fit(results, groups, scale, before) for scale in scales]
+    fit, found = _most_likely(
+        [_Fit(results, groups, scale, before, period) for scale in scales], before
+    )
+    if not period:
+        span, shortest = float(results.t[-1] - results.t[0]), _SHORTEST_PERIOD * results.pace
+        spanned = [one for one in candidates if shortest <= one <= span / _LEAST_PERIODS]
+        others = [_Fit(results, groups, fit.scale, before, one) for one in spanned]
+        if others:
+            seasonal, better = _most_likely(others, before)
+            if better.score > found.score + _EVIDENCE:
+                fit, found = seasonal, better
+    without = fit.without_faults(found.theta)
+    return found.world if without is None else without.best(found.world).world
+
+
+class _Found(NamedTuple):
+    """A world, its parameters, and the log density of the values with them."""
+
+    world: World
+    theta: Array
+    score: float
+
+
+def _most_likely(fits: Sequence[_Fit], before: World | None) -> tuple[_Fit, _Found]:
     found = [fit.best(before) for fit in fits]
-    best = int(np.argmax([score for _, _, score in found]))
-    fit, (world, theta, _) = fits[best], found[best]
-    without = fit.without_faults(theta)
-    return world if without is None else without.best(world)[0]
+    best = int(np.argmax([one.score for one in found]))
+    return fits[best], found[best]
 
 
 def _may_be_logarithmic(y: Array) -> bool:
@@ -193,6 +117,7 @@ class _Parts(NamedTuple):
     slope: Array
     d: Array
     level: Array
+    differs: Array  # v_s + v_d d + v_c c
 
 
 class _Fit:
@@ -204,8 +129,9 @@ class _Fit:
         groups: Sequence[Sequence[int]],
         scale: Scale,
         before: World | None = None,
+        period: float = 0.0,
     ) -> None:
-        self._groups, self._scale = groups, scale
+        self._groups, self.scale, self._period = groups, scale, period / results.pace
         self._sign = -1.0 if scale == "log" and results.y[0] < 0.0 else 1.0
         y = self._sign * np.log(np.abs(results.y)) if scale == "log" else results.y
         self._slope = np.abs(results.y) if scale == "log" else np.ones_like(y)
@@ -221,18 +147,29 @@ class _Fit:
         self._own = own.clip(*_OWN_NOISE)
         self._is_usual = np.isnan(self._own)
         self._repeats = results.noise[:, 1]
-        self._squares = [_squares(results.x[:, list(group)]) for group in groups]
+        self._squares = [
+            cdist(results.x[:, list(group)], results.x[:, list(group)], "sqeuclidean")
+            for group in groups
+        ]
         self._lags = np.abs(results.t[:, None] - results.t[None, :]) / results.pace
+        self._season = self._correlations_of_season()
+        others = len(_USUAL) if self._period else len(_USUAL) - 2
         length = log(_LENGTH) + 0.5 * log(len(groups))
-        self._usual = np.append(np.full(len(groups), length), np.log(_USUAL))
-        self._spreads = np.append(np.full(len(groups), _LENGTH_SPREAD), _SPREAD)
-        ends = np.tile(_LENGTHS, (len(groups), 1)), np.column_stack([_LEAST, _MOST])
-        self._bounds = np.vstack(ends)
+        self._usual = np.append(np.full(len(groups), length), np.log(_USUAL[:others]))
+        self._spreads = np.append(np.full(len(groups), _LENGTH_SPREAD), _SPREAD[:others])
+        ends = np.column_stack([_LEAST, _MOST])[:others]
+        self._bounds = np.vstack([np.tile(_LENGTHS, (len(groups), 1)), ends])
 
-    def best(self, before: World | None) -> tuple[World, Array, float]:
-        """The most likely world, its parameters, and the log density of the values with them."""
+    def _correlations_of_season(self) -> Array | None:
+        if not self._period:
+            return None
+        season = Season(1.0, self._period, HARMONICS, season_rate(self._period))
+        return season.in_time(self._lags, np.zeros(1))
+
+    def best(self, before: World | None) -> _Found:
+        """The most likely world."""
         starts = [self._usual]
-        if before is not None and before.scale == self._scale:
+        if before is not None and before.scale == self.scale:
             starts = [self._theta(before), *(starts if len(self._r) < _MANY else ())]
         if len(self._r) < _FEWEST:
             theta, score = self._usual, self.score(self._usual)[0]
@@ -240,7 +177,7 @@ class _Fit:
             found = [self._climb(np.clip(start, *self._bounds.T)) for start in starts]
             theta, score = min(found, key=lambda one: one[1])
         jacobian = float(np.sum(np.log(self._slope))) + len(self._r) * log(self._spread)
-        return self._world(theta), theta, -score - jacobian
+        return _Found(self._world(theta), theta, -score - jacobian)
 
     def without_faults(self, theta: Array) -> _Fit | None:
         """The same fit, in which values that the others contradict count little; None without any.
@@ -274,18 +211,23 @@ class _Fit:
 
     def _parts(self, theta: Array) -> _Parts:
         g = len(self._groups)
-        v, rates, s = np.exp(theta[g : g + 3]), np.exp(theta[g + 3 : g + 5]), np.exp(theta[-1])
+        v, rates, s = np.exp(theta[g : g + 3]), np.exp(theta[g + 3 : g + 5]), np.exp(theta[g + 5])
         k, slope = _matern(theta[:g], self._squares)
         d, level = (np.exp(0.5 * np.log1p(-rate) * self._lags) for rate in rates)
-        K = k * (v[0] + v[1] * d) + v[2] * level
+        differs, shared = v[0] + v[1] * d, v[2] * level
+        if self._season is not None:
+            of_each, of_all = np.exp(theta[g + 6 :])
+            differs += of_each * self._season
+            shared += of_all * self._season
+        K = k * differs + shared
         K.flat[:: len(K) + 1] += np.where(self._is_usual, s / self._repeats, self._own)
-        return _Parts(K, k, slope, d, level)
+        return _Parts(K, k, slope, d, level, differs)
 
     def _gradient(self, theta: Array, parts: _Parts, W: Array) -> Array:
         """sum(W dK) / 2 for each parameter; W = K^{-1} - a a^T."""
         g = len(self._groups)
         v, rates = np.exp(theta[g : g + 3]), np.exp(theta[g + 3 : g + 5])
-        by_distance = W * (v[0] + v[1] * parts.d) * parts.slope
+        by_distance = W * parts.differs * parts.slope
         by_length = [
             -float(np.vdot(by_distance, squares)) * np.exp(-2.0 * length)
             for squares, length in zip(self._squares, theta[:g], strict=True)
@@ -296,7 +238,12 @@ class _Fit:
         in_time = [np.vdot(drifts, self._lags), np.vdot(level, self._lags)]
         by_rate = -0.25 * v[1:] * in_time * rates / (1.0 - rates)
         usual = float(np.sum((W.diagonal() / self._repeats)[self._is_usual]))
-        return np.array([*by_length, *by_variance, *by_rate, 0.5 * np.exp(theta[-1]) * usual])
+        by_noise = 0.5 * np.exp(theta[g + 5]) * usual
+        by_season: list[float] = []
+        if self._season is not None:
+            sums = np.array([np.vdot(stays, self._season), np.vdot(W, self._season)])
+            by_season = (0.5 * np.exp(theta[g + 6 :]) * sums).tolist()
+        return np.array([*by_length, *by_variance, *by_rate, by_noise, *by_season])
 
     def _climb(self, start: Array) -> tuple[Array, float]:
         found = minimize(
@@ -317,7 +264,9 @@ class _Fit:
         are the directions in which the function stands out from the noise: n - tr(S K^{-1}).
         """
         K = self._parts(theta).K
-        noise = np.where(self._is_usual, np.exp(theta[-1]) / self._repeats, self._own)
+        noise = np.where(
+            self._is_usual, np.exp(theta[len(self._groups) + 5]) / self._repeats, self._own
+        )
         freedom = len(K) - float(noise @ np.linalg.inv(K + _MEAN).diagonal())
         freedom = max(freedom, 1.0) + _EXTRA
         return freedom / float(chi2.ppf(_EXCEEDED, freedom))
@@ -327,38 +276,40 @@ class _Fit:
         lengths = [world.lengths[group[0]] for group in self._groups]
         variances = np.array([world.stays, world.drifts, world.level]) / self._spread**2
         rates, noise = (world.drift_rate, world.level_rate), world.noise / self._spread**2
-        return np.log([*lengths, *variances, *rates, noise])
+        theta = np.log([*lengths, *variances, *rates, noise])
+        if self._season is None:
+            return theta
+        seasons = np.array([world.season, world.shared_season]) / self._spread**2
+        return np.append(theta, np.log(seasons) if world.period else self._usual[-2:])
 
     def _world(self, theta: Array) -> World:
         g, values = len(self._groups), np.exp(theta)
-        unpredictable = values[-1] + values[g + 1] * values[g + 3]
+        unpredictable = values[g + 5] + values[g + 1] * values[g + 3]
         if unpredictable > _NOISY * values[g : g + 3].sum():  # noise makes long lengths likely
             values[:g] = np.minimum(values[:g], _SHORT * np.exp(self._usual[:g]))
         lengths = np.empty(sum(len(group) for group in self._groups))
         for group, length in zip(self._groups, values[:g], strict=True):
             lengths[list(group)] = length
         stays, drifts, level = (self._spread**2 * values[g : g + 3]).tolist()
-        wider = self._caution(theta)
+        wider, returns = self._caution(theta), self._spread**2 * values[g + 6 :]
         return World(
             mean=self._center,
             mean_variance=_MEAN * self._spread**2,
             stays=wider * stays,
             drifts=wider * drifts,
             level=level,
-            noise=float(self._spread**2 * values[-1]),
+            noise=float(self._spread**2 * values[g + 5]),
             drift_rate=float(values[g + 3]),
             level_rate=float(values[g + 4]),
             lengths=tuple(lengths.tolist()),
-            scale=self._scale,
+            scale=self.scale,
             sign=self._sign,
             floor=self._floor,
             results=self._results,
+            season=wider * float(returns[0]) if self._period else 0.0,
+            shared_season=float(returns[1]) if self._period else 0.0,
+            period=self._period,
         )
-
-
-def _squares(x: Array) -> Array:
-    """Squared distances (n, n)."""
-    return np.asarray(np.square(x[:, None, :] - x[None, :, :]).sum(axis=2))
 
 
 def _matern(lengths: Array, squares: Sequence[Array]) -> tuple[Array, Array]:

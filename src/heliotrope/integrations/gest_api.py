@@ -16,7 +16,7 @@ from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Clock, Now, Steps, Wall
 from heliotrope.tables import DataFrame, as_rows
-from heliotrope.validation import as_whole
+from heliotrope.validation import as_whole, short_repr
 
 with requires_extra("gest-api"):
     from gest_api import Generator
@@ -83,6 +83,8 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
         self._ids = count()
 
     def _validate_vocs(self, vocs: VOCS) -> None:
+        if not isinstance(vocs, VOCS):
+            raise InputError("the VOCS of gest-api", short_repr(vocs), "", "vocs")
         found = _directions(vocs)
         if len(found) != 1 or len(found) != len(vocs.objectives):
             raise InputError("one objective to minimize or maximize", repr(dict(vocs.objectives)))

@@ -74,6 +74,8 @@ class HeliotropePolicy(Policy):
 
     def _pull(self, arm_ids: list[ArmID]) -> ArmID:
         arms = list(arm_ids)
+        if not arms:
+            raise InputError("at least one arm", "none")
         optimizer = self._knowing(arms)
         places = [self._arms[arm] for arm in arms]
         proposed = optimizer.propose()

@@ -25,7 +25,7 @@ def front(values: Array) -> Mask:
 
 
 def random_sum(agents: list[tuple[float, Agent]], spreads: Array, make_rng: RNGFactory) -> Belief:
-    """A weighted sum of objectives, whose random weights are uniform over all trade-offs.
+    """A weighted sum of objectives with random weights, all trade-offs being equally likely.
 
     Weights are per ``spreads``, the deviation of each objective's values, so units do not matter.
     Each ask takes other weights, and so the asks go round among the trade-offs.

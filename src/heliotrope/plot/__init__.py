@@ -17,7 +17,7 @@ from heliotrope.estimation import Model
 from heliotrope.optimizer import Optimizer
 from heliotrope.plot.slices import OptionBeliefs, Slice, Surface, slices_of, view_of
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.validation import as_number, as_table, short_repr
+from heliotrope.validation import Array, as_array, as_number, as_table, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +59,8 @@ def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
     axes = _axes(ax)
     if isinstance(source, Optimizer):
         t, y = source.history.t, source.history.y
+    elif not isinstance(source, EverydayStudy):
+        raise InputError("a study or an optimizer", short_repr(source))
     else:
         found = source.track()
         t, y = (np.array([one[name] for one in found["results"]]) for name in ("t", "value"))
@@ -84,7 +86,7 @@ def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None =
     """
     axes = _axes(ax)
     for name, given in _by_name(regrets).items():
-        table = as_table(np.atleast_2d(np.asarray(given, dtype=float)), name)
+        table = _trials(given, str(name))
         steps = np.arange(1, table.shape[1] + 1)
         averages = table.cumsum(axis=1) / steps
         mean = averages.mean(axis=0)
@@ -152,8 +154,17 @@ def _shares(
     return {str(name): as_number(share, str(name)) for name, share in source.items()}
 
 
+def _trials(regrets: ArrayLike, name: str) -> Array:
+    """Regrets (trials, T), also of one trial."""
+    if np.ndim(regrets) < 2:
+        return as_array(regrets, name, ndim=1)[None]
+    return as_table(regrets, name)
+
+
 def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, Any]:
     if isinstance(regrets, Mapping):
+        if not regrets:
+            raise InputError("regrets of at least one policy", "none")
         return regrets
     if not hasattr(regrets, "scores"):
         raise InputError("regrets by name, or the result of a replay", short_repr(regrets))

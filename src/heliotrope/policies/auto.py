@@ -17,6 +17,7 @@ from heliotrope.policies.protocol import Policy
 from heliotrope.posterior import BoxOptions
 from heliotrope.serialization.codec import register
 from heliotrope.spaces import SpaceLike, is_space_like
+from heliotrope.terms import as_duration
 from heliotrope.validation import short_repr
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
@@ -26,8 +27,10 @@ _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
 
-def auto(domain: Domain | Contextual | SpaceLike) -> Adaptive:
+def auto(domain: Domain | Contextual | SpaceLike, season: float | None = None) -> Adaptive:
     """The policy to start with: TV-GP-UCB that learns what the world is made of.
+
+    If values return after a known time, such as a day, give that ``season`` in units of t.
 
     Examples
     --------
@@ -38,15 +41,27 @@ def auto(domain: Domain | Contextual | SpaceLike) -> Adaptive:
     if not (isinstance(domain, (Finite, Box, Contextual)) or is_space_like(domain)):
         expected = "a Finite domain, a Box, a Contextual one, a SearchSpace or Options"
         raise InputError(expected, short_repr(domain))
-    return Adaptive(Tracking())
+    return Adaptive(Tracking(0.0 if season is None else season))
 
 
 @register
 @dataclass(frozen=True)
 class Tracking:
-    """TV-GP-UCB for a world that never settles: the width of its bound does not grow with time."""
+    """TV-GP-UCB for a world that never settles: the width of its bound does not grow with time.
 
+    The world has a ``season`` of a period, if that is not 0. Otherwise it has one of the
+    ``candidates`` if results make it likely.
+    """
+
+    season: float = 0.0
+    candidates: tuple[float, ...] = ()
     own_units: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.season != 0.0:
+            object.__setattr__(self, "season", as_duration(self.season, "season"))
+        periods = tuple(as_duration(one, "candidates") for one in self.candidates)
+        object.__setattr__(self, "candidates", periods)
 
     def estimate(
         self,
@@ -55,7 +70,8 @@ class Tracking:
         groups: Sequence[Sequence[int]],
         before: Model,
     ) -> Model:
-        return estimate_sum(results, bounds, groups, before.world)
+        periods = self.season, self.candidates
+        return estimate_sum(results, bounds, groups, before.world, *periods)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:

@@ -1,6 +1,6 @@
 """The named GP policies: each composes a prior, a memory and an acquisition in a few lines."""
 
-from heliotrope.acquisition import UCB, Beta, LogBeta, Thompson
+from heliotrope.acquisition import UCB, Beta, LogBeta, SafeOpt, Thompson
 from heliotrope.errors import InputError
 from heliotrope.memory import (
     ChangePoints,
@@ -23,6 +23,7 @@ __all__ = [
     "r_gp_ucb",
     "sw_gp_ucb",
     "tv_gp_ucb",
+    "tv_safe_opt",
     "tv_ts",
     "ui_gp_ucb",
     "wdbo",
@@ -142,6 +143,23 @@ def ui_gp_ucb(
     Wiener(rate) replaces the prior's own time kernel.
     """
     return GPPolicy(_drifting(prior, Wiener(rate)), UCB(beta), KeepAll(), first, engine)
+
+
+def tv_safe_opt(
+    prior: Prior,
+    threshold: float,
+    beta: Beta | float = 4.0,
+    *,
+    first: First = None,
+    engine: EngineLike = None,
+) -> GPPolicy:
+    """TVSafeOpt (Li et al. 2024): it keeps f above a threshold, over a Finite domain.
+
+    ``first`` should be a safe point. The bounds are those of the time-varying posterior, in place
+    of the paper's Lipschitz constants. Limits on other metrics, and parameters that are learned,
+    are those of :class:`heliotrope.live.Live`.
+    """
+    return GPPolicy(prior, SafeOpt(threshold, beta), KeepAll(), first, engine)
 
 
 def tv_ts(

@@ -23,6 +23,7 @@ from heliotrope.policies.exponential_weights import rexp3_batch
 from heliotrope.policies.model_free import number_of_points
 from heliotrope.posterior import Learn
 from heliotrope.priors import Forgetting, Wiener
+from heliotrope.terms import as_duration
 from heliotrope.validation import as_number, short_repr
 
 SLOWEST = 1e-5  # drift between two results, where its inverse is used
@@ -72,6 +73,11 @@ def _gamma(value: Any) -> float | None:
     return None if value is None else as_number(value, "gamma")
 
 
+def _season(value: Any) -> float | str | None:
+    """A period in units of time, or a text such as "24h", which studies with a clock take."""
+    return value if value is None or isinstance(value, str) else as_duration(value, "season")
+
+
 def _number(name: str, about: str) -> PolicyParameter:
     return PolicyParameter(about, partial(as_number, name=name))
 
@@ -87,6 +93,7 @@ PARAMETERS: Mapping[str, PolicyParameter] = {
     "hazard": PolicyParameter("jumps per unit of time", lambda value: ChangePoints(value).hazard),
     "alpha": PolicyParameter("growth of the removal budget", lambda v: Wasserstein(v).alpha),
     "rate": PolicyParameter("growth of the variance per unit of time", lambda v: Wiener(v).rate),
+    "threshold": _number("threshold", "value that must be kept"),
     "low": _number("low", "lowest value"),
     "high": _number("high", "highest value"),
     "batch": _number("batch", "time between restarts"),
@@ -94,6 +101,7 @@ PARAMETERS: Mapping[str, PolicyParameter] = {
     "gamma": PolicyParameter("share of random choices", _gamma),
     "discount": _number("discount", "weight after a unit of time"),
     "xi": _number("xi", "width of the confidence interval"),
+    "season": PolicyParameter("time after which values return", _season),
 }
 """The parameters by name, except those of the model."""
 
@@ -149,6 +157,7 @@ RULES: Mapping[str, Rule] = {
     "weight": lambda model, epsilon, _: _after_a_unit(1.0 - 1.0 / _block(model, epsilon), model),
     "hazard": lambda model, *_: model.per_unit(_HAZARD),
     "rate": lambda _, epsilon, __: epsilon,
+    "threshold": lambda model, *_: model.mean - _WIDTH * sqrt(model.variance),
     "low": _low,
     "high": lambda model, *_: model.mean + _WIDTH * sqrt(model.variance + model.noise),
     "batch": _batch,

@@ -126,6 +126,9 @@ _ENTRIES = (
     PolicyEntry(named.cp_gp_ucb, "CP-GP-UCB", has_drift=True),
     PolicyEntry(named.wdbo, "W-DBO", has_drift=True),
     PolicyEntry(named.ui_gp_ucb, "UI-GP-UCB"),
+    PolicyEntry(
+        named.tv_safe_opt, "TVSafeOpt", has_drift=True, takes_contexts=False, in_studies=False
+    ),
     PolicyEntry(named.tv_ts, "TV-TS", has_drift=True, stochastic=True),
     PolicyEntry(pe_gp_ucb, "PE-GP-UCB", in_studies=False),
     PolicyEntry(r_perp, "R-PERP", stochastic=True, takes_contexts=False, in_studies=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, product
 from math import prod
@@ -212,11 +212,10 @@ def as_space(space: SpaceLike) -> SearchSpace | Options:
         return space
     if isinstance(space, Mapping):
         return SearchSpace(space)
-    if isinstance(space, Domain):
-        advice = "An Optimizer takes a domain; a study takes named parameters."
-        raise InputError(
-            "parameters by name, or names of options", short_repr(space), advice, "space"
-        )
+    if isinstance(space, (str, Domain, Parameter)) or not isinstance(space, Iterable):
+        expected = "parameters by name, or the names of options"
+        advice = 'Such as {"x": Real(0, 1)}, or ["a", "b"].'
+        raise InputError(expected, short_repr(space), advice, "space")
     return Options(space)
 
 
@@ -237,7 +236,10 @@ def _by_name(parameters: object) -> dict[str, Any]:
 
 def _from_json(data: object) -> Parameter:
     """Read a parameter; an InputError names the field at fault."""
-    form = as_object(data, "a parameter's type and fields")
+    if not isinstance(data, Mapping):
+        advice = 'Such as {"type": "real", "low": 0, "high": 1}.'
+        raise InputError("a parameter's type and fields as a mapping", short_repr(data), advice)
+    form = data
     kind = form.get("type")
     if not isinstance(kind, str) or kind not in _TYPES:
         got = short_repr(kind) if "type" in form else "none"
@@ -265,7 +267,7 @@ def _checked(parameters: object) -> dict[str, Parameter]:
             raise InputError(
                 "a Real, an Integer, a Categorical or a Boolean",
                 short_repr(parameter),
-                "Read JSON with SearchSpace.from_json.",
+                "Such as Real(0, 1). SearchSpace.from_json reads JSON.",
                 field=name,
             )
     return named

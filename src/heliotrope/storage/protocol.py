@@ -199,7 +199,9 @@ def snapshot_ahead(seq: int, last: int) -> InputError:
 
 def name_taken(name: str) -> StudyExistsError:
     """The error of a name that a study has already."""
-    return StudyExistsError("a name that no study has", repr(name), "Open that study instead.")
+    return StudyExistsError(
+        "a name that no study has", repr(name), "Open that study, or create it with exist_ok."
+    )
 
 
 def conflict(append: Append, last: int) -> ConflictError:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError, TimeError, located
 from heliotrope.storage import Store
-from heliotrope.validation import short_repr
+from heliotrope.validation import as_positive, short_repr
 
 Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
@@ -37,6 +37,10 @@ class Steps:
 
     def check(self, at: float, latest: float) -> None:
         """Do nothing: there is no clock that could be wrong."""
+
+    def units_of(self, length: object) -> float:
+        """A length of time in steps, as a number."""
+        return as_positive(length, "a number of steps")
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "steps"}
@@ -95,6 +99,12 @@ class Wall:
                 " another one was ahead.",
                 "t",
             )
+
+    def units_of(self, length: object) -> float:
+        """A length of time, such as "24h" or a number of units, in units."""
+        if isinstance(length, str):
+            return seconds_of(length) / self.seconds
+        return as_positive(length, "a number of units")
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "wall", "unit": self.unit}

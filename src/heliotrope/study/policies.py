@@ -115,14 +115,16 @@ class PolicyChoice:
     def from_json(cls, data: object) -> PolicyChoice:
         """Read {"kind": NAME, "epsilon": 0.01, ...}; None is the default, with all learned.
 
-        Parameters without a kind are those of the registry's ``PARAMETRIC`` policy.
+        Parameters without a kind are those of auto, or else of the registry's ``PARAMETRIC``
+        policy.
         """
         if data is None or data == {}:
             return cls()
         if not isinstance(data, Mapping):
             raise InputError(f'a policy such as {{"kind": "{AUTO.name}"}}', short_repr(data))
         parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
-        return cls(data.get("kind", PARAMETRIC.name), parameters)
+        usual = AUTO if set(parameters) <= set(AUTO.parameters) else PARAMETRIC
+        return cls(data.get("kind", usual.name), parameters)
 
     def _arguments(self, sign: float) -> dict[str, Any]:
         """The given arguments of the factory, over values that are multiplied by a sign."""

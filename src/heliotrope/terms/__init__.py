@@ -16,4 +16,5 @@ from heliotrope.terms.kinds import (
     Stays as Stays,
     Trend as Trend,
     Walks as Walks,
+    as_duration as as_duration,
 )

@@ -1,0 +1,149 @@
+"""What the world is made of, in a few numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import log, sqrt
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Matern
+
+from heliotrope.errors import InputError
+from heliotrope.priors import Prior
+from heliotrope.terms import Drifts, Level, Season, Stays, Term
+from heliotrope.validation import as_array, as_number, as_positive, as_whole
+
+Scale: TypeAlias = Literal["identity", "log"]
+
+HARMONICS = 2  # of a season
+_KEPT = 0.95  # correlation of a season with itself, one period later
+_FASTEST = 1.0 - 1e-12  # rate per unit of time
+_SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
+_NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
+
+
+@dataclass(frozen=True)
+class World:
+    """A sum of what stays, drifts, returns and is shared, over values or their logarithms.
+
+    ``mean_variance`` is the doubt about the mean, which all places share. ``stays``, ``drifts``,
+    ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
+    the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
+    the unit cube. With the scale "log" all of them are those of ``sign`` times the logarithm of
+    ``sign`` times the value; values are at least ``floor`` in size. ``results`` is the number of
+    results that its scale was estimated from. ``season`` and ``shared_season`` are the variances
+    of what returns after each ``period``, counted in results: in each place, and in all alike.
+    """
+
+    mean: float
+    mean_variance: float
+    stays: float
+    drifts: float
+    level: float
+    noise: float
+    drift_rate: float
+    level_rate: float
+    lengths: tuple[float, ...]
+    scale: Scale = "identity"
+    sign: float = 1.0
+    floor: float = 0.0
+    results: int = 0
+    season: float = 0.0
+    shared_season: float = 0.0
+    period: float = 0.0
+
+    def prior(self) -> Prior:
+        """The prior; time is counted in results."""
+        shape = Matern(self.lengths, nu=2.5)
+        least = _NEGLIGIBLE * (self.stays + self.drifts + self.level)
+        constant = Level(self.mean_variance, name="mean")
+        terms: list[Term] = [Drifts(self.drifts * shape, self.drift_rate), constant]
+        if self.stays > least:
+            terms.append(Stays(self.stays * shape))
+        if self.level > least:
+            terms.append(Level(self.level, self.level_rate))
+        forgets = season_rate(self.period)
+        for kernel, variance in ((self.season * shape, self.season), (self.shared_season,) * 2):
+            if variance > least:
+                terms.append(Season(kernel, self.period, HARMONICS, forgets))
+        return Prior(noise=self.noise, mean=self.mean, terms=terms)
+
+    @property
+    def renewal(self) -> float:
+        """The share of what differs between places that is new at the next result."""
+        return self.drift_rate * self.drifts / (self.stays + self.drifts + self.season)
+
+    def for_unit_of(self, pace: float) -> World:
+        """The same world with rates per unit of time; results come a ``pace`` apart."""
+        drift, level = (
+            min(-float(np.expm1(np.log1p(-rate) / pace)), _FASTEST)
+            for rate in (self.drift_rate, self.level_rate)
+        )
+        return replace(self, drift_rate=drift, level_rate=level, period=pace * self.period)
+
+    def with_mean(self, mean: float) -> World:
+        """The same world around another mean, in the unit of the values."""
+        if self.scale == "identity":
+            return replace(self, mean=mean)
+        return replace(self, mean=self.sign * log(max(self.sign * mean, self.floor)))
+
+    def negated(self) -> World:
+        """The same world for values with the opposite sign."""
+        sign = -self.sign if self.scale == "log" else self.sign
+        return replace(self, mean=-self.mean, sign=sign)
+
+    def is_close_to(self, other: World) -> bool:
+        """Whether the two differ so little that their policies do equally well."""
+        ratios = [
+            (one, another, _FASTER if name.endswith("rate") else _LARGER)
+            for name in ("stays", "drifts", "level", "noise", "drift_rate", "level_rate")
+            for one, another in [(getattr(self, name), getattr(other, name))]
+        ]
+        ratios += [(*pair, _LARGER) for pair in zip(self.lengths, other.lengths, strict=True)]
+        if self.period:
+            names = ("season", "shared_season", "period")
+            ratios += [(getattr(self, name), getattr(other, name), _LARGER) for name in names]
+        return (
+            self.scale == other.scale
+            and (self.period > 0.0) == (other.period > 0.0)
+            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.mean_variance)
+            and all(abs(log(one / another)) < log(most) for one, another, most in ratios)
+        )
+
+    def shares(self) -> dict[str, float]:
+        """The share of each part, and of the noise, in the variance of a result."""
+        parts = {name: getattr(self, name) for name in ("stays", "drifts", "level", "noise")}
+        if self.period:
+            parts["season"] = self.season + self.shared_season
+        return {name: part / sum(parts.values()) for name, part in parts.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "lengths": list(self.lengths)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> World:
+        """Read the output of :meth:`to_json`."""
+        positive = ("mean_variance", "stays", "drifts", "level", "noise")
+        numbers = {name: as_positive(data[name], name) for name in positive}
+        for name in ("drift_rate", "level_rate"):
+            numbers[name] = as_number(data[name], name)
+            if not 0.0 <= numbers[name] < 1.0:
+                raise InputError(f"a {name} from 0 to 1", repr(data[name])[:60])
+        for name in ("mean", "sign", "floor"):
+            numbers[name] = as_number(data[name], name)
+        if data["scale"] not in ("identity", "log"):
+            raise InputError("the scale identity or log", repr(data["scale"])[:60])
+        lengths = tuple(as_array(data["lengths"], "lengths", ndim=1).tolist())
+        results = as_whole(data["results"], "results", least=0)
+        for name in ("season", "shared_season", "period"):  # early versions lack them
+            numbers[name] = as_number(data.get(name, 0.0), name)
+            if numbers[name] < 0.0:
+                raise InputError(f"a {name} of at least 0", repr(data[name])[:60])
+        return cls(**numbers, lengths=lengths, scale=data["scale"], results=results)
+
+
+def season_rate(period: float) -> float:
+    """The share of a season that is forgotten per unit of time."""
+    return 0.0 if period == 0.0 else -float(np.expm1(2.0 * log(_KEPT) / period))
