@@ -16,10 +16,10 @@ from benchmarks.load import Load, Outcome, run
 from benchmarks.report import Finding
 from benchmarks.service import SETUP, port_of
 from heliotrope.storage import Append, MemoryStore, Store, open_store
-from heliotrope.study import Evaluation, Study
+from heliotrope.study import Evaluation, Study, StudyConfig
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from askers import lost
+from askers import logged, lost
 from cluster import wait_for
 from postgres import Server, server
 from serving import Command, command, post
@@ -31,21 +31,31 @@ CLIENTS = 8
 EVENTS, SECONDS = 400, 0.01  # at most, of load before a kill
 ENDLESS = 10**6  # pairs
 NAME = "pump"
+LIVE = StudyConfig.from_json(
+    {
+        "space": {"workers": {"type": "integer", "low": 1, "high": 16}},
+        "metrics": {"throughput": "maximize", "p99": "watch"},
+        "limits": {"p99": {"below": 2.0}},
+        "baseline": {"workers": 8},
+        "moves": {"largest": {"workers": 4}},
+    }
+)
 
 
 def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder, server(fsync=True) as postgres:
         places = {
-            "SQLite": (f"sqlite:///{folder}/store.db", None),
-            "PostgreSQL": (postgres.new_place(), postgres),
+            "SQLite": (f"sqlite:///{folder}/store.db", None, SETUP),
+            "SQLite, with limits": (f"sqlite:///{folder}/live.db", None, LIVE),
+            "PostgreSQL": (postgres.new_place(), postgres, SETUP),
         }
         with ThreadPoolExecutor(len(places)) as pool:  # starting takes most of the time
             yield from pool.map(lambda kind: _survived(kind, *places[kind]), places)
 
 
-def _survived(kind: str, url: str, database: Server | None) -> Finding:
+def _survived(kind: str, url: str, database: Server | None, setup: StudyConfig) -> Finding:
     with closing(open_store(url)) as store:
-        Study.create_from(NAME, SETUP, store)
+        Study.create_from(NAME, setup, store)
         survivor = _Survivor(store, Random(kind))
         for number in range(KILLS):
             with command(url, "--no-demo") as service:
@@ -80,7 +90,9 @@ class _Survivor:
 
     def play_until(self, service: Command, kill: Callable[[], None]) -> None:
         """Let clients ask and tell, and kill the service or its database at a random time."""
-        load = Load(port_of(service), [NAME], CLIENTS, ENDLESS, until_cut=True)
+        goals = Study.open(NAME, self._store).config.goals
+        metrics = [] if goals is None else list(goals.metrics)
+        load = Load(port_of(service), [NAME], CLIENTS, ENDLESS, until_cut=True, metrics=metrics)
         due = self._last() + self._rng.randint(1, EVENTS)
         with ThreadPoolExecutor(1) as pool:
             playing = pool.submit(run, load)
@@ -94,7 +106,7 @@ class _Survivor:
         """Look for the acknowledged results, and compare the next suggestion."""
         study = Study.open(NAME, self._store)
         for one in self._latest.told:
-            self.lost += len(lost(study, [("told", id, value) for _, id, value in one]))
+            self.lost += len(lost(study, [("told", id, logged(value)) for _, id, value in one]))
         with service.client() as client:
             asked = Evaluation(**post(client, f"/{NAME}/ask"))
             self.checks += 1

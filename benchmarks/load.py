@@ -21,7 +21,8 @@ class Load:
     """Independent clients that ask and tell.
 
     With ``together`` a result and the next ask are one request, otherwise two. Clients take the
-    studies in turn. With ``until_cut`` a client ends at its first failed request.
+    studies in turn. With ``until_cut`` a client ends at its first failed request. With ``metrics``
+    each result has a value for each of them.
     """
 
     port: int
@@ -30,6 +31,7 @@ class Load:
     pairs: int
     together: bool = False
     until_cut: bool = False
+    metrics: Sequence[str] = ()
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Outcome:
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    told: list[list[tuple[str, str, float]]] = field(default_factory=list)
+    told: list[list[tuple[str, str, Any]]] = field(default_factory=list)
 
     @property
     def pairs(self) -> int:
@@ -114,7 +116,8 @@ async def _client(load: Load, number: int, outcome: Outcome) -> None:
 
     ask = await timed("ask")
     for step in range(load.pairs):
-        value = (number + step) % 7 / 7
+        number_told = (number + step) % 7 / 7
+        value = dict.fromkeys(load.metrics, number_told) if load.metrics else number_told
         more: dict[str, Any] = {"ask": {}} if load.together else {}
         answer = await timed("tell", id=ask["id"], value=value, **more)
         told.append((name, ask["id"], value))

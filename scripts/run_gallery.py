@@ -16,11 +16,11 @@ FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
 
 def execute(path: Path) -> None:
     """Run all cells of a notebook in a fresh kernel, and save it with the outputs."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": FOLDER}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of this run
-    nbformat.write(notebook, path)
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study import Study
-from studies import some_choice, some_context
+from studies import some_choice, some_context, some_result
 from writers import PROCESSES, start
 
 PROCESSES.set_forkserver_preload(["heliotrope.study", "heliotrope.storage.sqlite", "psycopg"])
@@ -38,26 +38,26 @@ def step(
 ) -> None:
     """One random action of a client."""
     if rng.random() < 0.1:
-        context, value = some_context(study, rng), rng.gauss(10.0, 3.0)
+        context, value = some_context(study, rng), some_result(study, rng)
         added = study.add(some_choice(study, rng), value, context=context).id
         say(("asked", added))
-        say(("told", added, value))
+        say(("told", added, logged(value)))
         return
     if len(mine) < 2 or rng.random() < 0.4:
         mine.append(study.ask(context=some_context(study, rng)).id)
         say(("asked", mine[-1]))
         return
-    id, value = mine.pop(rng.randrange(len(mine))), rng.gauss(10.0, 3.0)
+    id, value = mine.pop(rng.randrange(len(mine))), some_result(study, rng)
     if rng.random() < 0.1:
         study.cancel(id)
         say(("cancelled", id))
     elif rng.random() < 0.3:
         mine.append(study.tell_and_ask(id, value, context=some_context(study, rng)).id)
-        say(("told", id, value))
+        say(("told", id, logged(value)))
         say(("asked", mine[-1]))
     else:
         study.tell(id, value)
-        say(("told", id, value))
+        say(("told", id, logged(value)))
 
 
 def acknowledged(hears: Connection) -> list[Acknowledged]:
@@ -83,7 +83,10 @@ def killed(url: str, seed: int, after: int) -> list[Acknowledged]:
 
 def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
     """Acknowledged events that the log lacks, or has in another order."""
-    log = [(b["kind"], b["id"], *([b["value"]] if "value" in b else [])) for b in _bodies(study)]
+    log = [
+        (b["kind"], b["id"], *([logged(b["value"])] if "value" in b else []))
+        for b in _bodies(study)
+    ]
     places = {entry: place for place, entry in enumerate(log)}
     missing, last = [], -1
     for entry in said:
@@ -94,8 +97,13 @@ def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
     return missing
 
 
+def logged(value: Any) -> Any:
+    """A value, or values by metric, as it can be looked up."""
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+
+
 def _bodies(study: Study) -> list[Any]:
     return [event.body for event in study.events() if "id" in event.body]
 
 
-__all__ = ["HeliotropeError", "acknowledged", "killed", "lost", "start", "step", "work"]
+__all__ = ["HeliotropeError", "acknowledged", "killed", "logged", "lost", "start", "step", "work"]

@@ -85,6 +85,14 @@ def some_choice(study: Study, rng: random.Random) -> Any:
     return space.params([rng.random() for _ in range(space.cube.dimension)])
 
 
+def some_result(study: Study, rng: random.Random) -> Any:
+    """Some value, or values of some metrics."""
+    names = list(study.config.metrics)
+    if len(names) == 1:
+        return rng.gauss(10.0, 3.0)
+    return {name: rng.gauss(10.0, 3.0) for name in rng.sample(names, rng.randint(1, len(names)))}
+
+
 def what(ask: Evaluation) -> tuple[Any, ...]:
     """An ask without its id's beginning, which is the study's own."""
     return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context

@@ -16,6 +16,7 @@ NAMES = {
     "Learn", "Belief", "Suggestion", "HeliotropeError",
 }  # fmt: skip
 SUBMODULES = {
+    "live",
     "acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot",
     "policies", "posterior", "priors", "terms", "testing",
 }  # fmt: skip

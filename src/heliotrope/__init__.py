@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         errors as errors,
         estimation as estimation,
         lab as lab,
+        live as live,
         memory as memory,
         plot as plot,
         policies as policies,
@@ -72,7 +73,7 @@ _NAMES = {  # by the submodule that they are loaded from
     "study": ("Study",),
 }
 _SUBMODULES = {"acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot"}
-_SUBMODULES |= {"policies", "posterior", "priors", "terms", "testing"}
+_SUBMODULES |= {"live", "policies", "posterior", "priors", "terms", "testing"}
 
 __all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 

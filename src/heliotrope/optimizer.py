@@ -150,6 +150,10 @@ class Optimizer(Queries, LiveVerbs, Archived):
         place, reason = self._chosen(t, self._rng.at(id))
         return replace(self._adapter.suggestion(id, t, place), reason=reason)
 
+    def next_time(self, t: float | None = None) -> float:
+        """The time of the next suggestion: t if it can be one, by default one unit later."""
+        return self._ledger.time(t)
+
     @exclusive
     def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """Open an evaluation at a point (or index, params, option) that was chosen elsewhere.
@@ -232,6 +236,8 @@ class Optimizer(Queries, LiveVerbs, Archived):
         A policy that does not learn its model restarts without results.
         """
         self._ledger.set_back(as_number(latest, "latest"))
+        if self._live is not None:
+            self._live.set_back(latest, self.open)
         if self.learner is None:
             self.reconsider(self.policy, last=0)
         else:
@@ -267,9 +273,10 @@ class Optimizer(Queries, LiveVerbs, Archived):
         With ``last`` it sees only the last observations, and only those ``since`` a time.
         """
         visible = Visible.last(self.history, last, since)
-        run = PolicyRun(policy, self._adapter, self._sign).show(
-            [*visible.of(self.history), *self.open]
-        )
+        run = PolicyRun(policy, self._adapter, self._sign)
+        if self._live is not None:
+            check_weighing(run.agent)
+        run.show([*visible.of(self.history), *self.open])
         self._run, self._ledger.visible = run, visible
 
     @exclusive

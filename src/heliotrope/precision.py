@@ -178,7 +178,7 @@ def _checked(noise: Noise) -> dict[str, Any]:
     return {name: CHECKS[name](value) for name, value in given.items()}
 
 
-def check_names(noise: Noise | NoiseColumns) -> None:
+def check_names(noise: Mapping[str, object]) -> None:
     """Raise the TypeError of an argument that ``tell`` does not have."""
     for name in noise:
         if name not in CHECKS:

@@ -15,6 +15,7 @@ from heliotrope.live.run import LiveRun
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
+from heliotrope.policies.protocol import Agent
 from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Learned
 from heliotrope.rng import RNGStream
@@ -44,6 +45,11 @@ class Queries:
     def direction(self) -> Direction:
         """Whether high or low values are good."""
         return self._direction
+
+    @property
+    def agent(self) -> Agent:
+        """The running policy, which has seen the observations; it must not be changed."""
+        return self._run.agent
 
     @exclusive
     def belief(

@@ -235,7 +235,7 @@ def imported(*arguments: str, **env: str) -> Any:
 
 
 def test_a_table_is_brought_in_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.study.state._REMEMBERED", 1)
+    monkeypatch.setattr("heliotrope.study.keys._REMEMBERED", 1)
     (folder / "log.csv").write_text(TABLE)
     run("create", "boiler", "--space", SPACE)
     assert imported("boiler", "log.csv") == {"added": 3, "known": 0}
@@ -395,7 +395,7 @@ def test_what_a_study_refuses_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said", "command"),
     [
-        (["study", "tell", "sensors", "id", "much"], "number; got 'much'.", "study tell"),
+        (["study", "tell", "sensors", "id", "much"], "a number; got 'much'.", "study tell"),
         (["study", "tell", "sensors", "id", "1", "--n", "2.5"], "got '2.5'.", "study tell"),
         (["study", "tell", "sensors", "id", "1", "--colour"], "(--colour)", "study tell"),
         (["study", "ask", "sensors", "--t", "now"], "'--t': ", "study ask"),

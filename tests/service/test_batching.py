@@ -11,7 +11,7 @@ from heliotrope.errors import UnknownSuggestionError
 from heliotrope.service.studies import HeldStudy
 from heliotrope.spaces import Options
 from heliotrope.study import Evaluation, Study
-from heliotrope.study.commands import Ask, Tell
+from heliotrope.study.commands import Ask, Hold, Tell
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def study() -> Study:
 
 
 def test_simultaneous_requests_form_a_batch(study: Study) -> None:
-    async def crowd() -> list[Evaluation]:
+    async def crowd() -> list[Evaluation | Hold]:
         held = HeldStudy(study)
         return await asyncio.gather(*(held.do(Ask()) for _ in range(8)))
 
@@ -34,6 +34,7 @@ def test_each_gets_its_own_answer(study: Study) -> None:
     async def crowd() -> tuple[object, object]:
         held = HeldStudy(study)
         ask = await held.do(Ask())
+        assert isinstance(ask, Evaluation)
         told = held.do(Tell(ask.id, 1.0))
         wrong = held.do(Tell("nobody's", 1.0))
         return await asyncio.gather(told, wrong, return_exceptions=True)
@@ -45,7 +46,7 @@ def test_each_gets_its_own_answer(study: Study) -> None:
 
 
 def test_a_client_that_disconnects_does_not_stop_the_batch(study: Study) -> None:
-    async def crowd() -> Evaluation:
+    async def crowd() -> Evaluation | Hold:
         held = HeldStudy(study)
         impatient = asyncio.create_task(held.do(Ask()))
         await asyncio.sleep(0)  # it stands in line

@@ -46,8 +46,9 @@ from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_sto
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.cache import Emit
 from heliotrope.study.commands import Ask, Tell
+from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.state import Keys, StudyState
+from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed
 from studies import (
     NOISE,
@@ -467,9 +468,9 @@ def test_bad_input_changes_nothing(space: str) -> None:
     before, log = shown(study), study.events()
     wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: study.ask(t=2.0), "t"),
-        (lambda: study.ask(t="soon"), "t"),  # type: ignore[arg-type]
+        (lambda: study.ask(t="soon"), "t"),  # type: ignore[call-overload]
         (lambda: study.ask(key=""), "key"),
-        (lambda: study.ask(key=7), "key"),  # type: ignore[arg-type]
+        (lambda: study.ask(key=7), "key"),  # type: ignore[call-overload]
         (lambda: study.ask(key="k" * 201), "key"),
         (lambda: study.tell(ask.id, float("nan")), "value"),
         (lambda: study.tell(ask.id, 1e46), "value"),

@@ -61,12 +61,22 @@ def test_processes_share_a_study(url: str) -> None:
         assert_sound(store, said)
 
 
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+LIVE: dict[str, Any] = {
+    "metrics": {"rate": "maximize", "heat": "watch"},
+    "limits": {"heat": {"below": 15.0}},
+    "baseline": "roof",
+}
+
+
+@pytest.mark.parametrize(("goals", "kills"), [({}, 10), (LIVE, 3)], ids=["plain", "live"])
+def test_what_was_acknowledged_survives_a_kill(
+    tmp_path: Path, goals: dict[str, Any], kills: int
+) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     with closing(open_store(url)) as store:
-        Study.create("pump", SPACES["options"], store=store)
+        Study.create("pump", SPACES["options"], store=store, **goals)
     rng, said = random.Random(5), list[list[Acknowledged]]()
-    for seed in range(10):
+    for seed in range(kills):
         said.append(killed(url, seed, after=rng.randrange(1, 30)))
         with closing(open_store(url)) as store:
             assert_sound(store, said)

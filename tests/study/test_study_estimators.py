@@ -77,7 +77,7 @@ def test_what_was_learned_for_another_state_is_dropped() -> None:
     update = estimation.run()
     Study(store, "late").tell(study.ask(), 0.7)  # learns at once
     before = kinds(study)
-    study._learned(update)
+    study._learned("value", update)
     assert kinds(study) == before
 
 

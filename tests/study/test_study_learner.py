@@ -78,3 +78,16 @@ def test_auto_and_a_default_study_suggest_the_same(name: str, direction: Any) ->
     assert_faults(study)
     again, following = twin_of(store, "twin").ask(), study.ask()
     assert (again.params, again.option) == (following.params, following.option)
+
+
+@pytest.mark.parametrize(("kind", "said"), [("rising", "rise, by about 1"), ("outliers", "faults")])
+def test_a_study_says_that_it_cannot_follow(kind: str, said: str) -> None:
+    study, rng = Study.create("pump", ["a", "b", "c"], store="memory:"), np.random.default_rng(0)
+    usual = Study.create("calm", ["a", "b", "c"], store="memory:")
+    for number in range(40):
+        value = float("abc".index(str(study.ask().option)) + 0.1 * rng.normal())
+        usual.tell(usual.ask(), value)
+        wrong = {"rising": value + number, "outliers": 1e3 * value if number % 9 == 0 else value}
+        study.tell(study.open_asks()[-1], wrong[kind])
+    assert said in str(study.summary().warning)
+    assert usual.summary().warning is None

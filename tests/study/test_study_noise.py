@@ -63,9 +63,9 @@ def test_only_versions_that_are_known_are_read() -> None:
     store = MemoryStore()
     study = begin(store)
     ask = study.ask()
-    body = {"v": 3, "kind": "told", "id": ask.id, "value": 1.0}
+    body = {"v": 4, "kind": "told", "id": ask.id, "value": 1.0}
     store.append([Append(study.uid, store.last(study.uid), [body])])
-    with pytest.raises(FormatError, match=r"version 2; got version 3\. Update"):
+    with pytest.raises(FormatError, match=r"version 3; got version 4\. Update"):
         study.summary()
 
 

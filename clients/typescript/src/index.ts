@@ -12,6 +12,8 @@ type Body<Name extends keyof operations> = operations[Name] extends {
   : never;
 
 export type Evaluation = Schemas["Evaluation"];
+/** The answer that a measurement before the time `hold_until` would not be worth its cost. */
+export type Hold = Schemas["Hold"];
 export type Summary = Schemas["Summary"];
 export type Listing = Schemas["Listing"];
 /** The configuration of a new study, without its name. */
@@ -91,12 +93,18 @@ export class Study {
   }
 
   /** Ask what to measure. Its key makes a repeated request open one evaluation only. */
-  async ask(options: AskOptions = {}): Promise<Evaluation> {
+  async ask(options?: AskOptions & { cost?: null }): Promise<Evaluation>;
+  /** With the cost of a measurement, the answer may be to measure nothing yet. */
+  async ask(options: AskOptions): Promise<Evaluation | Hold>;
+  async ask(options: AskOptions = {}): Promise<Evaluation | Hold> {
     const body = keyed(options);
     return unwrap(await this.client.POST("/api/studies/{name}/ask", { ...this.at, body }));
   }
 
-  /** Tell the result of an evaluation: a number, or an object such as `{ value: 1, std: 0.1 }`. */
+  /**
+   * Tell the result of an evaluation: a number, or an object such as `{ value: 1, std: 0.1 }`. With
+   * several metrics, `value` and `std` are objects: `{ value: { throughput: 812, p99: 143 } }`.
+   */
   async tell(evaluation: Evaluation | string, result: number | Result): Promise<void> {
     const body = { id: idOf(evaluation), ...asResult(result) };
     unwrap(await this.client.POST("/api/studies/{name}/tell", { ...this.at, body }));
@@ -106,11 +114,13 @@ export class Study {
   async tellAndAsk(
     evaluation: Evaluation | string,
     result: number | Result,
-    options: AskOptions = {},
+    options: AskOptions & { cost?: null } = {},
   ): Promise<Evaluation> {
     const body = { id: idOf(evaluation), ...asResult(result), ask: keyed(options) };
     const told = unwrap(await this.client.POST("/api/studies/{name}/tell", { ...this.at, body }));
-    if (told.ask === undefined) throw new TypeError("The service answered without an evaluation.");
+    if (told.ask === undefined || !("id" in told.ask)) {
+      throw new TypeError("The service answered without an evaluation.");
+    }
     return told.ask;
   }
 
@@ -125,6 +135,12 @@ export class Study {
     return unwrap(await this.client.POST("/api/studies/{name}/add", { ...this.at, body }));
   }
 
+  /** Say which parameters, or which option, the system runs with now. */
+  async applied(place: Record<string, unknown> | string): Promise<void> {
+    const body = typeof place === "string" ? { option: place } : { params: place };
+    unwrap(await this.client.POST("/api/studies/{name}/applied", { ...this.at, body }));
+  }
+
   /** Cancel an evaluation whose measurement failed. */
   async cancel(evaluation: Evaluation | string): Promise<void> {
     const body = { id: idOf(evaluation) };
@@ -137,9 +153,15 @@ export class Study {
   }
 
   /** The belief about all choices, now or at a time. */
-  async belief(query: { t?: number } = {}): Promise<Schemas["Belief"]> {
+  async belief(query: { t?: number; metric?: string } = {}): Promise<Schemas["Belief"]> {
     const params = { ...this.at.params, query };
     return unwrap(await this.client.GET("/api/studies/{name}/belief", { params }));
+  }
+
+  /** The best trade-offs between several objectives. */
+  async front(query: { t?: number } = {}): Promise<Schemas["Front"]> {
+    const params = { ...this.at.params, query };
+    return unwrap(await this.client.GET("/api/studies/{name}/front", { params }));
   }
 
   /** The results over time, and how the best has moved. */

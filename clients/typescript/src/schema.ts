@@ -14,8 +14,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask what to measure
-         * @description Ask what to measure.
+         * Ask what to measure; with a `cost`, the answer may be to measure nothing yet
+         * @description Ask what to measure; with a `cost`, the answer may be to measure nothing yet.
          */
         post: operations["ask"];
         delete?: never;
@@ -60,6 +60,26 @@ export interface paths {
          * @description Add a result that was measured elsewhere: of parameters, or of an option.
          */
         post: operations["add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/studies/{name}/applied": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say which parameters, or which option, the system runs with now
+         * @description Say which parameters, or which option, the system runs with now.
+         */
+        post: operations["applied"];
         delete?: never;
         options?: never;
         head?: never;
@@ -162,6 +182,26 @@ export interface paths {
          * @description Show the belief about all choices, now or at a time in the past.
          */
         get: operations["belief"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/studies/{name}/front": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the best trade-offs between several objectives
+         * @description Show the best trade-offs between several objectives.
+         */
+        get: operations["front"];
         put?: never;
         post?: never;
         delete?: never;
@@ -353,19 +393,26 @@ export interface components {
                 advice: string;
             };
         };
-        /** @description What to measure: parameters or an option, and the context if the study has contexts. `until` is the wall time at which its lease ends. */
+        /** @description What to measure: parameters or an option, and the context if the study has contexts. `until` is the wall time at which its lease ends. `reason` says why it was chosen, in a study with metrics, limits, a baseline or moves. */
         Evaluation: {
             id: string;
             option?: string;
+            reason?: string;
             t: number;
             until?: number;
             params?: Record<string, unknown>;
             context?: Record<string, unknown>;
         };
+        /** @description A measurement before the time `hold_until` would not be worth its cost. */
+        Hold: {
+            hold_until: number;
+        };
+        /** @description What to measure; or, if the ask had a cost, when to ask again. */
+        Asked: components["schemas"]["Evaluation"] | components["schemas"]["Hold"];
         /** @description A result was recorded. `ask` is the next evaluation, if the request asked for one. */
         Told: {
             told: string;
-            ask?: components["schemas"]["Evaluation"];
+            ask?: components["schemas"]["Asked"];
         };
         /** @description An evaluation was cancelled. */
         Cancelled: {
@@ -374,6 +421,10 @@ export interface components {
         /** @description The answers to the commands, in their order: `status`, and `answer` or `error`. */
         Batch: {
             answers: Record<string, unknown>[];
+        };
+        /** @description What runs now was recorded. */
+        Applied: {
+            applied: boolean;
         };
         /** @description Later times were moved back. */
         Retimed: {
@@ -390,10 +441,11 @@ export interface components {
             }[];
             next: string | null;
         };
-        /** @description The state of a study. `best` applies to `context`, if the study has contexts. */
+        /** @description The state of a study. `best` applies to `context`, if the study has contexts. With metrics, `lead` is the one that leads, `metrics` describes each, `gain` is that over the `baseline`, `applied` runs now, and `front` has the trade-offs of several objectives. */
         Summary: {
             name: string;
             uid: string;
+            lead?: string;
             created: number;
             t: number;
             events: number;
@@ -403,21 +455,36 @@ export interface components {
             context?: Record<string, unknown>;
             model: Record<string, unknown>;
             drift: Record<string, unknown>;
+            metrics?: Record<string, unknown>;
+            baseline?: Record<string, unknown>;
+            applied?: Record<string, unknown>;
             open: components["schemas"]["Evaluation"][];
             best: Record<string, unknown> | null;
+            gain?: Record<string, unknown> | null;
+            front?: components["schemas"]["Front"];
             faults: string[];
+            warning: string | null;
         };
-        /** @description The belief at a time. `view` says which other fields there are. */
+        /** @description The best trade-offs: choices that no other one beats in every objective. */
+        Front: {
+            t: number;
+            context?: Record<string, unknown>;
+            objectives: string[];
+            choices: Record<string, unknown>[];
+        };
+        /** @description The belief at a time. `view` says which other fields there are. With limits, `safe` says which choices keep them, and `limits` has the bounds of the `metric`. */
         Belief: {
             t: number;
             context?: Record<string, unknown>;
             view: string;
+            metric?: string;
         };
         /** @description Results over time, the best as it was believed then, and a bound of the regret so far. */
         Track: {
             results: Record<string, unknown>[];
             best: Record<string, unknown>[];
             certificate: Record<string, unknown> | null;
+            limits?: Record<string, unknown>;
         };
         /** @description Events, and the number of the study's last event. */
         EventPage: {
@@ -473,6 +540,8 @@ export interface operations {
                     uid?: string | null;
                     /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
                     lease?: string | null;
+                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. */
+                    cost?: number | null;
                 };
             };
         };
@@ -483,7 +552,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Evaluation"];
+                    "application/json": components["schemas"]["Asked"];
                 };
             };
             /** @description Error */
@@ -565,8 +634,10 @@ export interface operations {
                 "application/json": {
                     /** @description The id of the evaluation. */
                     id: string;
-                    /** @description The measured value. */
-                    value?: number | null;
+                    /** @description The measured value, or the values by metric. A metric may be missing. */
+                    value?: (number | {
+                        [key: string]: number;
+                    }) | null;
                     /** @description The next ask. Both are done, or neither. */
                     ask?: {
                         /** @description Time of the evaluation. Default: now. */
@@ -579,13 +650,17 @@ export interface operations {
                         uid?: string | null;
                         /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
                         lease?: string | null;
+                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. */
+                        cost?: number | null;
                     } | null;
                     /** @description The parameters of the ask, to compare. */
                     params?: Record<string, unknown> | null;
                     /** @description The option of the ask, to compare. */
                     option?: string | null;
-                    /** @description The standard error of the value. */
-                    std?: number | null;
+                    /** @description The standard error of the value, or those by metric. */
+                    std?: (number | {
+                        [key: string]: number;
+                    }) | null;
                     /** @description The number of repeats that the value averages. */
                     n?: number | null;
                     /** @description The number of successes, instead of a value. */
@@ -686,8 +761,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The measured value. */
-                    value?: number | null;
+                    /** @description The measured value, or the values by metric. A metric may be missing. */
+                    value?: (number | {
+                        [key: string]: number;
+                    }) | null;
                     /** @description A value for every parameter. */
                     params?: Record<string, unknown> | null;
                     /** @description The name of an option. */
@@ -700,8 +777,10 @@ export interface operations {
                     key?: string | null;
                     /** @description The study's uid. The command is refused if the study has another one. */
                     uid?: string | null;
-                    /** @description The standard error of the value. */
-                    std?: number | null;
+                    /** @description The standard error of the value, or those by metric. */
+                    std?: (number | {
+                        [key: string]: number;
+                    }) | null;
                     /** @description The number of repeats that the value averages. */
                     n?: number | null;
                     /** @description The number of successes, instead of a value. */
@@ -723,6 +802,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Evaluation"];
+                };
+            };
+            /** @description Error */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    applied: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A value for every parameter. */
+                    params?: Record<string, unknown> | null;
+                    /** @description The name of an option. */
+                    option?: string | null;
+                    /** @description The study's uid. The command is refused if the study has another one. */
+                    uid?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
                 };
             };
             /** @description Error */
@@ -1195,6 +1370,8 @@ export interface operations {
                 t?: number;
                 /** @description Context values as JSON. Default: those of the last ask. */
                 context?: string;
+                /** @description Name of a metric. Default: the objective. */
+                metric?: string;
             };
             header?: never;
             path: {
@@ -1211,6 +1388,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Belief"];
+                };
+            };
+            /** @description Error */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    front: {
+        parameters: {
+            query?: {
+                /** @description Time. Default: now. */
+                t?: number;
+                /** @description Context values as JSON. Default: those of the last ask. */
+                context?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Front"];
                 };
             };
             /** @description Error */
@@ -1576,6 +1816,40 @@ export interface operations {
                         /** @enum {unknown} */
                         kind: "steps" | "wall";
                         unit?: string;
+                    };
+                    /** @description Metrics by name. A watched one is only recorded or limited. */
+                    metrics?: {
+                        [key: string]: "maximize" | "minimize" | "watch";
+                    };
+                    /** @description Weights by metric of a sum to maximize. */
+                    objective?: {
+                        [key: string]: number;
+                    };
+                    /** @description Bounds by metric; a share such as "95%" is one of the baseline. */
+                    limits?: {
+                        [key: string]: {
+                            below?: number | string;
+                            at_most?: number | string;
+                            above?: number | string;
+                            at_least?: number | string;
+                        };
+                    };
+                    /** @description Probability with which an ask may cross each limit. Default: 0.05. */
+                    risk?: number;
+                    /** @description What runs today: parameters by name, or the name of an option. */
+                    baseline?: Record<string, unknown> | string;
+                    /** @description Share of asks that measure the baseline again. Default: 0.1. */
+                    share?: number;
+                    /** @description Other choices that keep all limits. */
+                    safe?: (Record<string, unknown> | string)[];
+                    /** @description By parameter, in its own unit: the largest step between two settings, and the cost of a unit in the unit of the objective. */
+                    moves?: {
+                        largest?: {
+                            [key: string]: number;
+                        };
+                        cost?: {
+                            [key: string]: number;
+                        };
                     };
                     /** @description Default lease of an ask, such as 10min. */
                     lease?: string;

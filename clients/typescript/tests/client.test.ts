@@ -44,6 +44,30 @@ test("options, results from elsewhere, cancelled evaluations", async () => {
   assert.equal(events.length, last - 1);
 });
 
+test("metrics, limits, what runs, and a hold", async () => {
+  const study = await service.create(name("live"), {
+    space: { workers: { type: "integer", low: 1, high: 16 } },
+    metrics: { throughput: "maximize", p99: "watch" },
+    limits: { p99: { below: 200 } },
+    baseline: { workers: 8 },
+    moves: { largest: { workers: 4 } },
+  });
+  for (let step = 0; step < 8; step++) {
+    const asked = await study.ask();
+    const { workers } = asked.params as { workers: number };
+    assert.equal(typeof asked.reason, "string");
+    await study.tell(asked, { value: { throughput: 40 * workers, p99: 8 * workers }, std: { p99: 1 } });
+  }
+  const { gain, baseline } = await study.summary();
+  assert.ok(gain && "now" in gain);
+  assert.deepEqual(baseline?.["params"], { workers: 8 });
+  assert.equal((await study.belief({ metric: "p99" })).metric, "p99");
+  await study.applied({ workers: 2 });
+  const answer = await study.ask({ cost: 1e9 });
+  assert.ok("hold_until" in answer);
+  await assert.rejects(study.front(), HeliotropeError);
+});
+
 test("an error has the code and the field of the service", async () => {
   await assert.rejects(service.study("nowhere at all").ask(), (error) => {
     assert.ok(error instanceof HeliotropeError);

@@ -14,7 +14,7 @@ import typer
 from heliotrope.cli.backends import default_backend, open_backend
 from heliotrope.cli.console import AsJson, LazyCommands, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
-from heliotrope.cli.values import read_names, read_values
+from heliotrope.cli.values import as_numbers, read_goals, read_names, read_values
 from heliotrope.errors import HeliotropeError, StudyExistsError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
@@ -25,6 +25,12 @@ def _json_option(meaning: str) -> Any:
     """An option of values by name, which :func:`read_values` reads."""
     help = f"{meaning}: JSON, a JSON file, or NAME=VALUE,..."
     return typer.Option(metavar="VALUES", help=help)
+
+
+def _check_numbers(given: Any) -> Any:
+    """Return what :func:`as_numbers` can read; BadParameter. Typer would change its result."""
+    as_numbers(given)
+    return given
 
 
 def _study_names(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -38,8 +44,23 @@ def _study_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 Name = Annotated[str, typer.Argument(help="Name of the study.", autocompletion=_study_names)]
 Id = Annotated[str, typer.Argument(help="Id of the evaluation, as printed by ask.")]
-MeasuredValue = Annotated[float | None, typer.Argument(help="Measured value.", show_default=False)]
-Std = Annotated[float | None, typer.Option(help="Standard error of the value.")]
+MeasuredValues = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[VALUE|METRIC=VALUE...]",
+        help="Measured value, or the values of several metrics.",
+        show_default=False,
+        callback=_check_numbers,
+    ),
+]
+Std = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER|METRIC=NUMBER,...",
+        help="Standard error of the value, or those by metric.",
+        callback=_check_numbers,
+    ),
+]
 Repeats = Annotated[
     int | None, typer.Option("--n", help="Number of repeats that the value averages.")
 ]
@@ -131,6 +152,34 @@ def create_command(
         typer.Option(help="A similar study, whose knowledge it starts from. May be repeated."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Default: 0.")] = None,
+    metrics: Annotated[
+        str | None, _json_option("Metrics by name, each maximize, minimize or watch")
+    ] = None,
+    objective: Annotated[str | None, _json_option("Weights by metric of a sum to maximize")] = None,
+    limits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIMITS",
+            help="Limits such as p99<200,throughput>95%, or JSON. A share is one of the baseline.",
+        ),
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="Probability of crossing each limit. Default: 0.05.")
+    ] = None,
+    baseline: Annotated[
+        str | None, _json_option("What runs today, or the name of an option")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(help="Share of asks that measure the baseline. Default: 0.1.")
+    ] = None,
+    safe: Annotated[
+        list[str] | None,
+        _json_option("Another choice that keeps all limits, or the name of an option"),
+    ] = None,
+    largest: Annotated[
+        str | None, _json_option("Largest step between two settings, by parameter")
+    ] = None,
+    move_cost: Annotated[str | None, _json_option("Cost of moving a parameter by one unit")] = None,
     exist_ok: Annotated[
         bool, typer.Option("--exist-ok", help="Continue an existing study of the same description.")
     ] = False,
@@ -148,8 +197,17 @@ def create_command(
             form["options"] = read_names(options)
         if clock is not None:
             form["clock"] = {"kind": "wall", "unit": clock}
-        more = {"lease": lease, "seed": seed, "like": like}
-        form |= {key: given for key, given in more.items() if given is not None}
+        given = {"lease": lease, "seed": seed, "like": like, "risk": risk, "share": share}
+        form |= {key: value for key, value in given.items() if value is not None}
+        form |= read_goals(
+            metrics=metrics,
+            objective=objective,
+            limits=limits,
+            baseline=baseline,
+            safe=safe,
+            largest=largest,
+            cost=move_cost,
+        )
         done = "created"
         try:
             studies.create_from(name, form)
@@ -170,19 +228,23 @@ def ask_command(
         str | None, typer.Option(help="The same key returns the same open evaluation.")
     ] = None,
     lease: Lease = None,
+    cost: Annotated[
+        float | None,
+        typer.Option(help="Cost of a measurement. The answer may be {hold_until}: ask then."),
+    ] = None,
     _as_json: AlwaysJson = False,
     at: At = DEFAULT_STORE,
     token_file: TokenFile = None,
 ) -> None:
     """Suggest what to measure: {"id", "t", "params"} or {"id", "t", "option"}."""
-    _do("Ask", name, at, token_file, t=t, context=context, key=key, lease=lease)
+    _do("Ask", name, at, token_file, t=t, context=context, key=key, lease=lease, cost=cost)
 
 
 @_command("tell", context_settings={"ignore_unknown_options": True})  # such as -1.5
 def tell_command(
     name: Name,
     id: Id,
-    value: MeasuredValue = None,
+    value: MeasuredValues = None,
     std: Std = None,
     n: Repeats = None,
     successes: Successes = None,
@@ -194,15 +256,15 @@ def tell_command(
     token_file: TokenFile = None,
 ) -> None:
     """Record a result. The same result can be told again; a different one is an error."""
-    noise = {"std": std, "n": n, "successes": successes, "trials": trials}
+    noise = {"n": n, "successes": successes, "trials": trials}
     counted = {"count": count, "exposure": exposure}
-    _do("Tell", name, at, token_file, id=id, value=value, **noise, **counted)
+    _do("Tell", name, at, token_file, id=id, value=value, std=std, **noise, **counted)
 
 
 @_command("add", context_settings={"ignore_unknown_options": True})  # as for tell
 def add_command(
     name: Name,
-    value: MeasuredValue = None,
+    value: MeasuredValues = None,
     params: Annotated[str | None, _json_option("Parameters by name")] = None,
     option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
     t: Annotated[float | None, typer.Option(help="Time of the evaluation. Default: now.")] = None,
@@ -222,9 +284,37 @@ def add_command(
 ) -> None:
     """Record a result measured elsewhere, at --params or an --option."""
     fields = {"params": params, "option": option, "t": t, "context": context, "key": key}
-    noise = {"std": std, "n": n, "successes": successes, "trials": trials}
+    noise = {"n": n, "successes": successes, "trials": trials}
     counted = {"count": count, "exposure": exposure}
-    _do("Add", name, at, token_file, value=value, **fields, **noise, **counted)
+    _do("Add", name, at, token_file, value=value, std=std, **fields, **noise, **counted)
+
+
+@_command("applied")
+def applied_command(
+    name: Name,
+    params: Annotated[str | None, _json_option("Parameters by name")] = None,
+    option: Annotated[str | None, typer.Option(help="Name of the option.")] = None,
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
+) -> None:
+    """Say what the system runs with now: moves are measured from there."""
+    _do("Applied", name, at, token_file, params=params, option=option)
+
+
+@_command("front")
+def front_command(
+    name: Name,
+    context: InContext = None,
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
+) -> None:
+    """Show the best trade-offs between several objectives."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
+        given = None if context is None else read_values(context, "--context")
+        front = studies.open(name).front(context=given)
+    print_out(front)
 
 
 @_command("import")
@@ -359,6 +449,9 @@ def _do(kind: str, name: str, at: str, token_file: Path | None, **fields: Any) -
         for key in ("params", "context"):
             if fields.get(key) is not None:
                 fields[key] = read_values(fields[key], f"--{key}")
+        for key in ("value", "std"):
+            if key in fields:
+                fields[key] = as_numbers(fields[key])
         command = getattr(commands, kind).from_json(fields)
         answer = command.answer(studies.open(name).do(command))
     print_out(answer)

@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from heliotrope.errors import InputError
 from heliotrope.validation import short_repr
@@ -43,3 +46,76 @@ def read_names(text: str) -> Any:
     if text.lstrip().startswith("["):
         return read_values(text, "--options")
     return [name.strip() for name in text.split(",")]
+
+
+def as_numbers(given: Sequence[str] | str | None) -> Any:
+    """A number, or numbers by metric such as throughput=812 p99=143; BadParameter."""
+    if not given:
+        return None
+    texts = given.split(",") if isinstance(given, str) else given
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _parsed_number(texts[0])
+    pairs = [text.partition("=") for part in texts for text in part.split(",")]
+    return {name.strip(): _parsed_number(value or name) for name, _, value in pairs}
+
+
+def _parsed_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        if text.startswith("-"):
+            raise typer.BadParameter(f"Got unexpected extra argument ({text})") from None
+        expected = "METRIC=NUMBER, or for a study without metrics a number"
+        raise typer.BadParameter(f"expected {expected}; got {text[:60]!r}") from None
+
+
+_SIDES = {"<=": "at_most", ">=": "at_least", "<": "below", ">": "above"}
+_LIMIT = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(.+)")
+
+
+def read_limits(text: str) -> Any:
+    """Limits such as p99<200,throughput>=95%, or as JSON."""
+    if text.lstrip().startswith("{"):
+        return read_values(text, "--limits")
+    limits: dict[str, dict[str, Any]] = {}
+    for part in text.split(","):
+        match = _LIMIT.fullmatch(part.strip())
+        if match is None:
+            raise InputError("limits such as p99<200", repr(part)[:60], "", "limits")
+        name, sign, bound = match.groups()
+        is_share = bound.endswith("%")
+        limits.setdefault(name, {})[_SIDES[sign]] = bound if is_share else _bound(bound)
+    return limits
+
+
+def _bound(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("a number or a share such as 95%", repr(text)[:60], "", "limits") from None
+
+
+def read_goals(**given: Any) -> dict[str, Any]:
+    """The goals of a study in the options of ``create``."""
+    read = {
+        name: read_values(given[name], f"--{name}")
+        for name in ("metrics", "objective")
+        if given[name] is not None
+    }
+    if given["limits"] is not None:
+        read["limits"] = read_limits(given["limits"])
+    if given["baseline"] is not None:
+        read["baseline"] = _read_choice(given["baseline"], "--baseline")
+    if given["safe"]:
+        read["safe"] = [_read_choice(text, "--safe") for text in given["safe"]]
+    moves = {"largest": "--largest", "cost": "--move-cost"}
+    told = {name: option for name, option in moves.items() if given[name] is not None}
+    if told:
+        read["moves"] = {name: read_values(given[name], option) for name, option in told.items()}
+    return read
+
+
+def _read_choice(text: str, option: str) -> Any:
+    """Parameters by name, or the name of an option."""
+    is_name = "=" not in text and not text.lstrip().startswith("{") and not Path(text).exists()
+    return text if is_name else read_values(text, option)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 import httpx
 
@@ -22,11 +22,23 @@ from heliotrope.client.transport import (
     decodable,
     request_of,
 )
-from heliotrope.precision import Noise
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell, id_of
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.commands import (
+    Add,
+    Applied,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Hold,
+    MetricNoise,
+    Retime,
+    Tell,
+    Values,
+    id_of,
+)
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.verbs import of_one_call
 
 T = TypeVar("T")
@@ -143,6 +155,7 @@ class AsyncStudy(AtService):
         """Carry out a command, and return its result when it is on disk."""
         return await self._run(self._calls.do(command))
 
+    @overload
     async def ask(
         self,
         t: float | None = None,
@@ -150,42 +163,65 @@ class AsyncStudy(AtService):
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-    ) -> Evaluation:
-        return await self.do(Ask(t, context, key, lease=lease))
+        cost: None = None,
+    ) -> Evaluation: ...
+    @overload
+    async def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float,
+    ) -> Evaluation | Hold: ...
+    async def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float | None = None,
+    ) -> Evaluation | Hold:
+        return await self.do(Ask(t, context, key, lease=lease, cost=cost))
 
     async def tell(
-        self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
+        self, ask: Evaluation | str, value: Values | None = None, **noise: Unpack[MetricNoise]
     ) -> None:
         await self.do(Tell.of(ask, value, **noise))
 
     async def tell_and_ask(
         self,
         ask: Evaluation | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         with of_one_call():
             following = Ask(t, context, key, lease=lease)
             suggested = await self.do(Tell.of(ask, value, following, **noise))
-        assert suggested is not None
+        assert isinstance(suggested, Evaluation)
         return suggested
 
     async def add(
         self,
         params: Mapping[str, Any] | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         return await self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
+
+    async def applied(self, params: Mapping[str, Any] | str) -> None:
+        await self.do(Applied.of(params))
 
     async def cancel(self, ask: Evaluation | str) -> None:
         await self.do(Cancel(id_of(ask)))
@@ -208,9 +244,18 @@ class AsyncStudy(AtService):
         return (await self.summary()).open
 
     async def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
-        return await self._run(self._calls.belief(t, context))
+        return await self._run(self._calls.belief(t, context, metric))
+
+    async def front(
+        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> Front:
+        return await self._run(self._calls.front(t, context))
 
     async def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         return await self._run(self._calls.summary(context))

@@ -20,8 +20,8 @@ from heliotrope.client.transport import Call, Calls, as_json
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.storage.protocol import Event, StudyInfo, as_name
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Tell
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.commands import Add, Applied, Ask, Tell
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.validation import as_number, as_whole, short_repr
 
 if TYPE_CHECKING:
@@ -180,11 +180,17 @@ class StudyCalls:
             after = page[-1].seq if page else last
         return found
 
-    def belief(self, t: float | None, context: Mapping[str, Any] | None) -> Calls[BeliefReport]:
-        time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
-        query = {**time, **self._context_query(context)}
+    def belief(
+        self, t: float | None, context: Mapping[str, Any] | None, metric: str | None
+    ) -> Calls[BeliefReport]:
+        named: dict[str, str | float] = {} if metric is None else {"metric": str(metric)}
+        query = {**self._query(t, context), **named}
         reply = yield Call("GET", f"{self._path}/belief", params=query)
         return BeliefReport(reply.data())
+
+    def front(self, t: float | None, context: Mapping[str, Any] | None) -> Calls[Front]:
+        reply = yield Call("GET", f"{self._path}/front", params=self._query(t, context))
+        return Front(reply.data())
 
     def summary(self, context: Mapping[str, Any] | None) -> Calls[Summary]:
         reply = yield Call("GET", self._path, params=self._context_query(context))
@@ -207,6 +213,8 @@ class StudyCalls:
                 result = replace(self._keyed(command), uid=self.uid)
             case Tell(ask=Ask()):
                 result = replace(command, ask=self._keyed(command.ask))
+            case Applied():
+                result = replace(command, uid=self.uid)
             case Add():
                 self._spaces.place_of(command.chosen, command.context)  # raises InputError
                 result = replace(self._keyed(command), uid=self.uid)
@@ -226,6 +234,10 @@ class StudyCalls:
         if command.context is None:  # allowed if the key is known
             return replace(command, key=key)
         return replace(command, key=key, context=self._spaces.check_context(command.context))
+
+    def _query(self, t: float | None, context: Mapping[str, Any] | None) -> dict[str, str | float]:
+        time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}
+        return {**time, **self._context_query(context)}
 
     def _context_query(self, context: Mapping[str, Any] | None) -> dict[str, str]:
         if context is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heliotrope.spaces import Parameter, SearchSpace, SpaceLike
     from heliotrope.study.clocks import Clock
     from heliotrope.study.command_fields import Command
+    from heliotrope.study.goals import GoalArguments
 
 
 class Service:
@@ -37,6 +38,7 @@ class Service:
         lease: str | None = None,
         like: Sequence[str] = (),
         exist_ok: bool = False,
+        **goals: Unpack[GoalArguments],
     ) -> RemoteStudy:
         """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
@@ -51,6 +53,7 @@ class Service:
             seed=seed,
             lease=lease,
             store="memory:",
+            **goals,
         )
         return self.create_from(name, calls.description(local, seed, like), exist_ok=exist_ok)
 

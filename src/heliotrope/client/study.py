@@ -12,7 +12,7 @@ from heliotrope.storage.protocol import Event
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 
 if TYPE_CHECKING:
     from heliotrope.study import StudyConfig
@@ -80,13 +80,23 @@ class RemoteStudy(AtService, EverydayStudy):
             return [Evaluation.from_json(entry) for entry in summary["open"]]
 
     def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
         """The belief at a present, future or past time (default: now).
 
         In a study with contexts it is the belief in one context, by default that of the latest ask.
+        With several metrics it is that of one ``metric``, by default the objective. With limits,
+        ``safe`` says which of the choices shown keep them, and ``limits`` where they lie.
         """
-        return self._run(self._calls.belief(t, context))
+        return self._run(self._calls.belief(t, context, metric))
+
+    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
+        """The best trade-offs between several objectives, now or at a later time."""
+        return self._run(self._calls.front(t, context))
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         """The configuration, the counts, the present best and the drift in words.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heliotrope.domains import Domain, Finite, Places, are_indices
+from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.live.beliefs import Belief, Trust
 from heliotrope.live.deciding import Mask, Reason, View, decide, safe
 from heliotrope.live.moving import Distances
@@ -16,7 +16,7 @@ from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array, Indices
 
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each known place
-_HORIZON = 5.0  # steps over which a newly opened setting is worth having
+_HORIZON = 5.0  # steps over which a setting is worth having, once it is reached or known safe
 _SCALES = (0.5, 0.2, 0.05, 0.01)  # shares of the way from a known place to them
 
 
@@ -53,7 +53,7 @@ class Chooser:
     """
 
     rules: Rules
-    domain: Domain
+    domain: Domain | Indices  # or the indices of some of its points
     distances: Distances
     objective: Belief
     limited: Mapping[str, Belief] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Chooser:
             margin=margin,
             doubt=doubt,
             reachable=self.reachable(places, standing),
-            price=self.distances.price(places, standing.applied),
+            price=self.distances.price(places, standing.applied) / _HORIZON,
             known=tuple(known),
             baseline=base,
             std=np.sqrt(variance),
@@ -147,10 +147,12 @@ class Chooser:
         return int(np.flatnonzero(same)[0])
 
 
-def candidates(domain: Domain, standing: Standing, make_rng: RNGFactory) -> Places:
+def candidates(domain: Domain | Indices, standing: Standing, make_rng: RNGFactory) -> Places:
     """All points of a Finite domain; of a Box, points everywhere and around known places."""
     if isinstance(domain, Finite):
         return domain.indices
+    if not isinstance(domain, Box):
+        return domain
     rng, known = make_rng(), standing.places
     spread = domain.scaled(rng.random((_SPREAD, domain.dimension)))
     near = [

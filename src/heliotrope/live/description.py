@@ -70,14 +70,17 @@ class Live:
         for name in self.rules.limited:
             if name not in self.metrics:
                 raise InputError(f"a metric among {known}", short_repr(name), "", "limits")
-        if not self.objectives:
-            advice = 'Say "maximize" or "minimize" for one of them.'
-            raise InputError("a metric to maximize or minimize", "none", advice, "metrics")
+        self._check_objectives()
         if self.baseline is None and self.rules.needs_baseline:
             raise InputError("a baseline for relative limits", "none", "", "baseline")
         if self.baseline is None and not self.safe and self.rules.limits:
             advice = "Limits widen from a setting that is known to keep them."
             raise InputError("a baseline or safe settings beside limits", "none", advice, "safe")
+
+    def _check_objectives(self) -> None:
+        if not self.objectives:
+            advice = 'Say "maximize" or "minimize" for one of them.'
+            raise InputError("a metric to maximize or minimize", "none", advice, "metrics")
 
     @property
     def objectives(self) -> dict[str, float]:

@@ -107,7 +107,8 @@ class Moves:
 
     ``largest`` and ``cost`` are by parameter, in its own unit: no ask is further than ``largest``
     from the setting applied now, and each unit moved costs ``cost`` in the unit of the objective.
-    Any change of a category is a distance of 1. A coordinate without a name has its number.
+    The cost is compared with the gain of five steps. Any change of a category is a distance of 1.
+    A coordinate without a name has its number.
     """
 
     largest: Mapping[str, float] = field(default_factory=dict)
@@ -151,9 +152,10 @@ class Remeasure:
     stale: float | None = None
 
     def __post_init__(self) -> None:
-        with located("baseline"):
+        with located("share"):
             object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
-            if self.stale is not None:
+        if self.stale is not None:
+            with located("stale"):
                 object.__setattr__(self, "stale", as_positive(self.stale, "stale"))
 
     def is_due(self, asked: int, at_baseline: int, deviation: float) -> bool:
@@ -174,7 +176,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", tuple(self.limits))
-        object.__setattr__(self, "risk", as_share(self.risk, "risk"))
+        with located("risk"):
+            object.__setattr__(self, "risk", as_share(self.risk, "risk"))
 
     @property
     def limited(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from heliotrope.live.holding import hold_until
 from heliotrope.live.moving import Distances
 from heliotrope.live.trading import front, random_sum
 from heliotrope.live.watching import watching
+from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.protocol import Agent, Policy, Weighing
 from heliotrope.precision import Precision
 from heliotrope.rng import RNGFactory
@@ -45,7 +46,7 @@ class LiveRun:
     def __init__(self, live: Live, policy: Policy, adapter: DomainAdapter) -> None:
         if adapter.contextual is not None:
             raise InputError("a problem without contexts", "one with contexts", "", "live")
-        self.live, self._adapter = live, adapter
+        self.live, self._adapter, self._policy = live, adapter, policy
         domain = adapter.domain
         space = adapter.space if isinstance(adapter, NamedAdapter) else None
         self._distances = Distances(live.rules.moves, domain, space)
@@ -116,6 +117,17 @@ class LiveRun:
     def apply(self, place: Places) -> None:
         """Note that a setting runs now."""
         self.standing = replace(self.standing, applied=self._adapter.canonical(place))
+
+    def set_back(self, latest: float, opened: Sequence[Suggestion]) -> None:
+        """Move all later times back; an agent that does not learn its model restarts."""
+        for agent in self._agents():
+            if isinstance(agent, AdaptiveAgent):
+                agent.set_back(latest)
+        for name, agent in self._objectives.items():
+            if not isinstance(agent, AdaptiveAgent):
+                fresh = self._objectives[name] = self._policy.start(self._adapter.domain)
+                for one in opened:
+                    fresh.open(one.id, one.t, _place(one))
 
     # ---- queries
 

@@ -19,7 +19,7 @@ from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Studies
 from heliotrope.study.command_fields import Command, json_schema
-from heliotrope.study.commands import Add, Ask, Cancel, Heartbeat, Retime, Tell
+from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Retime, Tell
 from heliotrope.validation import Json
 
 _CSV = "text/csv"
@@ -39,6 +39,7 @@ _ACCEPT = parameter("Accept", "", _TEXT, "", location="header")
 _UID = parameter("uid", "Uid of the study.", {**_TEXT, "minLength": 1, "maxLength": 100})
 _TIME = parameter("t", "Time. Default: now.", {"type": "number"})
 _CONTEXT = parameter("context", "Context values as JSON. Default: those of the last ask.", _TEXT)
+_METRIC = parameter("metric", "Name of a metric. Default: the objective.", _TEXT)
 _KIND = parameter("kind", "File format.", {**_TEXT, "enum": list(_MEDIA_TYPES)}, "csv")
 
 
@@ -60,15 +61,17 @@ class Api:
         """All operations."""
         many, one, paging = "/api/studies", _ONE, (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
         return (
-            self._command(Ask, "Evaluation"),
+            self._command(Ask, "Asked"),
             self._command(Tell, "Told"),
             self._command(Add, "Evaluation"),
+            self._command(Applied, "Applied"),
             self._command(Cancel, "Cancelled"),
             self._command(Heartbeat, "Evaluation"),
             self._command(Retime, "Retimed"),
             Operation("GET", one, self.summary, "Summary", [_CONTEXT]),
             Operation("DELETE", one, self.delete, None, [_UID], status=204),
-            Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT]),
+            Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT, _METRIC]),
+            Operation("GET", f"{one}/front", self.front, "Front", [_TIME, _CONTEXT]),
             Operation("GET", f"{one}/track", self.track, "Track"),
             Operation(
                 "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=STREAM
@@ -126,10 +129,18 @@ class Api:
         self._studies.delete(name, uid)
         return Response(status_code=204)
 
-    def belief(self, name: str, t: float | None, context: str | None) -> Response:
+    def belief(
+        self, name: str, t: float | None, context: str | None, metric: str | None
+    ) -> Response:
         """Show the belief about all choices, now or at a time in the past."""
         given = _parsed(context)
-        return JSONResponse(self._studies.use(name, lambda study: study.belief(t, context=given)))
+        shown = self._studies.use(name, lambda study: study.belief(t, context=given, metric=metric))
+        return JSONResponse(shown)
+
+    def front(self, name: str, t: float | None, context: str | None) -> Response:
+        """Show the best trade-offs between several objectives."""
+        given = _parsed(context)
+        return JSONResponse(self._studies.use(name, lambda study: study.front(t, context=given)))
 
     def track(self, name: str) -> Response:
         """Show the results over time, and how the best has moved."""

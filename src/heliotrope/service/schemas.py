@@ -48,13 +48,22 @@ SCHEMAS = {
     "Error": _object("An error.", {"error": _ERROR}),
     "Evaluation": _object(
         "What to measure: parameters or an option, and the context if the study has contexts. "
-        "`until` is the wall time at which its lease ends.",
-        _typed(string="id option", number="t until", object="params context"),
-        optional=["params", "option", "context", "until"],
+        "`until` is the wall time at which its lease ends. `reason` says why it was chosen, in a "
+        "study with metrics, limits, a baseline or moves.",
+        _typed(string="id option reason", number="t until", object="params context"),
+        optional=["params", "option", "context", "until", "reason"],
     ),
+    "Hold": _object(
+        "A measurement before the time `hold_until` would not be worth its cost.",
+        _typed(number="hold_until"),
+    ),
+    "Asked": {
+        "description": "What to measure; or, if the ask had a cost, when to ask again.",
+        "anyOf": [reference("Evaluation"), reference("Hold")],
+    },
     "Told": _object(
         "A result was recorded. `ask` is the next evaluation, if the request asked for one.",
-        _typed(string="told") | {"ask": reference("Evaluation")},
+        _typed(string="told") | {"ask": reference("Asked")},
         optional=["ask"],
     ),
     "Cancelled": _object("An evaluation was cancelled.", _typed(string="cancelled")),
@@ -62,27 +71,40 @@ SCHEMAS = {
         "The answers to the commands, in their order: `status`, and `answer` or `error`.",
         {"answers": _RECORDS},
     ),
+    "Applied": _object("What runs now was recorded.", _typed(boolean="applied")),
     "Retimed": _object("Later times were moved back.", _typed(boolean="retimed")),
     "Listing": _object(
         "Studies by name, and the name after which the next page starts.",
         {"studies": _list(_STUDY), "next": _or_null("string")},
     ),
     "Summary": _object(
-        "The state of a study. `best` applies to `context`, if the study has contexts.",
-        _typed(string="name uid", number="created t", integer="events asked told")
-        | _typed(object="setup context model drift")
+        "The state of a study. `best` applies to `context`, if the study has contexts. With "
+        "metrics, `lead` is the one that leads, `metrics` describes each, `gain` is that over the "
+        "`baseline`, `applied` runs now, and `front` has the trade-offs of several objectives.",
+        _typed(string="name uid lead", number="created t", integer="events asked told")
+        | _typed(object="setup context model drift metrics baseline applied")
         | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
-        | {"faults": _list({"type": "string"})},
+        | {"gain": _or_null("object"), "front": reference("Front")}
+        | {"faults": _list({"type": "string"}), "warning": _or_null("string")},
+        optional=["context", "lead", "metrics", "baseline", "applied", "gain", "front"],
+    ),
+    "Front": _object(
+        "The best trade-offs: choices that no other one beats in every objective.",
+        _typed(number="t", object="context")
+        | {"objectives": _list({"type": "string"}), "choices": _RECORDS},
         optional=["context"],
     ),
     "Belief": _object(
-        "The belief at a time. `view` says which other fields there are.",
-        _typed(number="t", object="context", string="view"),
-        optional=["context"],
+        "The belief at a time. `view` says which other fields there are. With limits, `safe` says "
+        "which choices keep them, and `limits` has the bounds of the `metric`.",
+        _typed(number="t", object="context", string="view metric"),
+        optional=["context", "metric"],
     ),
     "Track": _object(
         "Results over time, the best as it was believed then, and a bound of the regret so far.",
-        {"results": _RECORDS, "best": _RECORDS, "certificate": _or_null("object")},
+        {"results": _RECORDS, "best": _RECORDS, "certificate": _or_null("object")}
+        | {"limits": {"type": "object"}},
+        optional=["limits"],
     ),
     "EventPage": _object(
         "Events, and the number of the study's last event.",
@@ -120,6 +142,17 @@ _CLOCK = _object(
     {"kind": {"enum": ["steps", "wall"]}} | _typed(string="unit"),
     optional=["unit"],
 )
+_BOUND = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "%$"}]}
+_SIDES = ("below", "at_most", "above", "at_least")
+_LIMIT = {**_object("Bounds.", dict.fromkeys(_SIDES, _BOUND), _SIDES), "minProperties": 1}
+_PLACE = {"anyOf": [{"type": "object"}, {"type": "string"}]}
+_BY_PARAMETER = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}
+_MOVES = _object(
+    "By parameter, in its own unit: the largest step between two settings, and the cost of a unit "
+    "in the unit of the objective.",
+    {"largest": _BY_PARAMETER, "cost": _BY_PARAMETER},
+    optional=["largest", "cost"],
+)
 _OPTIONAL = {
     "space": {**_PARAMETERS, "description": "Parameters by name."},
     "options": _list({"oneOf": [{"type": "string"}, _OPTION]}),
@@ -127,6 +160,39 @@ _OPTIONAL = {
     "policy": _POLICY,
     "direction": {"enum": ["maximize", "minimize"]},
     "clock": _CLOCK,
+    "metrics": {
+        "type": "object",
+        "description": "Metrics by name. A watched one is only recorded or limited.",
+        "additionalProperties": {"enum": ["maximize", "minimize", "watch"]},
+    },
+    "objective": {
+        "type": "object",
+        "description": "Weights by metric of a sum to maximize.",
+        "additionalProperties": {"type": "number"},
+    },
+    "limits": {
+        "type": "object",
+        "description": 'Bounds by metric; a share such as "95%" is one of the baseline.',
+        "additionalProperties": _LIMIT,
+    },
+    "risk": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "description": "Probability with which an ask may cross each limit. Default: 0.05.",
+    },
+    "baseline": {
+        **_PLACE,
+        "description": "What runs today: parameters by name, or the name of an option.",
+    },
+    "share": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "description": "Share of asks that measure the baseline again. Default: 0.1.",
+    },
+    "safe": {**_list(_PLACE), "description": "Other choices that keep all limits."},
+    "moves": _MOVES,
     "lease": {"type": "string", "description": "Default lease of an ask, such as 10min."},
     "like": {
         **_list({"type": "string"}),

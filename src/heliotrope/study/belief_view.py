@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Finite
@@ -20,11 +21,11 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array, Json
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a side of a map, of a slice
-_SAMPLES = 1000
-_RIVALS = 100  # in a Finite domain: points with the highest upper bounds
+SAMPLES = 1000
+RIVALS = 100  # in a Finite domain: points with the highest upper bounds
 _SCATTERED, _LATEST = 128, 32  # in a Box: points all over it, and the latest measured ones
-_SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
-_FEW = 5  # results; with fewer the standard deviation is unknown
+SHARE = 0.1  # margin in a space, as a share of the values' standard deviation
+FEW = 5  # results; with fewer the standard deviation is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +50,13 @@ class BeliefView:
         """
         best, y = self._best(), self.optimizer.history.y
         shown = {**self._describe(best), "probability": None, "margin": None}
-        if self.config.given.variance is None and (len(y) < _FEW or np.ptp(y) == 0.0):
+        if self.config.given.variance is None and (len(y) < FEW or np.ptp(y) == 0.0):
             return shown
         is_listed = isinstance(self.config.space, Options)
-        margin = 0.0 if is_listed else _SHARE * float(np.sqrt(variance))
+        margin = 0.0 if is_listed else SHARE * float(np.sqrt(variance))
         rivals = self._rivals()
         others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
-        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=_SAMPLES)
+        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=SAMPLES)
         is_beaten = f.max(axis=1) - f[:, 0] > margin
         return {**shown, "probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
@@ -78,7 +79,7 @@ class BeliefView:
         optimizer, problem, context = self.optimizer, self.optimizer.contextual, self.context
         if isinstance(optimizer.domain if problem is None else problem.choices, Finite):
             belief = optimizer.belief(self.t, context=context, count_open=False)
-            highest = np.argsort(belief.mean + 3.0 * belief.std)[-_RIVALS:]
+            highest = np.argsort(belief.mean + 3.0 * belief.std)[-RIVALS:]
             return belief.points[highest]
         latest = optimizer.history.x[-_LATEST:]
         if problem is not None and context is not None:
@@ -92,6 +93,9 @@ class BeliefView:
         mean, std = self._at(None)
         rows = zip(options.names, mean.tolist(), std.tolist(), strict=True)
         shown = [{"option": name, "mean": m, "std": s} for name, m, s in rows]
+        marks = self._marks(None)
+        if marks is not None:
+            shown = [{**one, "safe": safe} for one, safe in zip(shown, marks.tolist(), strict=True)]
         return {"view": "options", "options": shown}
 
     def _configurations(self, space: SearchSpace, best: Json) -> Json:
@@ -107,19 +111,28 @@ class BeliefView:
     def _band(self, space: SearchSpace, best: Json, name: str, count: int) -> Json:
         """The belief along one parameter, with the others as in the best."""
         values = _values(space, name, count)
-        mean, std = self._of(space, [{**best, name: value} for value in values])
-        return {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
+        points = self._points(space, [{**best, name: value} for value in values])
+        mean, std = self._at(points)
+        shown = {"parameter": name, "values": values, "mean": mean.tolist(), "std": std.tolist()}
+        marks = self._marks(points)
+        return shown if marks is None else {**shown, "safe": marks.tolist()}
 
     def _map(self, space: SearchSpace, best: Json, names: Sequence[str]) -> Json:
         across, up = (_values(space, name, _SIDE) for name in names)
         cells = [{**best, names[0]: x, names[1]: y} for y in up for x in across]
-        mean, std = (part.reshape(len(up), -1).tolist() for part in self._of(space, cells))
-        return {"parameters": list(names), "values": [across, up], "mean": mean, "std": std}
+        points, side = self._points(space, cells), len(up)
+        mean, std = (part.reshape(side, -1).tolist() for part in self._at(points))
+        shown = {"parameters": list(names), "values": [across, up], "mean": mean, "std": std}
+        marks = self._marks(points)
+        return shown if marks is None else {**shown, "safe": marks.reshape(side, -1).tolist()}
 
-    def _of(
-        self, space: SearchSpace, configurations: Sequence[Mapping[str, Any]]
-    ) -> tuple[Array, Array]:
-        return self._at(np.array([space.point(one) for one in configurations]))
+    @staticmethod
+    def _points(space: SearchSpace, configurations: Sequence[Mapping[str, Any]]) -> Array:
+        return np.array([space.point(one) for one in configurations])
+
+    def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
+        """Which choices, or options, keep all limits; None in a study without limits."""
+        return None
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         """Means and standard deviations of choices, or of all options."""

@@ -7,66 +7,33 @@ wrong one on its own. Reading one from JSON also refuses unknown keys and values
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeVar, Unpack
+from functools import partial
+from typing import Any, ClassVar, Self, Unpack
 
 from heliotrope.errors import InputError
-from heliotrope.precision import CHECKS, Noise, Precision, check_names, value_and_precision
+from heliotrope.precision import CHECKS, check_names
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
-from heliotrope.validation import Json, as_number
+from heliotrope.study.evaluations import (
+    Evaluation as Evaluation,
+    Hold as Hold,
+    asked_from_json,
+    id_of as id_of,
+    point_of as point_of,
+)
+from heliotrope.study.measured import (
+    THE_VALUE as THE_VALUE,
+    VALUE,
+    MeasuredCommand,
+    Measurement as Measurement,
+    MetricNoise as MetricNoise,
+    Values as Values,
+    as_value as as_value,
+    as_values,
+)
+from heliotrope.validation import Json, as_number, as_positive
 
-T = TypeVar("T")
-
-_LARGEST = 1e45  # squares of values must be finite
 _LONGEST_KEY = 200
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``.
-
-    ``context`` is the context of the ask; None if the study has no contexts. ``until`` is the wall
-    time at which its lease ends, if it has one.
-    """
-
-    id: str
-    t: float
-    params: Mapping[str, Any] | None = None
-    option: str | None = None
-    context: Mapping[str, Any] | None = None
-    until: float | None = None
-
-    def to_json(self) -> Json:
-        """The evaluation as JSON, without empty fields."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read the JSON of an evaluation; other keys are ignored."""
-        given = ("params", "option", "context", "until")
-        chosen = {key: data[key] for key in given if key in data}
-        return cls(data["id"], data["t"], **chosen)
-
-
-def id_of(evaluation: Evaluation | str) -> str:
-    """The id of an evaluation; an id is returned unchanged."""
-    return evaluation.id if isinstance(evaluation, Evaluation) else evaluation
-
-
-def _point_of(evaluation: Evaluation | str) -> Json:
-    """The fields of a Tell that name the point of an evaluation; none if only its id is given."""
-    if not isinstance(evaluation, Evaluation):
-        return {}
-    named = {"params": evaluation.params, "option": evaluation.option}
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def as_value(value: object) -> float:
-    """Return a result that can be told, or raise an InputError."""
-    number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
-    if abs(number) > _LARGEST:
-        raise InputError(f"a size of at most {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
-    return number
 
 
 def as_key(key: object) -> str:
@@ -81,8 +48,12 @@ def as_time(t: object) -> float:
     return as_number(t, "t")
 
 
+def as_choice(params: Mapping[str, Any] | str) -> Json:
+    """The field of a command that holds this choice: ``option`` for a text, else ``params``."""
+    return {"option" if isinstance(params, str) else "params": params}
+
+
 _TIME = metadata_of("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
-_VALUE = metadata_of("The measured value.", {"type": "number"}, as_value)
 _CONTEXT = metadata_of("Context values by name, if the study has contexts.", {"type": "object"})
 _KEY = metadata_of(
     "A key that the client chooses. A request repeated with its key is carried out once.",
@@ -94,6 +65,11 @@ _LEASE = metadata_of(
     {"type": "string", "minLength": 1, "maxLength": 40},
     as_length,
 )
+_COST = metadata_of(
+    "The cost of a measurement, in the unit of the objective for one unit of time.",
+    {"type": "number", "exclusiveMinimum": 0},
+    partial(as_positive, name="cost"),
+)
 _SHORT = {"type": "string", "minLength": 1, "maxLength": 100}
 _ID = metadata_of("The id of the evaluation.", _SHORT)
 _UID = metadata_of("The study's uid. The command is refused if the study has another one.", _SHORT)
@@ -101,53 +77,6 @@ _PARAMS = metadata_of("A value for every parameter.", {"type": "object"})
 _OPTION = metadata_of("The name of an option.", {"type": "string"})
 _ASKED_PARAMS = metadata_of("The parameters of the ask, to compare.", {"type": "object"})
 _ASKED_OPTION = metadata_of("The option of the ask, to compare.", {"type": "string"})
-
-
-_NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}
-_POSITIVE = {"type": "integer", "minimum": 1}
-
-
-def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
-    """An optional field about the noise of a result."""
-    metadata = metadata_of(description, schema, CHECKS[name])
-    return field(default=None, metadata=metadata)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Measured(Command[T]):
-    """A command with a result in one of the forms of :mod:`heliotrope.precision`.
-
-    The subclass's field ``value`` is None if the result is a proportion or a rate.
-    """
-
-    std: float | None = _noise("std", "The standard error of the value.", _NUMBER)
-    n: int | None = _noise("n", "The number of repeats that the value averages.", _POSITIVE)
-    successes: int | None = _noise(
-        "successes", "The number of successes, instead of a value.", _COUNT
-    )
-    trials: int | None = _noise("trials", "The number of trials.", _POSITIVE)
-    count: int | None = _noise("count", "The number of events, instead of a value.", _COUNT)
-    exposure: float | None = _noise(
-        "exposure", "The time or amount observed for the count.", _NUMBER
-    )
-
-    def check(self) -> None:
-        super().check()
-        try:
-            as_value(self.measured[0])
-        except InputError as error:
-            error.field = error.field or "value"
-            raise
-
-    @property
-    def noise(self) -> Json:
-        """The given fields about the noise of the result."""
-        return {name: vars(self)[name] for name in CHECKS if vars(self)[name] is not None}
-
-    @property
-    def measured(self) -> tuple[float, Precision]:
-        """The value of the result, and its precision."""
-        return value_and_precision(vars(self)["value"], **self.noise)
 
 
 class _Suggesting(Command[Evaluation]):
@@ -161,8 +90,8 @@ class _Suggesting(Command[Evaluation]):
 
 
 @dataclass(frozen=True)
-class Ask(_Suggesting):
-    """Ask what to measure."""
+class Ask(Command[Evaluation | Hold]):
+    """Ask what to measure; with a ``cost``, the answer may be to measure nothing yet."""
 
     verb: ClassVar[str] = "ask"
     t: float | None = field(default=None, metadata=_TIME)
@@ -170,13 +99,20 @@ class Ask(_Suggesting):
     key: str | None = field(default=None, metadata=_KEY)
     uid: str | None = field(default=None, metadata=_UID)
     lease: str | None = field(default=None, metadata=_LEASE)
+    cost: float | None = field(default=None, metadata=_COST)
+
+    def answer(self, result: Evaluation | Hold) -> Json:
+        return result.to_json()
+
+    def result(self, answer: Mapping[str, Any]) -> Evaluation | Hold:
+        return asked_from_json(answer)
 
 
 _NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
 
 
 @dataclass(frozen=True)
-class Tell(_Measured[Evaluation | None]):
+class Tell(MeasuredCommand[Evaluation | Hold | None]):
     """Tell the result of an evaluation; with ``ask``, also ask for the next one.
 
     If ``params`` or ``option`` is given, the evaluation must have this point.
@@ -184,7 +120,7 @@ class Tell(_Measured[Evaluation | None]):
 
     verb: ClassVar[str] = "tell"
     id: str = field(metadata=_ID)
-    value: float | None = field(default=None, metadata=_VALUE)
+    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
     ask: Ask | None = field(default=None, metadata=_NEXT)
     params: Mapping[str, Any] | None = field(default=None, metadata=_ASKED_PARAMS)
     option: str | None = field(default=None, metadata=_ASKED_OPTION)
@@ -193,34 +129,34 @@ class Tell(_Measured[Evaluation | None]):
     def of(
         cls,
         asked: Evaluation | str,
-        value: float | None = None,
+        value: Values | None = None,
         ask: Ask | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Self:
         """The result of an evaluation, given itself (its point is sent, too) or by its id."""
         check_names(noise)
-        return cls(id_of(asked), value, ask, **_point_of(asked), **noise)
+        return cls(id_of(asked), value, ask, **point_of(asked), **noise)
 
     @classmethod
     def of_event(cls, body: Mapping[str, Any]) -> Self:
         """The command of an event, without an ask; the event also has the value of a rate."""
         noise = {name: body[name] for name in CHECKS if name in body}
-        value = as_value(body["value"])
+        value = as_values(body["value"])
         return cls(body["id"], value if {"std", "n"} >= noise.keys() else None, **noise)
 
-    def answer(self, result: Evaluation | None) -> Json:
+    def answer(self, result: Evaluation | Hold | None) -> Json:
         return {"told": self.id, **({} if result is None else {"ask": result.to_json()})}
 
-    def result(self, answer: Mapping[str, Any]) -> Evaluation | None:
-        return None if self.ask is None else Evaluation.from_json(answer["ask"])
+    def result(self, answer: Mapping[str, Any]) -> Evaluation | Hold | None:
+        return None if self.ask is None else asked_from_json(answer["ask"])
 
 
 @dataclass(frozen=True)
-class Add(_Suggesting, _Measured[Evaluation]):
+class Add(_Suggesting, MeasuredCommand[Evaluation]):
     """Add a result that was measured elsewhere: of parameters, or of an option."""
 
     verb: ClassVar[str] = "add"
-    value: float | None = field(default=None, metadata=_VALUE)
+    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     t: float | None = field(default=None, metadata=_TIME)
@@ -229,10 +165,11 @@ class Add(_Suggesting, _Measured[Evaluation]):
     uid: str | None = field(default=None, metadata=_UID)
 
     @classmethod
-    def of(cls, chosen: Mapping[str, Any] | str, value: float | None = None, **fields: Any) -> Self:
+    def of(
+        cls, chosen: Mapping[str, Any] | str, value: Values | None = None, **fields: Any
+    ) -> Self:
         """A result of parameters, or of an option given as text."""
-        named: Json = {"option" if isinstance(chosen, str) else "params": chosen}
-        return cls(value, **named, **fields)
+        return cls(value, **as_choice(chosen), **fields)
 
     @property
     def chosen(self) -> Mapping[str, Any] | str | None:
@@ -243,10 +180,46 @@ class Add(_Suggesting, _Measured[Evaluation]):
     def from_json(cls, data: object) -> Self:
         """Read a command that has either parameters or an option."""
         command = super().from_json(data)
-        if (command.params is None) == (command.option is None):
-            got = "neither" if command.option is None else "both"
-            raise InputError("either params or an option", got)
+        _check_choice(command.params, command.option)
         return command
+
+
+@dataclass(frozen=True)
+class Applied(Command[None]):
+    """Say which parameters, or which option, the system runs with now."""
+
+    verb: ClassVar[str] = "applied"
+    params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
+    option: str | None = field(default=None, metadata=_OPTION)
+    uid: str | None = field(default=None, metadata=_UID)
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, Any] | str) -> Self:
+        """These parameters, or an option given as text."""
+        return cls(**as_choice(chosen))
+
+    @property
+    def chosen(self) -> Mapping[str, Any] | str | None:
+        """The parameters, or the option."""
+        return self.params if self.option is None else self.option
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """Read a command that has either parameters or an option."""
+        command = super().from_json(data)
+        _check_choice(command.params, command.option)
+        return command
+
+    def answer(self, result: None) -> Json:
+        return {"applied": True}
+
+    def result(self, answer: Mapping[str, Any]) -> None:
+        return None
+
+
+def _check_choice(params: object, option: object) -> None:
+    if (params is None) == (option is None):
+        raise InputError("either params or an option", "neither" if option is None else "both")
 
 
 @dataclass(frozen=True)
@@ -287,6 +260,6 @@ class Retime(Command[None]):
 
 
 BY_VERB: Mapping[str, type[Command[Any]]] = {
-    kind.verb: kind for kind in (Ask, Tell, Add, Cancel, Heartbeat, Retime)
+    kind.verb: kind for kind in (Ask, Tell, Add, Applied, Cancel, Heartbeat, Retime)
 }
 """All commands by their verbs."""

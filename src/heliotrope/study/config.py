@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,14 +11,18 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
+from heliotrope.live.moving import Distances
+from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
+from heliotrope.study.commands import THE_VALUE, as_choice
+from heliotrope.study.goals import GOAL_KEYS, Goals, goals_from_json
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
-from heliotrope.validation import as_whole, short_repr
+from heliotrope.validation import Json, as_whole, short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,7 @@ class StudyConfig:
     lease: str | None = None
     like: tuple[str, ...] = ()  # names of similar studies
     fleet: Fleet | None = None  # what they had learned when this one was created
+    goals: Goals | None = None
 
     def __post_init__(self) -> None:
         for name, kind, expected in (
@@ -45,6 +50,8 @@ class StudyConfig:
             if not isinstance(getattr(self, name), kind):
                 raise InputError(expected, short_repr(getattr(self, name)), "", name)
         sign_of(self.direction)  # refuses any other
+        if self.goals is not None:
+            self._check_goals(self.goals)
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
@@ -52,7 +59,7 @@ class StudyConfig:
             with located("seed"):
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.policy.learns_sums:
-            self._tracking()  # refuses a wrong season
+            self.tracking()  # refuses a wrong season
         if self.independent and self.policy.given.length_scale is not None:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
@@ -66,6 +73,43 @@ class StudyConfig:
     def sign(self) -> float:
         """The factor of values that makes the highest the best."""
         return sign_of(self.direction)
+
+    @property
+    def lead(self) -> str:
+        """The metric that the summary shows."""
+        return THE_VALUE if self.goals is None else self.goals.lead
+
+    def about(self, name: str) -> Json:
+        """The field of an event that names its metric, if metrics have names."""
+        return {} if self.goals is None else {"metric": name}
+
+    @cached_property
+    def metrics(self) -> Mapping[str, StudyConfig]:
+        """The configuration of each metric's belief, which is learned like that of a value."""
+        if self.goals is None:
+            return {THE_VALUE: self}
+        return {name: self._of_metric(name, self.goals) for name in self.goals.metrics}
+
+    @property
+    def as_told(self) -> StudyConfig:
+        """The same space without goals, for values that keep their sign."""
+        return replace(self, direction="maximize", goals=None, like=(), fleet=None)
+
+    @property
+    def applied(self) -> Json | None:
+        """What runs before the first ask: the baseline as params or option, if there is one."""
+        known: Any = None if self.goals is None else self.goals.baseline
+        return None if known is None else as_choice(known)
+
+    @property
+    def limited(self) -> Sequence[str]:
+        """The metrics with limits."""
+        return () if self.goals is None else self.goals.rules.limited
+
+    def limits_of(self, name: str) -> list[Limit]:
+        """The limits of a metric."""
+        limits = () if self.goals is None else self.goals.rules.limits
+        return [limit for limit in limits if limit.metric == name]
 
     @property
     def independent(self) -> bool:
@@ -95,13 +139,13 @@ class StudyConfig:
         weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         if self.policy.learns_sums:
             fleet = None if self.fleet is None else self.fleet.signed(self.sign)
-            return Adaptive(self._tracking(), deferred=True, fleet=fleet)
+            return Adaptive(self.tracking(), deferred=True, fleet=fleet)
         if self.learns:
             recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
             return Adaptive(recipe, deferred=True)
         return self.policy.policy(self.given.override(Model()), self.sign, weighing)
 
-    def _tracking(self) -> Tracking:
+    def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""
         season = self.policy.parameters.get("season")
         with located("policy.season"):
@@ -130,6 +174,7 @@ class StudyConfig:
             **({} if self.lease is None else {"lease": self.lease}),
             **({"like": list(self.like)} if self.like else {}),
             **({} if self.fleet is None else {"fleet": self.fleet.to_json()}),
+            **({} if self.goals is None else self.goals.to_json()),
         }
 
     @classmethod
@@ -148,8 +193,41 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed")
-        found = cls(where.space, policy, direction, clock, seed, where.context, data.get("lease"))
-        return _with_fleet(found, data)
+        given = (where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        return _with_fleet(cls(*given, goals=goals_from_json(data)), data)
+
+    def _check_goals(self, goals: Goals) -> None:
+        if not self.policy.has_model:
+            raise InputError(
+                "a policy with a model, because the study has metrics",
+                self.policy.kind,
+                "Use a GP policy.",
+                "policy.kind",
+            )
+        object.__setattr__(self, "goals", self._canonical(goals))
+        direction = goals.direction(goals.lead)
+        if self.direction not in ("maximize", direction):
+            got, advice = f"{self.direction} beside metrics", "Leave the direction out."
+            raise InputError(f"{direction} as {goals.lead}", got, advice, "direction")
+        object.__setattr__(self, "direction", direction)
+
+    def _canonical(self, goals: Goals) -> Goals:
+        """The goals with choices as the log has them; InputError for choices outside the space."""
+        Distances(goals.rules.moves, self.adapter.choices, self.space)  # refuses unknown names
+        with located("baseline"):
+            known = goals.baseline
+            baseline = None if known is None else self.adapter.canonical_choice(known)
+        with located("safe"):
+            safe = tuple(self.adapter.canonical_choice(one) for one in goals.safe)
+        return goals.with_choices(baseline, safe)
+
+    def _of_metric(self, name: str, goals: Goals) -> StudyConfig:
+        """The configuration of one metric; only the leading one has the given units."""
+        given = self.policy.parameters.items()
+        kept = {key: value for key, value in given if name == goals.lead or key not in _IN_UNITS}
+        policy = PolicyChoice(self.policy.kind, kept)
+        own = replace(self, policy=policy, direction=goals.direction(name), goals=None)
+        return own if name == goals.lead else replace(own, like=(), fleet=None)
 
 
 def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
@@ -207,19 +285,13 @@ def _is_equal(field: str, wanted: Any, found: Any) -> bool:
     return bool(wanted == found)
 
 
+_IN_UNITS = ("mean", "variance", "noise")  # parameters in the units of the values
 _LENGTHS = ("clock.unit", "lease")  # of time
 _MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
 _SHORTEST_SEASON = 1e-3  # units of the clock
 _KEYS = (
-    "space",
-    "options",
-    "context",
-    "policy",
-    "direction",
-    "clock",
-    "seed",
-    "lease",
-    "like",
-    "fleet",
+    *("space", "options", "context", "policy", "direction", "clock", "seed", "lease"),
+    *("like", "fleet"),
+    *GOAL_KEYS,
 )

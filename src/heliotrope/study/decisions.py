@@ -3,8 +3,9 @@
 A result that is told may also add a new model of the values.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any, TypeVar
 
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -13,26 +14,39 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.policies.learner import Update, due_as_json
 from heliotrope.storage import EventBody
+from heliotrope.study.asking import check_hold, choose, errors_of, gain_of, hold
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now, seconds_of
 from heliotrope.study.command_fields import Command, nested
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell
-from heliotrope.study.space_adapter import LoggedPlace
+from heliotrope.study.commands import (
+    THE_VALUE,
+    Add,
+    Applied,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Hold,
+    Measurement,
+    Retime,
+    Tell,
+    as_choice,
+)
+from heliotrope.study.config import StudyConfig
+from heliotrope.study.learning import Learn
+from heliotrope.study.metrics import named_results
+from heliotrope.study.space_adapter import Context, LoggedPlace
 from heliotrope.study.state import (
     VERSION,
-    VERSION_WITH_LEARNER,
     VERSION_WITH_MARKS,
+    VERSION_WITH_METRICS,
     VERSION_WITH_NOISE,
     StudyState,
 )
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
-Learn: TypeAlias = Callable[[StudyState, Emit], None]
-"""Emits the events of what is learned after a result, or has that done elsewhere."""
-
 _MOST_OPEN = 1000
 
 
@@ -53,6 +67,8 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: 
             result = _tell(state, emit, command, now, learn)
         case Add():
             result = _add(state, emit, command, now, learn)
+        case Applied():
+            _apply(state, emit, command)
         case Cancel():
             _cancel(state, emit, command.id)
         case Heartbeat():
@@ -62,7 +78,7 @@ def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: 
     return result  # type: ignore[no-any-return]
 
 
-def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation]:
+def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation | Hold]:
     """Check an ask, and return the function that does it.
 
     With the key of an open evaluation, it returns that evaluation.
@@ -76,18 +92,37 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
     context = adapter.check_context(command.context)
     t = _time_to_ask(state, command.t, now)
 
-    def ask(emit: Emit) -> Evaluation:
+    if command.cost is not None:
+        check_hold(state)
+
+    def ask(emit: Emit) -> Evaluation | Hold:
         if len(state.optimizer.open) >= _MOST_OPEN:
             raise InputError(
                 f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
             )
-        suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
-        place = adapter.place_of_suggestion(suggestion)
+        if command.cost is not None:
+            held = hold(state, state.optimizer.next_time(t), context, command.cost)
+            if held is not None:
+                return held
+        at, place, why = _chosen(state, t, context)
         words = adapter.describe(place, context)
-        more = {**_leased(command.lease or state.config.lease, now), **_keyed(command.key)}
-        return _begin(state, emit, suggestion.t, place, words, more)
+        lease = _leased(command.lease or state.config.lease, now)
+        return _begin(state, emit, at, place, words, {**why, **lease, **_keyed(command.key)})
 
     return ask
+
+
+def _chosen(
+    state: StudyState, t: float | None, context: Context | None
+) -> tuple[float, LoggedPlace, Json]:
+    """The time and place of the next ask, and its reason if the study has goals."""
+    if state.config.goals is not None:
+        at = state.optimizer.next_time(t)
+        place, reason = choose(state, at, context)
+        return at, place, {"reason": reason}
+    adapter = state.config.adapter
+    suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
+    return suggestion.t, adapter.place_of_suggestion(suggestion), {}
 
 
 def _leased(lease: str | None, now: Now) -> Json:
@@ -111,7 +146,7 @@ def _begin(
 
 def _tell(
     state: StudyState, emit: Emit, command: Tell, now: Now, learn: Learn
-) -> Evaluation | None:
+) -> Evaluation | Hold | None:
     if command.ask is None:
         _tell_result(state, emit, command.id, command, learn)
         return None
@@ -129,25 +164,51 @@ def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, le
     if told is not None:
         emit(told)
         learn(state, emit)
+        gained = gain_of(state, id)
+        if gained is not None:
+            emit({"v": VERSION, "kind": "gained", "id": id, "gain": list(astuple(gained))})
 
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
-    number, (value, precision) = state.ids.number_of(id), command.measured
+    number, results = state.ids.number_of(id), named_results(state.config, command.measured)
     if state.optimizer.is_open(number) or state.leases.expired(number) is not None:
-        version = VERSION_WITH_NOISE if command.noise else VERSION
-        return {"v": version, "kind": "told", "id": id, "value": value, **command.noise}
+        told = _result_event(state.config, id, command, results)
+        errors = errors_of(state, number, results)
+        return {**told, "error": errors} if errors else told
     before = state.result_of(number)
     if before is None:
         raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
-    if before[0] != value:
-        raise ClosedSuggestionError(
-            f"the value {before[0]!r} that was told before", repr(value), "", "value"
-        )
-    if before[1] != precision:
-        got = ", ".join(f"{name} {number:g}" for name, number in command.noise.items()) or "none"
-        raise ClosedSuggestionError("the noise that was told before", got, "", "value")
+    values, told = ({name: one[0] for name, one in some.items()} for some in (before, results))
+    if values != told:
+        known, got = (_words(state.config, some) for some in (values, told))
+        what = f"the {known} that was told before"
+        raise ClosedSuggestionError(what, got.removeprefix("value "), "", "value")
+    if before != results:
+        got = ", ".join(f"{name} {short_repr(one)}" for name, one in command.noise.items())
+        raise ClosedSuggestionError("the noise that was told before", got or "none", "", "value")
     return None
+
+
+def _words(config: StudyConfig, values: Mapping[str, float]) -> str:
+    if config.goals is None:
+        return f"value {values[THE_VALUE]!r}"
+    return ", ".join(f"{name} {value!r}" for name, value in values.items())
+
+
+def _result_event(
+    config: StudyConfig, id: str, command: Tell | Add, results: Mapping[str, Measurement]
+) -> EventBody:
+    """The event of a result: a value, or values by metric if there are several."""
+    values = {name: value for name, (value, _) in results.items()}
+    told = {"kind": "told", "id": id}
+    if len(config.metrics) > 1:
+        return {"v": VERSION_WITH_METRICS, **told, "value": values, **command.noise}
+    (name,), noise = values, command.noise
+    if isinstance(command.std, Mapping):
+        noise["std"] = command.std[name]
+    version = VERSION_WITH_NOISE if noise else VERSION
+    return {"v": version, **told, "value": values[name], **noise}
 
 
 def _check_point(state: StudyState, command: Tell) -> None:
@@ -197,6 +258,13 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
         )
     _told_event(state, id, command)  # raises an error if the result differs
     return known
+
+
+def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
+    _check_uid(state, command.uid)
+    words = as_choice(state.config.adapter.canonical_choice(command.chosen))
+    if words != state.progress.applied:
+        emit({"v": VERSION, "kind": "applied", **words})
 
 
 def _cancel(state: StudyState, emit: Emit, id: str) -> None:
@@ -266,34 +334,3 @@ def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
             "t",
         )
     return t
-
-
-def learn(state: StudyState, emit: Emit) -> None:
-    """Estimate the model that is due."""
-    learner = state.optimizer.learner
-    estimation = None if learner is None else learner.estimation()
-    if estimation is not None:
-        emit(_learned_event(estimation.run(), state.config.sign))
-    judge(state, emit)
-
-
-def take(update: Update, state: StudyState, emit: Emit) -> None:
-    """Take what was learned elsewhere, unless another process was first."""
-    learner = state.optimizer.learner
-    if learner is not None and learner.known.due == update.due:
-        emit(_learned_event(update, state.config.sign))
-        judge(state, emit)
-
-
-def judge(state: StudyState, emit: Emit) -> None:
-    """Say which results are newly taken for faults, and which no longer."""
-    judged = state.judge()
-    if judged is not None:
-        emit(judged)
-
-
-def _learned_event(update: Update, sign: float) -> EventBody:
-    """The event of a new model, which is that of the values as they are told."""
-    model = update.model.signed(sign).to_json()
-    due = due_as_json(update.due)
-    return {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model, **due}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import HeliotropeError, NoBeliefError
 from heliotrope.notebook import facts_table
-from heliotrope.study.results import BeliefReport, BestChoice, Summary, Track
+from heliotrope.study.measured import THE_VALUE
+from heliotrope.study.results import BeliefReport, BestChoice, Front, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
 if TYPE_CHECKING:
@@ -41,9 +42,17 @@ class EverydayStudy(StudyVerbs):
 
     @abstractmethod
     def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
         """The belief at a present, future or past time (default: now)."""
+
+    @abstractmethod
+    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
+        """The best trade-offs between several objectives, now or at a later time."""
 
     @abstractmethod
     def track(self) -> Track:
@@ -56,6 +65,11 @@ class EverydayStudy(StudyVerbs):
     @abstractmethod
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
+
+    @property
+    def has_metrics(self) -> bool:
+        """Whether results have the names of metrics."""
+        return list(self.config.metrics) != [THE_VALUE]
 
     @property
     def best(self) -> BestChoice:

@@ -22,29 +22,31 @@ def frame_of(export: str) -> pd.DataFrame:
     """
     with requires_extra("lab"):
         import pandas as pd
-    names, rows = _table(export)
+    names, rows, numbers = _table(export)
     frame = pd.DataFrame(rows, columns=names)
     for name in _TIMES:
         frame[name] = pd.to_datetime(frame[name].astype(float), unit="s", utc=True)
-    return frame.astype({"t": float, "value": float})
+    return frame.astype(dict.fromkeys(numbers, float))
 
 
 def polars_frame_of(export: str) -> pl.DataFrame:
     """The same as a polars table."""
     with requires_extra("polars"):
         import polars as pl
-    names, rows = _table(export)
+    names, rows, numbers = _table(export)
     columns = {name: [row.get(name) for row in rows] for name in names}
     frame = pl.DataFrame(columns, strict=False)
     seconds = [pl.col(name).cast(pl.Float64) * 1e6 for name in _TIMES]
     moment = pl.Datetime("us", "UTC")
     return frame.with_columns(
-        pl.col("t", "value").cast(pl.Float64), *(one.cast(pl.Int64).cast(moment) for one in seconds)
+        pl.col(*numbers).cast(pl.Float64), *(one.cast(pl.Int64).cast(moment) for one in seconds)
     )
 
 
-def _table(export: str) -> tuple[list[str], list[Json]]:
-    from heliotrope.study import StudyConfig, views  # slow to load
+def _table(export: str) -> tuple[list[str], list[Json], list[str]]:
+    """The names of the columns, the rows, and the columns that are numbers even if empty."""
+    from heliotrope.study import StudyConfig, exports  # slow to load
 
     data = json.loads(export)
-    return views.table(StudyConfig.from_json(data["setup"]), data["results"])
+    config = StudyConfig.from_json(data["setup"])
+    return *exports.table(config, data["results"]), ["t", *exports.value_columns(config)]

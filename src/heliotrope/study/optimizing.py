@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from heliotrope.study.everyday import EverydayStudy
 
 Measured: TypeAlias = float | Mapping[str, Any]
-"""What a function returns: a value, or the arguments of ``tell``, such as value and std."""
+"""What a function returns: a value, values by metric, or the arguments of ``tell`` by name."""
 Callback: TypeAlias = Callable[["EverydayStudy", "Outcome"], object]
 """Called after each evaluation; it ends the run by raising StopIteration."""
 Reason: TypeAlias = Literal["n", "timeout", "interrupted", "callback"]
 
+_ARGUMENTS = {"value", *CHECKS}  # of tell
 _log = logging.getLogger(__name__)
 
 
@@ -121,7 +122,7 @@ class Run:
                 raise _Interrupted(Outcome(asked, error=error)) from None
             raise
         try:
-            self._tell(asked, _told(measured), measured)
+            self._tell(asked, _told(measured, self.study.has_metrics), measured)
         except InputError as error:  # a NaN, or no number at all
             return self._cancelled(asked, error, "no result that can be told")
         except ClosedSuggestionError as error:  # someone else closed it meanwhile
@@ -202,11 +203,13 @@ def as_callbacks(callbacks: object) -> Sequence[Callback]:
     return listed
 
 
-def _told(measured: Measured) -> Mapping[str, Any]:
-    """The arguments of ``tell`` for what a function returned."""
+def _told(measured: Measured, has_metrics: bool) -> Mapping[str, Any]:
+    """The arguments of ``tell`` for what a function returned, which may be values by metric."""
     if not isinstance(measured, Mapping):
         return {"value": measured}
     names = ("value", *CHECKS)
+    if has_metrics and measured.keys().isdisjoint(names):
+        return {"value": measured}
     for name in measured:
         if name not in names:
             raise InputError(f"keys among {', '.join(names)}", short_repr(name))

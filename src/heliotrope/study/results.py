@@ -63,6 +63,18 @@ class Drift(Result):
     words: str
 
 
+class Gain(Result):
+    """How much better the best choice is than the baseline, with an interval of 95 %.
+
+    ``now`` is the gain at present and ``total`` the sum of the gains of all results, in the unit
+    of the objective; ``words`` says it.
+    """
+
+    now: Json
+    total: Json | None
+    words: str
+
+
 class Summary(Result):
     """The configuration and the state; ``faults`` are the ids of results taken for faults."""
 
@@ -80,10 +92,15 @@ class Summary(Result):
     model: Json
     best: BestChoice | None
     drift: Drift
+    metrics: Json | None
+    gain: Gain | None
+    front: list[Json] | None
+    warning: str | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "open": lambda found: [Evaluation.from_json(one) for one in found],
         "best": BestChoice,
         "drift": Drift,
+        "gain": Gain,
     }
 
     def _repr_html_(self) -> str:
@@ -104,6 +121,19 @@ class BeliefReport(Result):
     std: list[Any] | None
     slices: list[Json] | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"best": BestChoice}
+
+
+class Front(Result):
+    """The best trade-offs between several objectives now.
+
+    Each choice has the ``mean`` and ``std`` of every objective by name; in no other choice that
+    keeps the limits are all means better.
+    """
+
+    t: float
+    context: Mapping[str, Any] | None
+    objectives: list[str]
+    choices: list[Json]
 
 
 class Track(Result):

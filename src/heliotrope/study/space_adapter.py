@@ -80,6 +80,11 @@ class SpaceAdapter:
         """The domain of the evaluations: with contexts, all pairs of a choice and a context."""
         return self.problem.joined if isinstance(self.problem, Contextual) else self.problem
 
+    @property
+    def choices(self) -> Domain:
+        """The domain of the choices, as it is in :attr:`problem`."""
+        return self.problem.choices if isinstance(self.problem, Contextual) else self.problem
+
     # ---- contexts
 
     def check_context(self, context: Any) -> Context | None:
@@ -111,6 +116,16 @@ class SpaceAdapter:
         return {name: _middle(parameter) for name, parameter in self.context.parameters.items()}
 
     # ---- places
+
+    def canonical_choice(self, chosen: Any) -> Mapping[str, Value] | str:
+        """The parameters or the option as an evaluation names them; InputError."""
+        words = self._describe_choice(self.choice_place(chosen))
+        found: Mapping[str, Value] | str = words["params"] if "params" in words else words["option"]
+        return found
+
+    def choice_place(self, chosen: Any) -> int | Array:
+        """The place of parameters or of an option among :attr:`choices`; InputError."""
+        return self._index(chosen) if isinstance(self.choices, Finite) else self._point(chosen)
 
     def place_of(self, chosen: Any, context: Any = None) -> LoggedPlace:
         """The place of parameters or of an option in a context; InputError."""

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -18,90 +16,48 @@ from heliotrope.errors import (
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
 from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Uniform
-from heliotrope.policies.learner import Update, due_from_json
-from heliotrope.precision import Precision
 from heliotrope.serialization import archive
+from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
-from heliotrope.study.commands import Evaluation, Tell, as_key
+from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.ids import Ids
+from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
-from heliotrope.validation import as_number, as_whole
+from heliotrope.study.metrics import MetricState, named_results
+from heliotrope.study.progress import Progress
+from heliotrope.validation import Json, as_number, as_whole
 
-VERSION = 1  # of events
-VERSION_WITH_NOISE = (
-    2  # of events of results with their own noise; older versions of heliotrope refuse it
-)
+# Versions of events and snapshots; earlier versions of heliotrope refuse later ones
+VERSION = 1
+VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or moves
+VERSION_WITH_NOISE = 2  # of told events: results with their own noise
+VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
 VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
-REPLAYED = 300  # latest results that a new policy is given
 _KIND = "heliotrope.study"
 _NEWEST = {
-    "told": VERSION_WITH_NOISE,
+    "told": VERSION_WITH_METRICS,
     "asked": VERSION_WITH_MARKS,
     "learned": VERSION_WITH_LEARNER,
 }
 _MARKS = "ids/marks"  # array of a snapshot
-_REMEMBERED = 1000  # closed asks whose keys are kept
 
 
 def created_event(config: StudyConfig) -> EventBody:
     """The first event of a study."""
-    return {"v": VERSION, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
+    version = VERSION if config.goals is None else VERSION_WITH_GOALS
+    return {"v": version, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
 
 
 def config_of(body: Mapping[str, Any]) -> StudyConfig:
     """The configuration in the first event."""
-    if body.get("kind") != "created" or body.get("v") != VERSION:
+    if body.get("kind") != "created" or body.get("v") not in (VERSION, VERSION_WITH_GOALS):
         raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
     try:
         return StudyConfig.from_json(body["setup"])
     except InputError as error:
         raise FormatError("the configuration of a study", str(error)) from error
-
-
-class Keys:
-    """The ids of all open asks with a key, and of the latest closed ones, by key.
-
-    An ask that is repeated with its key is no new ask.
-    """
-
-    def __init__(self) -> None:
-        self._open: dict[str, str] = {}
-        self._closed: dict[str, str] = {}  # oldest first
-        self._key_of: dict[str, str] = {}  # keys of open asks by id
-
-    def begin(self, key: str, id: str) -> None:
-        self._closed.pop(key, None)
-        self._open[key] = id
-        self._key_of[id] = key
-
-    def close(self, id: str) -> None:
-        """Note that an ask, with or without a key, is closed."""
-        key = self._key_of.pop(id, None)
-        if key is None:
-            return
-        del self._open[key]
-        self._closed[key] = id
-        if len(self._closed) > _REMEMBERED:
-            del self._closed[next(iter(self._closed))]
-
-    def find(self, key: str | None) -> str | None:
-        """The id of the ask with a key, or None."""
-        return None if key is None else self._open.get(key) or self._closed.get(key)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"keys": self._open, "closed_keys": self._closed}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Keys:
-        """Read the keys of a snapshot; earlier versions kept only open ones."""
-        keys = cls()
-        for key, id in data["keys"].items():
-            keys.begin(key, id)
-        keys._closed = dict(data.get("closed_keys", {}))
-        return keys
 
 
 class StudyState:
@@ -112,13 +68,39 @@ class StudyState:
 
     def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
         self.uid, self.config, self.created = uid, config, created
-        self.model, self.seq = Model(), 1
-        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
+        self.metrics = {
+            name: MetricState(one, config.limits_of(name)) for name, one in config.metrics.items()
+        }
+        self.seq, self.told = 1, 0
         self.context = config.adapter.default_context()  # later that of the latest ask
-        self._bare = True  # the optimizer has no policy yet
+        self._bare = True  # the optimizers have no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
-        self.since = -np.inf  # time of the last level shift: earlier results do not count
-        self.faults = frozenset[int]()  # numbers of the results that are taken for faults
+        self.progress = Progress(config)
+
+    # ---- the leading metric, which the others follow
+
+    @property
+    def lead(self) -> MetricState:
+        return self.metrics[self.config.lead]
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """All evaluations, and the results of the leading metric."""
+        return self.lead.optimizer
+
+    @property
+    def model(self) -> Model:
+        return self.lead.model
+
+    @property
+    def faults(self) -> frozenset[int]:
+        """The numbers of the results that are taken for faults."""
+        return self.lead.faults
+
+    @property
+    def since(self) -> float:
+        """The time of the last level shift: earlier results do not count."""
+        return self.lead.since
 
     # ---- events applied
 
@@ -127,16 +109,18 @@ class StudyState:
 
         Building a policy and replaying results takes long, so only the last one is built.
         """
-        if self._bare:
-            self._renew()
-        learned = [i for i, body in enumerate(bodies) if body.get("kind") == "learned"]
-        learner = self.optimizer.learner
-        if learned and learner is not None:
-            learner.rest()
+        learned = {
+            self._named(body): i for i, body in enumerate(bodies) if body.get("kind") == "learned"
+        }
+        for name, metric in self.metrics.items():
+            if self._bare:
+                metric.renew()
+            if name in learned:
+                metric.rest(resting=True)
         for i, body in enumerate(bodies):
-            if learner is not None and i in learned[-1:]:
-                learner.rest(resting=False)
             with _fitting(body):
+                if i in learned.values():
+                    self.metrics[self._named(body)].rest(resting=False)
                 self.apply(body)
         self._bare = False
 
@@ -144,7 +128,7 @@ class StudyState:
         """Apply the next event."""
         kind = body.get("kind")
         newest = _NEWEST.get(str(kind), VERSION)
-        if body.get("v") not in (VERSION, newest):
+        if body.get("v") not in range(VERSION, newest + 1):
             raise FormatError(
                 f"events of version {newest}", f"version {body.get('v')!r}", "Update heliotrope."
             )
@@ -153,74 +137,74 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self.optimizer.cancel(self._close(body["id"]))
+            self._cancel(self._close(body["id"]))
         elif kind == "expired":
             self._apply_expired(body["id"])
         elif kind == "prolonged":
             self.leases.begin(self.ids.number_of(body["id"]), body["lease"], body["until"])
         elif kind == "retimed":
             self._apply_retimed(as_number(body["latest"], "latest"))
+        elif kind == "applied":
+            self.progress.apply(body)
+        elif kind == "gained":
+            self.progress.gain(body)
         elif kind == "learned":
-            self._apply_learned(body)
+            self.metrics[self._named(body)].learn(body)
         elif kind == "judged":
             self._apply_judged(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
 
-    def _apply_learned(self, body: Mapping[str, Any]) -> None:
-        if self.optimizer.learner is None:
-            raise FormatError("a policy that learns its model", "one with a given model")
-        model, due = Model.from_json(body["model"]), due_from_json(body)
-        model = model.of_dimension(self.optimizer.domain.dimension)
-        self.optimizer.learner.update(Update(model.signed(self.config.sign), due))
-        self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
+    def _named(self, body: Mapping[str, Any]) -> str:
+        """The metric that a learned or a judged event is about."""
+        return str(body.get("metric", self.config.lead))
 
     def _apply_judged(self, body: Mapping[str, Any]) -> None:
+        metric = self.metrics[self._named(body)]
         faults, plausible = (
             {self.ids.number_of(id) for id in body[name]} for name in ("faults", "plausible")
         )
-        self.faults = (self.faults | faults) - plausible
+        metric.faults = (metric.faults | faults) - plausible
 
-    def judge(self) -> EventBody | None:
+    def judge(self, name: str) -> EventBody | None:
         """The event that says which results are newly taken for faults, and which no longer."""
-        learner = self.optimizer.learner
-        found = self.faults if learner is None else learner.faults(self.faults)
-        if found == self.faults:
+        metric = self.metrics[name]
+        found = metric.found_faults()
+        if found == metric.faults:
             return None
         named = {
-            "faults": [self.ids.of(number) for number in sorted(found - self.faults)],
-            "plausible": [self.ids.of(number) for number in sorted(self.faults - found)],
+            "faults": [self.ids.of(number) for number in sorted(found - metric.faults)],
+            "plausible": [self.ids.of(number) for number in sorted(metric.faults - found)],
         }
-        return {"v": VERSION, "kind": "judged", **named}
-
-    def _renew(self) -> None:
-        self.optimizer.reconsider(self.config.build(), last=REPLAYED)
+        return {"v": VERSION, "kind": "judged", **named, **self.config.about(name)}
 
     def _apply_told(self, body: Mapping[str, Any]) -> None:
-        value, precision = Tell.of_event(body).measured
-        number, y = self.ids.number_of(body["id"]), self.config.sign * value
+        results = named_results(self.config, Tell.of_event(body).measured)
+        number = self.ids.number_of(body["id"])
         expired = self.leases.expired(number)
-        if expired is None:
-            self.optimizer.observe(number, y, precision)
-        else:
-            t, place = expired
-            self.optimizer.observe_cancelled(number, place, t, y, precision)
-        if expired is not None and self.optimizer.learner is None:
-            self._renew()
+        for name, metric in self.metrics.items():
+            if name in results:
+                metric.tell(number, results[name], expired)
+            elif expired is None:
+                metric.cancel(number)
         self._close(body["id"])
+        self.told += 1
+        self.progress.tell(number, body, self.told_evaluation(body["id"]))
+
+    def _cancel(self, number: int) -> None:
+        for metric in self.metrics.values():
+            metric.cancel(number)
 
     def _apply_expired(self, id: str) -> None:
         suggestion = self.optimizer.suggestion(self._close(id))
-        self.optimizer.cancel(suggestion)
+        self._cancel(suggestion.id)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:
-        self.optimizer.set_back(latest)
+        for metric in self.metrics.values():
+            metric.retime(latest)
         self.leases.set_back(latest)
-        self.since = min(self.since, latest)
-        if self.optimizer.learner is None:
-            self._renew()
 
     def _close(self, id: str) -> int:
         """Note that an evaluation is closed; return its number."""
@@ -231,7 +215,11 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        number = self.optimizer.begin(self.config.adapter.logged_place(body), body["t"]).id
+        place = self.config.adapter.logged_place(body)
+        (number,) = {
+            metric.optimizer.begin(place, body["t"]).id for metric in self.metrics.values()
+        }
+        self.progress.begin(number, body)
         if "lease" in body:
             self.leases.begin(number, body["lease"], body["until"])
         if self.context is not None:
@@ -267,7 +255,9 @@ class StudyState:
 
     def told_evaluation(self, id: str) -> Evaluation | None:
         """The evaluation of an id if its result was told."""
-        told = self.optimizer.history.of(self.ids.number_of(id))
+        number = self.ids.number_of(id)
+        found = (metric.optimizer.history.of(number) for metric in self.metrics.values())
+        told = next(filter(None, found), None)
         if told is None:
             return None
         place = told.x if told.index is None else told.index
@@ -285,34 +275,39 @@ class StudyState:
             asked = self.told_evaluation(id)
         return None if asked is None else {"params": asked.params, "option": asked.option}
 
-    def result_of(self, number: int) -> tuple[float, Precision] | None:
-        """The value and precision told for an evaluation, or None."""
-        told = self.optimizer.history.of(number)
-        return None if told is None else (self.config.sign * told.y, told.precision)
+    def result_of(self, number: int) -> dict[str, Measurement] | None:
+        """The value and precision told for each metric of an evaluation; None without any."""
+        found = {name: metric.result_of(number) for name, metric in self.metrics.items()}
+        return {name: one for name, one in found.items() if one is not None} or None
 
     def _evaluation(self, suggestion: Suggestion) -> Evaluation:
         adapter = self.config.adapter
         words = adapter.describe(adapter.place_of_suggestion(suggestion))
         lease = self.leases.of(suggestion.id)
         until = None if lease is None else lease.until
-        return Evaluation(self.ids.of(suggestion.id), suggestion.t, **words, until=until)
+        why = self.progress.reasons.get(suggestion.id)
+        id = self.ids.of(suggestion.id)
+        return Evaluation(id, suggestion.t, **words, until=until, reason=why)
 
     # ---- snapshots
 
     def dumps(self) -> bytes:
         """The state as a snapshot, without the configuration, which is in the first event."""
-        optimizer, arrays = self.optimizer.parts()
+        lead, arrays = self.lead.parts()
+        others = dict[str, Any]()
+        for i, (name, metric) in enumerate(self._others()):
+            others[name], some = metric.parts()
+            arrays |= under(f"metric/{i}/", some)
         header = {
             "format": _KIND,
             "version": VERSION_WITH_LEARNER,
-            "faults": sorted(self.faults),
             "seq": self.seq,
-            "model": self.model.to_json(),
-            **({} if np.isinf(self.since) else {"since": self.since}),
+            **({} if self.config.goals is None else {"metrics": others, "told": self.told}),
+            **self.progress.to_json(),
             **self.keys.to_json(),
             **self.leases.to_json(),
             **({} if self.context is None else {"context": self.context}),
-            "optimizer": optimizer,
+            **lead,
         }
         return archive.pack_flat(header, {**arrays, _MARKS: self.ids.to_array()})
 
@@ -322,16 +317,28 @@ class StudyState:
         if header["version"] < VERSION_WITH_LEARNER:
             raise FormatError("a snapshot of this version", "an older one")
         with archive.readable("a snapshot of a study", "a snapshot"):
-            optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
-            model, seq = Model.from_json(header["model"]), as_whole(header["seq"], "seq", least=1)
-            keys, since = Keys.from_json(header), float(header.get("since", -np.inf))
-            leases, ids = Leases.from_json(header), Ids(self.uid)
-            ids.restore(arrays.get(_MARKS), optimizer.asked)
-            faults = frozenset(as_whole(one, "a fault", least=0) for one in header["faults"])
-        self.leases, self.ids = leases, ids
-        self.optimizer, self.model, self.seq = optimizer, model, seq
-        self.keys, self._bare = keys, False
-        self.context, self.since, self.faults = header.get("context"), since, faults
+            metrics = self._metrics_of(header, arrays)
+            lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)
+            told = as_whole(header.get("told", len(lead.optimizer.history)), "told", least=0)
+            keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
+            progress = Progress.from_json(self.config, header)
+            ids.restore(arrays.get(_MARKS), lead.optimizer.asked)
+        self.leases, self.ids, self.keys = leases, ids, keys
+        self.metrics, self.seq, self.told = metrics, seq, told
+        self.context, self._bare = header.get("context"), False
+        self.progress = progress
+
+    def _others(self) -> list[tuple[str, MetricState]]:
+        """The metrics that do not lead."""
+        return [item for item in self.metrics.items() if item[0] != self.config.lead]
+
+    def _metrics_of(self, header: Json, arrays: Arrays) -> dict[str, MetricState]:
+        """The metrics in a snapshot, in their order."""
+        restored = {self.config.lead: self.lead.restored(header, arrays)}
+        for i, (name, metric) in enumerate(self._others()):
+            inner, own = header["metrics"][name], part(arrays, f"metric/{i}/")
+            restored[name] = metric.restored(inner, own)
+        return {name: restored[name] for name in self.metrics}
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import logging
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, Unpack
 
 from heliotrope.directions import Direction
 from heliotrope.errors import HeliotropeError, InputError, StudyExistsError, located, relocated
@@ -15,7 +15,7 @@ from heliotrope.policies.learner import Update
 from heliotrope.spaces import Parameter, SearchSpace, SpaceLike, as_space
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE, as_name
-from heliotrope.study import decisions, fleets, views
+from heliotrope.study import decisions, exports, fleets, learning, views
 from heliotrope.study.cache import Decision, Emit, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
@@ -23,8 +23,9 @@ from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
 from heliotrope.study.estimators import Estimators
 from heliotrope.study.everyday import EverydayStudy
+from heliotrope.study.goals import GoalArguments, goals_from
 from heliotrope.study.policies import PolicyChoice
-from heliotrope.study.results import BeliefReport, Summary, Track
+from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.state import StudyState, created_event
 from heliotrope.validation import short_repr
 
@@ -82,6 +83,7 @@ class Study(EverydayStudy):
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
         now: Now = time.time,
+        **goals: Unpack[GoalArguments],
     ) -> Study:
         """Create a study.
 
@@ -111,15 +113,19 @@ class Study(EverydayStudy):
             StudyExistsError says what differs.
         now
             The wall clock; tests replace it.
+        goals
+            Of a running system: ``metrics`` with the aim of each, such as ``{"throughput":
+            "maximize", "p99": "watch"}``, and the weights of an ``objective``; ``limits`` that an
+            ask crosses with a probability of at most ``risk``; the ``baseline`` that runs today,
+            measured in a ``share`` of asks; other ``safe`` choices; and ``moves``, the largest
+            step and the cost of a unit, by parameter. docs/live.md describes them.
         """
         with located("policy"):
             chosen = PolicyChoice.from_json(policy)
         with located("clock"):
             ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
-        config = StudyConfig(
-            as_space(space), chosen, direction, ticking, seed, _as_context(context), lease
-        )
-        config = replace(config, like=_as_names(like))
+        given = (as_space(space), chosen, direction, ticking, seed, _as_context(context), lease)
+        config = StudyConfig(*given, _as_names(like), goals=goals_from(direction, goals))
         return _with_store(
             store,
             lambda opened: cls.create_from(name, config, opened, exist_ok=exist_ok, now=now),
@@ -217,20 +223,26 @@ class Study(EverydayStudy):
         return self._cache.read(lambda state: state.open)
 
     def belief(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        metric: str | None = None,
     ) -> BeliefReport:
         """The belief at a present, future or past time (default: now).
 
         In a study with contexts it is the belief in one context, by default that of the latest ask.
+        With several metrics it is that of one ``metric``, by default the objective. With limits,
+        ``safe`` says which of the choices shown keep them, and ``limits`` where they lie.
         """
-        with located("t"):
-            when = None if t is None else as_time(t)
-
-        def look(state: StudyState) -> views.Show:
-            at = state.time(self._now()) if when is None else when
-            return views.belief(state, at, context)
-
+        look = self._at(t, lambda state, at: views.belief(state, at, context, metric))
         return BeliefReport(self._cache.read(look)())  # without the lock: it may take a while
+
+    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
+        """The best trade-offs between several objectives, now or at a later time."""
+        return Front(
+            self._cache.read(self._at(t, lambda state, at: views.front(state, at, context)))
+        )
 
     def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
         """The configuration, the counts, the present best and the drift in words.
@@ -248,11 +260,11 @@ class Study(EverydayStudy):
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
-        return views.export(self.config, self.events(), kind)
+        return exports.export(self.config, self.events(), kind)
 
     def __repr__(self) -> str:
         try:
-            told = self._cache.read(lambda state: len(state.optimizer.history))
+            told = self._cache.read(lambda state: state.told)
             return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
         except HeliotropeError:  # it was deleted, or its store is closed
             return f"Study({self.name!r})"
@@ -260,26 +272,37 @@ class Study(EverydayStudy):
     # ---- private
 
     def _decision(self, command: Command[T]) -> Decision[T]:
-        learn = decisions.learn if self._estimators is None else self._learn_later
+        learn = learning.learn if self._estimators is None else self._learn_later
         return lambda state, emit: decisions.decide(command, state, emit, self._now, learn)
 
     def _learn_later(self, state: StudyState, emit: Emit) -> None:
-        decisions.judge(state, emit)
+        learning.judge(state, emit)
         self._hand_over(state)
 
     def _hand_over(self, state: StudyState) -> None:
-        learner = state.optimizer.learner
-        if self._estimators is not None and learner is not None and learner.known.due is not None:
-            self._estimators.consider(self.uid, learner.estimation, self._learned)
+        for name, metric in state.metrics.items():
+            learner = metric.optimizer.learner
+            if self._estimators is None or learner is None or learner.known.due is None:
+                continue
+            key = self.uid if state.config.goals is None else f"{self.uid} {name}"
+            self._estimators.consider(key, learner.estimation, partial(self._learned, name))
 
-    def _learned(self, update: Update) -> None:
-        """Take what was learned elsewhere."""
+    def _learned(self, name: str, update: Update) -> None:
+        """Take what was learned elsewhere about a metric."""
 
         def take(state: StudyState, emit: Emit) -> None:
-            decisions.take(update, state, emit)
+            learning.take(update, state, emit, name)
             self._hand_over(state)
 
         self._cache.change(take)
+
+    def _at(
+        self, t: float | None, view: Callable[[StudyState, float], T]
+    ) -> Callable[[StudyState], T]:
+        """A view at a time, by default now."""
+        with located("t"):
+            when = None if t is None else as_time(t)
+        return lambda state: view(state, state.time(self._now()) if when is None else when)
 
     def _readable(self) -> Study:
         """Return itself, or raise an error if it cannot be read."""

@@ -2,7 +2,8 @@
 
 Columns have the names of an export: ``params.NAME`` (or NAME) or ``option``, ``context.NAME`` (or
 NAME), ``value`` and the optional ``t``. Results with their own noise also have ``std`` or ``n``.
-Instead of a value they may have ``successes`` and ``trials``, or ``count`` and ``exposure``. Other
+Instead of a value they may have ``successes`` and ``trials``, or ``count`` and ``exposure``. With
+named metrics the values are in ``metrics.NAME`` (or NAME), their errors in ``std.NAME``. Other
 columns are ignored, and so are rows without a result. :mod:`heliotrope.tables` reads the table.
 """
 
@@ -50,7 +51,9 @@ def read_results(table: DataFrame | str | os.PathLike[str], setup: Json) -> list
     An error names a row that does not fit: a FormatError in a file, an InputError in a data frame.
     """
     sheet, adapter = as_sheet(table), SpaceAdapter.from_json(setup)
-    told = _told(sheet, adapter)
+    metrics = list(setup.get("metrics") or [_VALUE])
+    is_plain = metrics == [_VALUE]
+    told = _told(sheet, adapter) if is_plain else _told_metrics(sheet, adapter, metrics)
     sheet = sheet.take([row for row, form in enumerate(told) if form])
     chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
     times, stated = _times(sheet), _stated(sheet)
@@ -59,7 +62,8 @@ def read_results(table: DataFrame | str | os.PathLike[str], setup: Json) -> list
         with _on_row(sheet, row):
             result = Add.of(chosen[row], **form, t=times[row], context=given[row])
             result.check()
-            _check_value(result, stated[row])
+            if is_plain:
+                _check_value(result, stated[row])
             adapter.place_of(result.chosen, result.context)
         found.append(result)
     return found
@@ -72,7 +76,7 @@ def result_keys(results: Sequence[Add]) -> Iterator[str]:
     """
     seen = Counter[str]()
     for result in results:
-        said = {"params": result.chosen, "value": result.value, "t": result.t}
+        said: Json = {"params": result.chosen, "value": result.value, "t": result.t}
         text = json.dumps({**said, "context": result.context, **result.noise}, sort_keys=True)
         yield sha256(f"{seen[text]} {text}".encode()).hexdigest()
         seen[text] += 1
@@ -112,6 +116,40 @@ def _told(sheet: Sheet, adapter: SpaceAdapter) -> list[Json]:
     return [next(filter(None, row), {}) for row in zip(*forms, strict=True)]
 
 
+def _told_metrics(sheet: Sheet, adapter: SpaceAdapter, metrics: Sequence[str]) -> list[Json]:
+    """The fields of each row's result with values by metric; empty for a row without a result."""
+    taken = {*_OWN, *_parameters(adapter)}
+    named = {name: (f"metrics.{name}", *{name} - taken) for name in metrics}
+    found = {
+        name: column
+        for name, columns in named.items()
+        if (column := next((one for one in columns if one in sheet.columns), None)) is not None
+    }
+    if not found:
+        _named(sheet, *named[metrics[0]])  # raises the error
+    values = _numbers_by(sheet, found)
+    errors = _numbers_by(sheet, {name: f"std.{name}" for name in metrics})
+    repeats = _forms(sheet, ["n"]) if _is_noise("n", sheet, adapter) else [{}] * len(sheet.rows)
+    return [
+        {"value": value, **({"std": std} if std else {}), **n} if value else {}
+        for value, std, n in zip(values, errors, repeats, strict=True)
+    ]
+
+
+def _numbers_by(sheet: Sheet, columns: Mapping[str, str]) -> list[Json]:
+    """The numbers of the existing columns in each row by name, without missing ones."""
+    known = {column: name for name, column in columns.items() if column in sheet.columns}
+    if not known:
+        return [{} for _ in sheet.rows]
+    return [{known[name]: cell for name, cell in row.items()} for row in _forms(sheet, [*known])]
+
+
+def _parameters(adapter: SpaceAdapter) -> set[str]:
+    """The names of all parameters that columns may have."""
+    spaces = (adapter.space, adapter.context)
+    return {name for space in spaces if isinstance(space, SearchSpace) for name in space.parameters}
+
+
 def _stated(sheet: Sheet) -> list[float]:
     """The value of each row; NaN where there is none."""
     if _VALUE not in sheet.columns:
@@ -122,7 +160,7 @@ def _stated(sheet: Sheet) -> list[float]:
 
 def _check_value(result: Add, stated: float) -> None:
     """Raise an InputError for a proportion or a rate beside a value that contradicts it."""
-    value, _ = result.measured
+    value, _ = result.measured[_VALUE]
     if not (np.isnan(stated) or isclose(value, stated, rel_tol=_ROUNDED, abs_tol=_SMALL)):
         parts = " and ".join(f"{name} {number:g}" for name, number in result.noise.items())
         raise InputError(f"the value {value:g} of {parts}", f"{stated:g}", field=_VALUE)

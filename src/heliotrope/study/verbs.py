@@ -3,12 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from heliotrope.errors import HeliotropeError
-from heliotrope.precision import Noise
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Heartbeat, Retime, Tell, id_of
+from heliotrope.study.commands import (
+    Add,
+    Applied,
+    Ask,
+    Cancel,
+    Evaluation,
+    Heartbeat,
+    Hold,
+    MetricNoise,
+    Retime,
+    Tell,
+    Values,
+    id_of,
+)
 
 T = TypeVar("T")
 
@@ -30,6 +42,7 @@ class StudyVerbs(ABC):
     def do(self, command: Command[T]) -> T:
         """Carry out a command, and return its result when it is on disk."""
 
+    @overload
     def ask(
         self,
         t: float | None = None,
@@ -37,7 +50,27 @@ class StudyVerbs(ABC):
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-    ) -> Evaluation:
+        cost: None = None,
+    ) -> Evaluation: ...
+    @overload
+    def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float,
+    ) -> Evaluation | Hold: ...
+    def ask(
+        self,
+        t: float | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        lease: str | None = None,
+        cost: float | None = None,
+    ) -> Evaluation | Hold:
         """Suggest what to measure now, in the ``context`` if the study has contexts.
 
         A ``key`` makes the call safe to repeat. While the evaluation is open, the same key returns
@@ -45,13 +78,20 @@ class StudyVerbs(ABC):
 
         With a ``lease`` such as "10min", the evaluation expires after that time without a result
         or a :meth:`heartbeat`, as if it was cancelled. A later result is still taken.
+
+        With the ``cost`` of a measurement, in the unit of the objective for one unit of time, the
+        answer may be a :class:`~heliotrope.study.commands.Hold`: nothing before its ``until`` is
+        worth that cost.
         """
-        return self.do(Ask(t, context, key, lease=lease))
+        return self.do(Ask(t, context, key, lease=lease, cost=cost))
 
     def tell(
-        self, ask: Evaluation | str, value: float | None = None, **noise: Unpack[Noise]
+        self, ask: Evaluation | str, value: Values | None = None, **noise: Unpack[MetricNoise]
     ) -> None:
         """Tell the result of an evaluation, given itself or by its id.
+
+        With several metrics, ``value`` has their values by name, and ``std`` the standard errors
+        that are known, by name too. A metric may be missing.
 
         ``std`` is the standard error of the value, and ``n`` the number of repeats that it
         averages. Instead of a value, tell a proportion as ``successes`` and ``trials``, or a rate
@@ -63,30 +103,30 @@ class StudyVerbs(ABC):
     def tell_and_ask(
         self,
         ask: Evaluation | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
         lease: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         """Tell a result and ask for the next evaluation: both are done, or neither."""
         with of_one_call():
             following = Ask(t, context, key, lease=lease)
             suggested = self.do(Tell.of(ask, value, following, **noise))
-        assert suggested is not None
+        assert isinstance(suggested, Evaluation)
         return suggested
 
     def add(
         self,
         params: Mapping[str, Any] | str,
-        value: float | None = None,
+        value: Values | None = None,
         t: float | None = None,
         *,
         context: Mapping[str, Any] | None = None,
         key: str | None = None,
-        **noise: Unpack[Noise],
+        **noise: Unpack[MetricNoise],
     ) -> Evaluation:
         """Add a result that was measured elsewhere, as if it had been asked for and told.
 
@@ -95,6 +135,13 @@ class StudyVerbs(ABC):
         once, and another result under the same key is refused with a ClosedSuggestionError.
         """
         return self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
+
+    def applied(self, params: Mapping[str, Any] | str) -> None:
+        """Say that the system runs with these parameters, or this option, now.
+
+        Moves are measured from there, until the next result or the next call.
+        """
+        self.do(Applied.of(params))
 
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""

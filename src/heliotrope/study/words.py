@@ -21,6 +21,7 @@ def facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "its value": value,
         "confidence": "" if best is None else confidence(best),
         "drift": summary["drift"]["words"],
+        "warning": summary.get("warning") or "",
         "open": "\n".join(f"{ask['id']}: {place(ask)}{_given(ask)}" for ask in summary["open"]),
     }
 

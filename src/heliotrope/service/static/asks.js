@@ -6,11 +6,15 @@ import { guarded } from "./messages.js";
 import { choice, listed, plural, timeOfDay } from "./words.js";
 
 const SHOWN = 20;
+const REASONS = {
+  first: "first look", explore: "exploring", best: "the best now", baseline: "the baseline again",
+  boundary: "looking at a limit", fallback: "the safest known",
+};
 
 /** A function that shows the open evaluations of a study. */
 export function askList(name, onChange) {
   const rows = new Map();
-  return (asks, clock) => {
+  return (asks, clock, metrics) => {
     const shown = asks.slice(0, SHOWN);
     const ids = new Set(shown.map((ask) => ask.id));
     for (const [id, row] of rows) {
@@ -18,7 +22,7 @@ export function askList(name, onChange) {
     }
     for (const ask of shown) {
       if (!rows.has(ask.id)) {
-        rows.set(ask.id, askRow(name, ask, clock, onChange));
+        rows.set(ask.id, askRow(name, ask, { clock, metrics }, onChange));
         byId("asks").append(rows.get(ask.id));
       }
       rows.get(ask.id).querySelector(".lease").textContent = lease(ask); // a heartbeat prolongs it
@@ -34,14 +38,28 @@ function lease({ until }) {
   return until === undefined ? "" : ` · expires at ${timeOfDay(until)}`;
 }
 
-function askRow(name, ask, clock, onChange) {
+/** The fields of a result: one for the value, or one for each metric, of which some may be empty. */
+function resultFields(what, metrics) {
+  const field = (label, placeholder, required) => element("input", {
+    type: "number", step: "any", required, placeholder, "aria-label": label,
+  });
+  if (!metrics) {
+    const only = field(`Value measured at ${what}`, "value", true);
+    return { fields: [only], read: () => only.valueAsNumber };
+  }
+  const named = metrics.map((metric) => [metric, field(`${metric} measured at ${what}`, metric, false)]);
+  return {
+    fields: named.map(([, one]) => one),
+    read: () => Object.fromEntries(named.filter(([, one]) => one.value).map(([metric, one]) => [metric, one.valueAsNumber])),
+  };
+}
+
+function askRow(name, ask, { clock, metrics }, onChange) {
   const what = choice(ask);
   const when = clock.label(ask.t) + (ask.context ? ` · ${listed(ask.context)}` : "");
-  const field = element("input", {
-    type: "number", step: "any", required: true, placeholder: "value", "aria-label": `Value measured at ${what}`,
-  });
+  const { fields, read } = resultFields(what, metrics);
   const tell = async () => {
-    await call("POST", `${pathOf(name)}/tell`, { id: ask.id, value: field.valueAsNumber });
+    await call("POST", `${pathOf(name)}/tell`, { id: ask.id, value: read() });
     byId("ask").focus(); // the row with the focus disappears
     onChange();
   };
@@ -53,9 +71,10 @@ function askRow(name, ask, clock, onChange) {
     await call("POST", `${pathOf(name)}/heartbeat`, { id: ask.id });
     onChange();
   };
-  const form = element("form", { onsubmit: guarded(tell) }, field,
+  const form = element("form", { onsubmit: guarded(tell) }, ...fields,
     element("button", { className: "primary" }, "Tell"), button("Cancel", guarded(cancel)),
     ...(ask.until === undefined ? [] : [button("Prolong", guarded(prolong))]));
   const about = element("div", { className: "faint" }, when, element("span", { className: "lease" }));
-  return element("li", { "data-ask": ask.id }, element("div", {}, what), about, form);
+  const why = ask.reason ? [" ", element("span", { className: "tag" }, REASONS[ask.reason] ?? ask.reason)] : [];
+  return element("li", { "data-ask": ask.id }, element("div", {}, what, ...why), about, form);
 }

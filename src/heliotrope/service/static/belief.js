@@ -2,6 +2,7 @@
 
 import { faded, palette, plain, shortened } from "./charts.js";
 import { nearness } from "./contexts.js";
+import { limitLines, limitNotes, limitWords, unsafeShades, unsafeVeil } from "./live.js";
 import { drawable, namedScale, notation, scaleOf, valueAxis } from "./scales.js";
 import { Z95, interval, listed, number } from "./words.js";
 
@@ -19,8 +20,19 @@ export function beliefFigure(belief, study, look) {
 
 /** A legend of the figure, in words. */
 export function beliefWords(belief, look) {
-  const words = viewWords(belief, look);
+  const words = [viewWords(belief, look), ...ruleWords(belief)].join(" ");
   return belief.context ? `At ${listed(belief.context)}. ${words}` : words;
+}
+
+/** What the shades and dotted lines mean. */
+function ruleWords({ metric, limits, view, ...belief }) {
+  const isLimited = Boolean(belief.safe ?? belief.slices?.[0]?.safe ?? belief.options?.some((one) => one.safe === false));
+  const unsafe = { map: "Veiled", options: "Hollow" }[view] ?? "Shaded";
+  return [
+    ...(isLimited ? [`${unsafe}: not known to keep every limit.`] : []),
+    ...(limits ?? []).map((limit) => `Limit: ${limitWords(metric, limit)}.`),
+    ...(belief.baseline ? [`${["map", "options"].includes(view) ? "Square" : "Grey line"}: the baseline.`] : []),
+  ];
 }
 
 function viewWords({ view, options, slices, context }, { isDeviation, limit }) {
@@ -87,8 +99,15 @@ function mapFigure(belief, study, { isDeviation, isNarrow }) {
     hovertemplate: `best: ${plain(a)} %{x:.4g}, ${plain(b)} %{y:.4g}<extra></extra>`,
   };
   const flat = { showgrid: false, ticks: "outside" };
+  const square = !belief.baseline ? [] : [{
+    ...star,
+    x: [across.place(belief.baseline.params[a])],
+    y: [up.place(belief.baseline.params[b])],
+    marker: { symbol: "square", size: 13, color: "#9a93a8", line: { color: "#ffffff", width: 1.5 } },
+    hovertemplate: `baseline: ${plain(a)} %{x:.4g}, ${plain(b)} %{y:.4g}<extra></extra>`,
+  }];
   return {
-    traces: [heat, dots, star],
+    traces: [heat, ...unsafeVeil(belief, heat, palette()), dots, ...square, star],
     layout: { xaxis: { ...across.axis, ...flat }, yaxis: { ...up.axis, ...flat } },
     label: `Heat map: ${shown} over ${a} and ${b}; the star is the best.`,
   };
@@ -118,8 +137,14 @@ function bandFigure(belief, study, { isLog }) {
     traces: [...bandTraces(belief, scale, colours, "", isLog), dots],
     layout: {
       xaxis: scale.axis,
-      yaxis: valueAxis(belief.mean, isLog),
-      shapes: [upright(best, colours)],
+      yaxis: valueAxis(belief.mean, isLog, belief.metric ?? "value"),
+      shapes: [
+        ...unsafeShades(belief, scale, colours),
+        ...limitLines(belief.limits, colours),
+        ...(belief.baseline ? [upright(scale.place(belief.baseline.params[name]), { orange: colours.faint })] : []),
+        upright(best, colours),
+      ],
+      annotations: limitNotes(belief.limits, colours),
     },
     label: `Expected value over ${name}; the best is at ${number(best)}.`,
   };
@@ -155,6 +180,7 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
   const scale = namedScale(ranked.map((one) => one.option), undefined, isNarrow ? 14 : 28);
   const places = ranked.map((_, i) => i);
   const edges = ranked.flatMap(interval);
+  const bounds = (belief.limits ?? []).map(({ bound }) => bound);
   const bars = {
     type: "bar",
     orientation: "h",
@@ -171,15 +197,21 @@ function rankedFigure(belief, { setup }, { isNarrow }) {
     x: ranked.map((one) => one.mean),
     y: places,
     customdata: ranked.map((one) => [plain(shortened(one.option, 60)), ...interval(one)]),
-    marker: { size: 10, color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)) },
+    marker: {
+      size: 10,
+      symbol: ranked.map((one) => `${isBaseline(one) ? "square" : "circle"}${one.safe === false ? "-open" : ""}`),
+      color: ranked.map((one) => (isBest(one) ? colours.orange : colours.blue)),
+    },
     hovertemplate: "%{customdata[0]}<br>expected %{x:.8~g}<br>95 %: %{customdata[1]:.8~g} to %{customdata[2]:.8~g}<extra></extra>",
   };
   function isBest(one) { return one.option === belief.best.option; }
+  function isBaseline(one) { return one.option === belief.baseline?.option; }
   return {
     traces: [bars, dots],
     layout: {
-      xaxis: { ...valueAxis(edges), range: padded(edges) },
+      xaxis: { ...valueAxis(edges, false, belief.metric ?? "value"), range: padded([...edges, ...bounds]) },
       yaxis: { ...scale.axis, showgrid: false },
+      shapes: bounds.map((bound) => ({ ...upright(bound, { orange: colours.danger }), line: { color: colours.danger, width: 2, dash: "dot" } })),
     },
     label: `Options, the best first: ${ranked.slice(-3).reverse().map((one) => one.option).join(", ")}.`,
     height: Math.max(260, 80 + 34 * ranked.length),
@@ -206,9 +238,14 @@ function slicesFigure(belief, { setup }, { isLog, isNarrow, limit }) {
     layout[`xaxis${axis}`] = { ...scale.axis };
     layout[`yaxis${axis}`] = {
       ...(i > 0 && { matches: "y" }),
-      ...valueAxis(slice.mean, isLog, i % columns === 0 ? "value" : ""),
+      ...valueAxis(slice.mean, isLog, i % columns === 0 ? belief.metric ?? "value" : ""),
     };
-    layout.shapes.push(upright(scale.place(belief.best.params[slice.parameter]), colours, axis));
+    layout.shapes.push(
+      ...unsafeShades(slice, scale, colours, axis),
+      ...limitLines(belief.limits, colours, axis),
+      ...(belief.baseline ? [upright(scale.place(belief.baseline.params[slice.parameter]), { orange: colours.faint }, axis)] : []),
+      upright(scale.place(belief.best.params[slice.parameter]), colours, axis),
+    );
   });
   return {
     traces,

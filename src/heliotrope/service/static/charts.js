@@ -35,7 +35,7 @@ export function palette() {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const names = ["card", "ink", "faint", "line", "blue", "orange"];
+  const names = ["card", "ink", "faint", "line", "blue", "orange", "danger", "veil"];
   const colours = Object.fromEntries(names.map((name) => [name, read(name)]));
   probe.remove();
   return colours;

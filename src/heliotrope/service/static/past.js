@@ -2,12 +2,16 @@
 
 import { faded, palette, plain, shortened } from "./charts.js";
 import { drawable, namedScale, scaleOf, valueAxis, varying } from "./scales.js";
+import { baselineTraces, limitLines, limitNotes } from "./live.js";
 import { choiceInContext, interval } from "./words.js";
 
 const GAP = 0.16; // between rows, as a share of a row with its gap
 
-/** Results over time, with the estimated best and its 95 % band. */
-export function rewardsFigure({ results, best }, clock, { isLog }) {
+/** Results over time, with the estimated best and its 95 % band; of one metric if there are several. */
+export function rewardsFigure(track, clock, { isLog, metric }) {
+  const { limits } = track;
+  const { results, best } = ofMetric(track, metric);
+  const bounds = limits?.[metric] ?? [];
   const colours = palette();
   const times = best.map((one) => clock.at(one.t));
   const bands = best.map((one) => drawable(interval(one), one.mean, isLog));
@@ -15,6 +19,7 @@ export function rewardsFigure({ results, best }, clock, { isLog }) {
   const edge = { type: "scatter", mode: "lines", x: times, line: { width: 0 }, hoverinfo: "skip", showlegend: false };
   return {
     traces: [
+      ...baselineTraces(best, clock, colours),
       { ...edge, y: bands.map(([low]) => low) },
       { ...edge, y: bands.map(([, high]) => high), fill: "tonexty", fillcolor: faded(colours.orange, 0.2) },
       {
@@ -33,9 +38,22 @@ export function rewardsFigure({ results, best }, clock, { isLog }) {
       showlegend: true,
       margin: { l: 56, r: 12, t: 32, b: 48 },
       xaxis: clock.axis,
-      yaxis: valueAxis(results.map((one) => one.value), isLog),
+      yaxis: valueAxis(results.map((one) => one.value), isLog, metric ?? "value"),
+      shapes: limitLines(bounds, colours),
+      annotations: limitNotes(bounds, colours),
     },
     label: `${results.length} results over time, ${faults.length} of them taken for faults, with the estimated best.`,
+  };
+}
+
+/** The results and the believed best of one metric. */
+export function ofMetric({ results, best }, metric) {
+  if (metric === undefined) return { results, best };
+  return {
+    results: results.filter((one) => metric in one.metrics).map((one) => ({ ...one, value: one.metrics[metric] })),
+    best: best.filter((one) => one.metrics?.[metric]).map((one) => ({
+      ...one, ...one.metrics[metric], baseline: one.baseline?.metrics[metric],
+    })),
   };
 }
 
@@ -45,9 +63,11 @@ const dots = (name, results, clock, marker) => ({
   name,
   x: results.map((one) => clock.at(one.t)),
   y: results.map((one) => one.value),
-  customdata: results.map((one) => [plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80))]),
+  customdata: results.map((one) => [
+    plain(clock.label(one.t)), plain(shortened(choiceInContext(one), 80)), one.reason ? `<br>why: ${plain(one.reason)}` : "",
+  ]),
   marker,
-  hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}<extra></extra>",
+  hovertemplate: "%{customdata[0]}<br>value %{y:.8~g}<br>%{customdata[1]}%{customdata[2]}<extra></extra>",
 });
 
 /** The estimated best over time, with the chosen values. */

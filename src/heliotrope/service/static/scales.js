@@ -18,7 +18,7 @@ export function scaleOf(name, parameter) {
   const type = parameter.log ? "log" : "linear";
   const range = [parameter.low, parameter.high].map(type === "log" ? Math.log10 : Number);
   const isLong = type === "log" && range[1] - range[0] > 2; // ticks at the decades only
-  return { isDiscrete: false, place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };
+  return { isDiscrete: false, isLog: type === "log", place: (value) => value, axis: { title, type, range, ...(isLong && { dtick: 1 }) } };
 }
 
 /** Number format for values of this size: without an exponent unless very large or small. */

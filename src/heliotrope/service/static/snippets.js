@@ -17,9 +17,9 @@ function curl(summary) {
     "# what to measure",
     post("ask", inContext(summary)),
     "# the result, with the id of that answer",
-    post("tell", { id: `${summary.uid.slice(0, 12)}-0`, value: 1.5 }),
+    post("tell", { id: `${summary.uid.slice(0, 12)}-0`, value: someResult(summary) }),
     "# a result measured elsewhere",
-    post("add", { ...chosen(summary), value: 1.5, ...inContext(summary) }),
+    post("add", { ...chosen(summary), value: someResult(summary), ...inContext(summary) }),
   ].join("\n");
 }
 
@@ -36,10 +36,15 @@ function python(summary) {
     `study = service.open(${literal(name)})`,
     `ask = study.ask(${given})`,
     `value = measure(${measured})  # such as ${literal(shown)}`,
+    ...(setup.metrics ? [`# value: such as ${literal(someResult(summary))}`] : []),
     "study.tell(ask, value)",
     "print(study.best_params)",
   ].join("\n");
 }
+
+/** A value, or one for each metric. */
+const someResult = ({ setup }) =>
+  (setup.metrics ? Object.fromEntries(Object.keys(setup.metrics).map((name) => [name, 1.5])) : 1.5);
 
 const inContext = ({ context }) => (context ? { context } : {});
 

@@ -5,10 +5,11 @@ import { askList } from "./asks.js";
 import { beliefFigure, beliefWords } from "./belief.js";
 import { draw, drawNothing, savePicture } from "./charts.js";
 import { contextPanel } from "./contexts.js";
-import { button, byId, saveFile } from "./dom.js";
+import { button, byId, element, saveFile } from "./dom.js";
 import { follow } from "./events.js";
 import { guarded, showError, showState } from "./messages.js";
-import { movesFigure, rewardsFigure } from "./past.js";
+import { frontFigure, metricNames } from "./live.js";
+import { movesFigure, ofMetric, rewardsFigure } from "./past.js";
 import { paced } from "./refresh.js";
 import { timeSlider } from "./replay.js";
 import { varying } from "./scales.js";
@@ -26,7 +27,7 @@ const name = decodeURIComponent(location.pathname.split("/")[2]);
 const api = pathOf(name);
 
 const study = { summary: null, belief: null, track: { results: [], best: [] }, first: null };
-const look = { isDeviation: false, isLog: false, limit: FEW, isNarrow: narrow.matches };
+const look = { isDeviation: false, isLog: false, limit: FEW, isNarrow: narrow.matches, metric: undefined };
 let at = null; // the past time on show, null for now
 let given = null; // the context on show, null for that of the latest ask
 let moving = new AbortController();
@@ -38,6 +39,7 @@ function lookAt(path, t, signal) {
   const query = new URLSearchParams({
     ...(t !== null && { t }),
     ...(given && { context: JSON.stringify(given) }),
+    ...(path.endsWith("/belief") && look.metric && { metric: look.metric }),
   });
   return get(`${path}?${query}`, signal);
 }
@@ -91,11 +93,29 @@ async function showPresent() {
   setContext(summary.setup.context, given ?? summary.context, given === null);
   showSummary(summary);
   showSnippets(summary);
-  showAsks(summary.open, clock);
+  showAsks(summary.open, clock, metricNames(summary.setup));
+  showMetrics(summary.setup);
+  await showFront(summary.front);
   const canReplay = first !== null && belief.view !== "none";
   setSpan({ first: first ?? 0, last: canReplay ? summary.t : first ?? 0, clock });
   showAllButton(summary.setup);
   await showBelief();
+}
+
+/** The choice of the metric on show, if there are several. */
+function showMetrics(setup) {
+  const names = metricNames(setup);
+  const field = byId("metric");
+  field.hidden = !names;
+  if (!names || field.options.length) return;
+  field.replaceChildren(...names.map((name) => element("option", {}, name)));
+  field.value = look.metric;
+}
+
+async function showFront(front) {
+  byId("front").closest(".card").hidden = !front;
+  if (!front) return;
+  await (front.choices.length ? draw(byId("front"), frontFigure(front)) : drawNothing(byId("front"), UNTOLD));
 }
 
 function showAllButton({ space }) {
@@ -108,7 +128,8 @@ function showAllButton({ space }) {
 async function showBelief() {
   const { summary: { setup, drift, told, ...summary }, track, belief } = study;
   const clock = clockOf({ setup, ...summary });
-  const shown = { setup, results: track.results, epsilon: drift.epsilon };
+  const { results } = ofMetric(track, look.metric);
+  const shown = { setup, results, epsilon: drift.epsilon };
   const figure = told ? beliefFigure(belief, shown, look) : null;
   byId("belief-title").textContent = at === null ? "Belief now" : `Belief at ${clock.label(belief.t)}`;
   byId("uncertainty").hidden = !figure || belief.view !== "map";
@@ -121,7 +142,8 @@ async function showPast() {
   const clock = clockOf(summary);
   showCertificate(track.certificate);
   const why = track.results.length ? NO_BELIEF : UNTOLD;
-  byId("log-values").hidden = !(track.results.length && track.results.every((one) => one.value > 0));
+  const shown = ofMetric(track, look.metric).results;
+  byId("log-values").hidden = !(shown.length && shown.every((one) => one.value > 0));
   look.isLog &&= !byId("log-values").hidden;
   await (track.results.length
     ? draw(byId("rewards"), rewardsFigure(track, clock, look))
@@ -186,7 +208,7 @@ async function ask() {
   const made = await call("POST", `${api}/ask`, { uid, ...(context && { context: given ?? context }) });
   noteMine(made.id);
   study.summary.open.push(made);
-  showAsks(study.summary.open, clockOf(study.summary));
+  showAsks(study.summary.open, clockOf(study.summary), metricNames(study.summary.setup));
   document.querySelector(`[data-ask="${CSS.escape(made.id)}"] input`)?.focus();
   refresh(true);
 }
@@ -230,6 +252,11 @@ function addListeners() {
     event.currentTarget.setAttribute("aria-pressed", look.isDeviation);
     redraw();
   });
+  byId("metric").addEventListener("change", (event) => {
+    look.metric = event.currentTarget.value;
+    moveTo(at);
+    showPast();
+  });
   byId("log-values").addEventListener("click", (event) => {
     look.isLog = !look.isLog;
     event.currentTarget.setAttribute("aria-pressed", look.isLog);
@@ -249,7 +276,8 @@ async function start() {
   showState("connecting");
   addPictureButtons();
   addListeners();
-  const { events, setup } = await get(api);
+  const { events, setup, lead } = await get(api);
+  if (setup.metrics) look.metric = lead;
   refresh();
   if (setup.clock.kind === "wall") setInterval(() => refreshPresent(), TICK);
   await follow(api, events, {

@@ -1,0 +1,45 @@
+"""The events of what a study learns: models that are due, and results that are taken for faults."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from heliotrope.policies.learner import Update, due_as_json
+from heliotrope.storage import EventBody
+from heliotrope.study.cache import Emit
+from heliotrope.study.state import VERSION_WITH_LEARNER, StudyState
+
+Learn: TypeAlias = Callable[[StudyState, Emit], None]
+"""Emits the events of what is learned after a result, or has that done elsewhere."""
+
+
+def learn(state: StudyState, emit: Emit) -> None:
+    """Estimate the models that are due."""
+    for name, metric in state.metrics.items():
+        learner = metric.optimizer.learner
+        estimation = None if learner is None else learner.estimation()
+        if estimation is not None:
+            emit(_learned_event(estimation.run(), state, name))
+    judge(state, emit)
+
+
+def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
+    """Take what was learned elsewhere about a metric, unless another process was first."""
+    learner = state.metrics[name].optimizer.learner
+    if learner is not None and learner.known.due == update.due:
+        emit(_learned_event(update, state, name))
+        judge(state, emit)
+
+
+def judge(state: StudyState, emit: Emit) -> None:
+    """Say which results are newly taken for faults, and which no longer."""
+    for name in state.metrics:
+        judged = state.judge(name)
+        if judged is not None:
+            emit(judged)
+
+
+def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
+    """The event of a new model, which is that of the values as they are told."""
+    model = update.model.signed(state.metrics[name].config.sign).to_json()
+    body = {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model}
+    return {**body, **due_as_json(update.due), **state.config.about(name)}

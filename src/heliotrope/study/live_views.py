@@ -1,0 +1,307 @@
+"""Views of a study with goals as JSON: its belief, its summary, its track, its trade-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliotrope.domains import Places
+from heliotrope.errors import InputError
+from heliotrope.history import Observation
+from heliotrope.live import Belief
+from heliotrope.live.gains import Gain
+from heliotrope.optimizer import Optimizer
+from heliotrope.policies import Best
+from heliotrope.spaces import Options
+from heliotrope.study.asking import live_belief
+from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
+from heliotrope.study.config import StudyConfig
+from heliotrope.study.drift import describe_drift
+from heliotrope.study.live import LiveBelief
+from heliotrope.study.past import blank, fed, past_belief
+from heliotrope.study.space_adapter import Context
+from heliotrope.study.state import StudyState
+from heliotrope.validation import Array, Json, short_repr
+
+_SHOWN = 500  # results in the track
+_STOPS = 20  # times of the track with a best: each needs the beliefs about all metrics
+_FRONT = 60  # trade-offs
+
+
+@dataclass(frozen=True, eq=False)
+class MetricView(BeliefView):
+    """The belief about a metric or a weighted sum, with the choices that keep all limits."""
+
+    live: LiveBelief | None = None
+    believed: Belief | None = None
+
+    def _best(self) -> Best:
+        assert self.live is not None
+        place, _ = best_place(self.live)
+        mean, std = self._predicted(place)
+        index = int(place[0]) if place.ndim == 1 else None
+        x = self.config.adapter.domain.at(place)[0]
+        return Best(self.t, x, index, float(mean[0]), float(std[0]))
+
+    def _at(self, choices: Array | None) -> tuple[Array, Array]:
+        return self._predicted(self._places(choices))
+
+    def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
+        assert self.live is not None
+        if not self.live.goals.rules.limits:
+            return None
+        return self.live.safe(self._places(choices))
+
+    def _places(self, choices: Array | None) -> Places:
+        assert self.live is not None
+        return self.live.all_places() if choices is None else self.live.of_points(choices)
+
+    def _predicted(self, places: Places) -> tuple[Array, Array]:
+        assert self.believed is not None
+        mean, variance = self.believed.predict(self.t, places)
+        return mean, np.sqrt(variance)
+
+
+def belief(
+    state: StudyState, t: float, context: Context | None, metric: str | None
+) -> Callable[[], Json]:
+    """The belief about a metric, or about the objective, and which choices keep the limits."""
+    config, goals = state.config, state.config.goals
+    assert goals is not None
+    if metric is not None and metric not in goals.metrics:
+        known = ", ".join(goals.metrics)
+        raise InputError(f"a metric among {known}", short_repr(metric), "", "metric")
+    make = _beliefs_at(state, t, context)
+    told = {name for name, one in state.metrics.items() if len(one.optimizer.history)}
+    name = metric or (goals.lead if goals.weights is None or len(goals.weights) == 1 else None)
+
+    def show() -> Json:
+        head: Json = {"t": t, **({} if context is None else {"context": context})}
+        head |= {} if name is None else {"metric": name}
+        live = make()
+        weights = {name: 1.0} if name is not None else goals.weights or {}
+        if not told.issuperset(weights):
+            return {**head, "view": "none"}
+        believed = live.weighted(weights)
+        limits = [
+            {"side": one.side, "bound": live.bound(one)}
+            for one in goals.rules.limits
+            if one.metric == name and (told.issuperset([name]))
+        ]
+        base = {} if live.baseline is None else {"baseline": _valued(live, live.baseline, believed)}
+        view = MetricView(config.as_told, live.lead, t, live.context_point, live, believed)
+        return {**head, **view.belief(), **({"limits": limits} if limits else {}), **base}
+
+    return show
+
+
+def summary(state: StudyState, t: float, context: Context | None) -> Json:
+    """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
+    config, goals = state.config, state.config.goals
+    assert goals is not None
+    live = live_belief(state, t, context)
+    shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
+    if state.progress.applied is not None:
+        shown["applied"] = state.progress.applied
+    if goals.baseline is not None:
+        shown |= {"baseline": live.words(goals.baseline), "gain": None}
+    if not live.is_known():
+        return shown
+    place, is_safe = best_place(live)
+    believed = live.weighted(goals.weights or _first_of(config))
+    best = {**_valued(live, place, believed), **_confidence(live, place, believed)}
+    shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
+    if live.baseline is not None:
+        shown["baseline"] = _valued(live, live.baseline, believed)
+        shown["gain"] = _gain(live.gain(place), state)
+    if goals.weights is None:
+        shown["front"] = front(state, t, context)
+    return shown
+
+
+def front(state: StudyState, t: float, context: Context | None) -> Json:
+    """The best trade-offs between several objectives, by the first of them."""
+    goals = state.config.goals
+    if goals is None or goals.weights is not None:
+        expected, got = "a study with several objectives", "one with a single objective"
+        raise InputError(expected, got, "Maximize or minimize two metrics or more.", "metrics")
+    live = live_belief(state, t, context)
+    choices = []
+    if live.is_known():
+        for place in live.front()[:_FRONT]:
+            where = np.asarray(place)[None]
+            choices.append({**live.describe(where), "metrics": live.values(where)})
+        choices.sort(key=lambda one: float(one["metrics"][goals.directed[0]]["mean"]))
+    given = {} if context is None else {"context": context}
+    return {"t": t, **given, "objectives": goals.directed, "choices": choices}
+
+
+def track(state: StudyState) -> Callable[[], Json]:
+    """The latest results, and the best and the baseline as they were believed at some times."""
+    config, results = state.config, _results(state)
+    histories = {name: one.optimizer.history[-_SHOWN:] for name, one in state.metrics.items()}
+    empty = {name: blank(one, histories[name]) for name, one in state.metrics.items()}
+    limits = _limits(live_belief(state, state.optimizer.latest, state.context))
+
+    def show() -> Json:
+        best = _stops(config, empty, histories)
+        return {"results": results, "best": best, "limits": limits, "certificate": None}
+
+    return show
+
+
+def best_place(live: LiveBelief) -> tuple[Places, bool]:
+    """The best choice that keeps all limits; else a known one, or that of the lead's policy."""
+    found = live.best(live.goals.weights or _first_of(live.config))
+    if found is not None:
+        return found, True
+    if live.goals.known:
+        return live.place(live.goals.known[0]), False
+    return live.own_best(), False
+
+
+def _first_of(config: StudyConfig) -> Mapping[str, float]:
+    """The first of several objectives, as a sum."""
+    return {config.lead: config.metrics[config.lead].sign}
+
+
+def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callable[[], LiveBelief]:
+    """The beliefs at a time; those of the past are built when they are needed."""
+    if t >= state.optimizer.latest:
+        present = live_belief(state, t, context)
+        return lambda: present
+    made = {name: past_belief(metric, t) for name, metric in state.metrics.items()}
+    config, trust = state.config, dict(state.progress.trust)
+
+    def build() -> LiveBelief:
+        optimizers = {name: one() for name, one in made.items()}
+        return LiveBelief(config, optimizers, t, context, trust)
+
+    return build
+
+
+def _metrics(state: StudyState) -> Json:
+    """Each metric's aim, number of results and drift."""
+    goals = state.config.goals
+    assert goals is not None
+    return {
+        name: {
+            "aim": goals.metrics[name],
+            "told": len(metric.optimizer.history),
+            "drift": describe_drift(metric)["words"],
+        }
+        for name, metric in state.metrics.items()
+    }
+
+
+def _valued(live: LiveBelief, place: Places, believed: Belief) -> Json:
+    """A choice with the mean and deviation of the objective and of each metric."""
+    mean, variance = believed.predict(live.t, place)
+    value = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
+    return {**live.describe(place), **value, "metrics": live.values(place)}
+
+
+def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
+    """The probability that nothing that keeps the limits is better by more than a margin.
+
+    The margin is that of a study without goals.
+    """
+    is_listed, weights = isinstance(live.config.space, Options), live.goals.weights
+    y = live.lead.history.y
+    if weights is None or len(y) < FEW or np.ptp(y) == 0.0:
+        return {"probability": None, "margin": None}
+    spread = np.sqrt(sum((weight * live.spread(name)) ** 2 for name, weight in weights.items()))
+    margin = 0.0 if is_listed else SHARE * float(spread)
+    places = live.places()
+    places = places[live.safe(places)]
+    mean, variance = believed.predict(live.t, places)
+    rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
+    joint = np.concatenate([best, rivals])
+    means, _ = believed.predict(live.t, joint)
+    covariance = believed.covariance(live.t, joint, joint)
+    rng = np.random.default_rng(0)
+    f = rng.multivariate_normal(means, covariance, SAMPLES, check_valid="ignore", method="eigh")
+    is_beaten = f.max(axis=1) - f[:, 0] > margin + 1e-6 * float(spread)  # rounding errors
+    return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
+
+
+def _gain(now: Gain | None, state: StudyState) -> Json | None:
+    if now is None:
+        return None
+    total = state.progress.total.gain if state.progress.total.steps else None
+    words = f"The best is {now}."
+    if total is not None:
+        words += f" All {state.progress.total.steps:,} results together: {total}."
+    summed = None if total is None else {**total.to_json(), "steps": state.progress.total.steps}
+    return {"now": now.to_json(), "total": summed, "words": words}
+
+
+def _limits(live: LiveBelief) -> Json:
+    """The bounds of each limited metric, in its unit."""
+    found: Json = {}
+    for one in live.goals.rules.limits:
+        if len(live.optimizers[one.metric].history) or not one.relative:
+            found.setdefault(one.metric, []).append({"side": one.side, "bound": live.bound(one)})
+    return found
+
+
+def _results(state: StudyState) -> list[Json]:
+    """The latest results: the values of all metrics, where they were measured, and why."""
+    rows: dict[int, Json] = {}
+    for name, metric in state.metrics.items():
+        sign, describe = metric.config.sign, metric.config.adapter.describe
+        for one in metric.optimizer.history[-_SHOWN:]:
+            assert one.id is not None
+            if one.id not in rows:
+                words = describe(one.x if one.index is None else one.index)
+                rows[one.id] = {"t": one.t, "value": None, **words, "metrics": {}}
+                if one.id in state.progress.reasons:
+                    rows[one.id]["reason"] = state.progress.reasons[one.id]
+            rows[one.id]["metrics"][name] = sign * one.y
+            if name == state.config.lead:
+                rows[one.id]["value"] = sign * one.y
+            if one.id in metric.faults:
+                rows[one.id]["fault"] = True
+    return [rows[number] for number in sorted(rows)][-_SHOWN:]
+
+
+def _stops(
+    config: StudyConfig,
+    empty: Mapping[str, Optimizer],
+    histories: Mapping[str, Sequence[Observation]],
+) -> list[Json]:
+    """The best and the baseline at some times, from the results up to each."""
+    in_time = {name: sorted(some, key=lambda one: one.t) for name, some in histories.items()}
+    times = np.unique([one.t for some in in_time.values() for one in some])
+    stops, seen = [], dict.fromkeys(in_time, 0)
+    for part in np.array_split(times, min(_STOPS, len(times))) if len(times) else []:
+        until, latest = float(part[-1]), None
+        for name, some in in_time.items():
+            new = [one for one in some[seen[name] :] if one.t <= until]
+            seen[name] += len(new)
+            fed(empty[name], new)
+            latest = new[-1] if new else latest
+        stops += _stop(LiveBelief(config, empty, until, _context_of(config, latest)))
+    return stops
+
+
+def _context_of(config: StudyConfig, one: Observation | None) -> Any:
+    if config.context is None:
+        return None
+    if one is None:
+        return config.adapter.default_context()
+    return config.adapter.describe(one.x if one.index is None else one.index)["context"]
+
+
+def _stop(live: LiveBelief) -> list[Json]:
+    """The best and the baseline at one time; nothing before every objective has a result."""
+    if not live.is_known():
+        return []
+    believed = live.weighted(live.goals.weights or _first_of(live.config))
+    place, _ = best_place(live)
+    base = {} if live.baseline is None else {"baseline": _valued(live, live.baseline, believed)}
+    return [{"t": live.t, **_valued(live, place, believed), **base}]

@@ -1,0 +1,173 @@
+"""Beliefs behind the rules: sums, contrasts, trust, caution, the value of a measurement, moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
+
+import heliotrope as ht
+from heliotrope.errors import InputError
+from heliotrope.estimation import World
+from heliotrope.live import (
+    Belief,
+    Distances,
+    Gain,
+    Moves,
+    TotalGain,
+    Trust,
+    hold_until,
+    standardized_error,
+    value_of_measuring,
+)
+from heliotrope.live.watching import cautious_world
+from heliotrope.policies.protocol import Agent
+from heliotrope.terms import Level, Stays
+from heliotrope.validation import Array
+
+DOMAIN = ht.grid(9)
+SUM = ht.Prior(noise=0.05, terms=[Stays(RBF(0.3)), Level(25.0, 0.1)])
+DRIFT = ht.Prior(RBF(0.3), ht.Forgetting(0.05), noise=0.05)
+
+
+def agent(prior: ht.Prior, seed: int = 0, results: int = 12) -> Agent:
+    rng = np.random.default_rng(seed)
+    one = ht.tv_gp_ucb(prior, beta=4.0).start(DOMAIN)
+    for key in range(results):
+        one.open(key, float(key), rng.integers(9, size=1))
+        one.tell(key, float(rng.normal()))
+    return one
+
+
+def test_a_contrast_is_that_of_the_joint_covariance() -> None:
+    belief, t = Belief.of(agent(SUM)), 14.0
+    mean, _ = belief.predict(t, DOMAIN.indices)
+    joint = belief.covariance(t, DOMAIN.indices, DOMAIN.indices)
+    base, share = np.array([3]), 0.9
+    found, variance = belief.contrast(t, DOMAIN.indices, base, share)
+    assert_allclose(found, mean - share * mean[3])
+    expected = joint.diagonal() + share**2 * joint[3, 3] - 2.0 * share * joint[3]
+    assert_allclose(variance, expected, atol=1e-12)
+
+
+def test_what_all_places_share_cancels_in_the_gain() -> None:
+    belief, t = Belief.of(agent(SUM)), 30.0
+    _, variance = belief.predict(t, DOMAIN.indices)
+    _, gained = belief.contrast(t, DOMAIN.indices, np.array([3]))
+    assert variance.min() > 10.0  # the level is unknown after a while
+    assert gained.max() < 4.0
+
+
+def test_a_weighted_sum_is_that_of_independent_metrics() -> None:
+    one, other, t = agent(DRIFT, 1), agent(DRIFT, 2), 13.0
+    total = Belief(((2.0, one), (-3.0, other)))
+    a, b = (Belief.of(some).predict(t, DOMAIN.indices) for some in (one, other))
+    mean, variance = total.predict(t, DOMAIN.indices)
+    assert_allclose(mean, 2.0 * a[0] - 3.0 * b[0])
+    assert_allclose(variance, 4.0 * a[1] + 9.0 * b[1])
+    assert_allclose(total.noise, 13.0 * 0.05)
+    scores = total.scores(t, DOMAIN.indices, np.random.default_rng)
+    assert_allclose(scores, mean + 2.0 * np.sqrt(variance))
+
+
+def test_logarithms_have_the_covariance_of_their_values() -> None:
+    from heliotrope.policies.logarithmic import LogarithmicPolicy
+
+    policy = LogarithmicPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), 1.0, 0.01)
+    one = policy.start(DOMAIN)
+    one.open(0, 0.0, np.array([2]))
+    one.tell(0, 1.5)
+    joint = one.covariance(1.0, DOMAIN.indices)
+    _, variance = one.predict(1.0, DOMAIN.indices, count_open=False)
+    assert_allclose(joint.diagonal(), variance)
+    draws = one.sample(1.0, DOMAIN.indices, np.random.default_rng(0), 40_000)
+    assert_allclose(np.cov(draws.T), joint, atol=0.02)
+    scores = one.scores(1.0, DOMAIN.indices, np.random.default_rng)
+    assert scores.argmax() == one.choose(1.0, np.random.default_rng)[0]
+
+
+def test_trust_follows_errors_and_crossings() -> None:
+    trust = Trust()
+    for _ in range(200):
+        trust = trust.after(2.0)
+    assert trust.factor == pytest.approx(2.0, abs=0.2)
+    strained = trust.after(0.0, crossed=True, risk=0.05)
+    assert strained.factor > trust.factor + 0.4
+    for _ in range(20):
+        strained = strained.after(2.0, risk=0.05)
+    assert strained.strain == 0.0
+
+
+def test_the_error_of_a_prediction_is_in_deviations_of_a_result() -> None:
+    one = agent(DRIFT)
+    mean, variance = one.predict(13.0, np.array([4]), count_open=False)
+    error = standardized_error(one, 13.0, np.array([4]), float(mean[0]) + 1.0)
+    assert error == pytest.approx(1.0 / np.sqrt(variance[0] + 0.05))
+
+
+WORLD = World(80.0, 4.0, 1.0, 1.0, 0.5, 0.1, 0.01, 0.01, (0.2,), results=4)
+
+
+@pytest.mark.parametrize(("bounds", "shares"), [((100.0,), ()), ((), (1.25,))])
+def test_a_far_limit_widens_a_young_belief(bounds: list[float], shares: list[float]) -> None:
+    young = cautious_world(WORLD, bounds, shares)
+    assert young.stays + young.drifts > 0.5 * 20.0**2
+    assert young.noise == WORLD.noise
+    old = cautious_world(
+        World(80.0, 4.0, 1.0, 1.0, 0.5, 0.1, 0.01, 0.01, (0.2,), results=10**6), bounds
+    )
+    assert old.stays == pytest.approx(1.0, rel=0.01)
+    assert cautious_world(WORLD, [80.5]) == WORLD
+
+
+def knowledge_gradient(belief: Belief, t: float, rng: np.random.Generator) -> float:
+    """The same value by simulation."""
+    mean, _ = belief.predict(t, DOMAIN.indices)
+    joint = belief.covariance(t, DOMAIN.indices, DOMAIN.indices)
+    z = rng.standard_normal(20_000)
+    values = list[float]()
+    for x in range(9):
+        b: Array = joint[x] / np.sqrt(joint[x, x] + belief.noise)
+        values.append(float((mean + z[:, None] * b).max(axis=1).mean() - mean.max()))
+    return max(values)
+
+
+def test_the_value_of_a_measurement_is_the_knowledge_gradient() -> None:
+    belief = Belief.of(agent(DRIFT))
+    for t in (12.0, 20.0, 60.0):
+        expected = knowledge_gradient(belief, t, np.random.default_rng(0))
+        assert value_of_measuring(belief, t, DOMAIN.indices) == pytest.approx(expected, abs=0.02)
+
+
+def test_holding_ends_when_the_value_is_worth_the_cost() -> None:
+    belief, cost = Belief.of(agent(DRIFT, results=30)), 0.6
+    until = hold_until(belief, 30.0, DOMAIN.indices, last=29.0, cost=cost, pace=1.0)
+    assert until is not None
+    assert value_of_measuring(belief, until, DOMAIN.indices) * (until - 29.0) >= cost
+    assert hold_until(belief, until, DOMAIN.indices, last=29.0, cost=cost, pace=1.0) is None
+
+
+def test_gains_add_up_with_their_deviations() -> None:
+    total = TotalGain().after(Gain(1.0, 0.5, 10.0)).after(Gain(2.0, 0.25, 10.0)).gain
+    assert (total.mean, total.std, total.baseline) == (3.0, 0.75, 20.0)
+    assert str(Gain(0.5, 0.1, -1.0)) == "0.5 better, 95 % between 0.304 and 0.696"
+
+
+def test_distances_are_in_the_units_of_the_parameters() -> None:
+    space = ht.SearchSpace(
+        {"rate": ht.Real(1.0, 100.0, log=True), "mode": ht.Categorical(["a", "b", "c"])}
+    )
+    moves = Moves({"rate": 5.0, "mode": 0.0}, {"rate": 0.1, "mode": 2.0})
+    distances = Distances(moves, space.domain, space)
+    here = space.point({"rate": 10.0, "mode": "a"})[None]
+    others = np.array(
+        [space.point({"rate": r, "mode": m}) for r, m in [(14.0, "a"), (10.0, "c"), (16.0, "a")]]
+    )
+    assert distances.reachable(others, [here]).tolist() == [True, False, False]
+    assert_allclose(distances.price(others, here), [0.4, 2.0, 0.6])
+    options = ht.Options(["x", "y"])
+    named = Distances(Moves(cost={"option": 3.0}), options.domain, options)
+    assert_allclose(named.price(np.array([0, 1]), np.array([1])), [3.0, 0.0])
+    with pytest.raises(InputError):
+        Distances(Moves({"speed": 1.0}), space.domain, space)
