@@ -27,7 +27,7 @@ def test_a_run_adds_a_row_for_each_ratio(history: ModuleType, tmp_path: Path) ->
     for commit in ("1234567", "89abcde+"):
         found = [Finding("faster", "3 times", True, ratio=3.0), Finding("exact", "yes", True)]
         history.record(found, commit, file)
-    rows = list(csv.DictReader(file.open()))
+    rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [(row["commit"], row["figure"], row["value"]) for row in rows] == [
         ("1234567", "faster", "3"),
         ("89abcde+", "faster", "3"),
@@ -40,6 +40,6 @@ def test_the_record_names_the_current_commit(history: ModuleType) -> None:
 
 
 def test_the_committed_record_is_readable(history: ModuleType) -> None:
-    rows = list(csv.DictReader(history.FILE.open()))
+    rows = list(csv.DictReader(history.FILE.read_text().splitlines()))
     assert len(rows) >= 16
     assert all(float(row["value"]) > 0 for row in rows)
