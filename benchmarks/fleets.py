@@ -16,7 +16,7 @@ from benchmarks.report import Finding
 from heliotrope.lab.environments.suite.relays import Relays
 from heliotrope.storage import MemoryStore, Store
 from heliotrope.study import Study
-from heliotrope.validation import Array
+from heliotrope.validation import Indices
 
 FLEET, LEARNED = 10, 60  # similar studies, and results of each
 TRIALS, STEPS = 16, 30
@@ -61,7 +61,7 @@ def _run(
     relays: Relays,
     seed: int,
     steps: int,
-    order: Array,
+    order: Indices,
     like: Sequence[str],
 ) -> float:
     """The average regret of a study of one pair; ``order`` says which machine a name stands for."""

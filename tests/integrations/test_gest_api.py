@@ -152,7 +152,7 @@ def test_other_problems_are_refused(changes: dict[str, Any], reason: str) -> Non
 
 def test_other_things_are_refused() -> None:
     with pytest.raises(ht.HeliotropeError, match="the VOCS of gest-api; got 3"):
-        HeliotropeGenerator(3)  # type: ignore[arg-type]
+        HeliotropeGenerator(3)
     for wrong in (3, [3], "x"):
         with pytest.raises(ht.HeliotropeError, match="rows as dictionaries, or a table"):
             HeliotropeGenerator(vocs()).ingest(wrong)  # type: ignore[arg-type]
