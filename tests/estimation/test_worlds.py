@@ -146,6 +146,18 @@ def test_values_that_span_decades_are_seen_as_such(sign: float) -> None:
     assert plain.scale == "identity"  # both signs
 
 
+def test_a_few_zeros_among_values_that_span_decades_do_no_harm() -> None:
+    data = results()
+    wide = np.exp(2.0 * (data.y - 20.0))
+    clean = estimate_world(replace(data, y=wide), GROUPS)
+    zeros = np.where(np.arange(40) % 20 == 7, 0.0, wide)
+    found = estimate_world(replace(data, y=zeros), GROUPS)
+    assert (found.scale, clean.scale) == ("log", "log")
+    assert found.drifts == pytest.approx(clean.drifts, rel=0.5)
+    assert found.floor > 0.0
+    assert estimate_world(replace(data, y=zeros - 0.1), GROUPS).scale == "identity"
+
+
 def test_a_logarithmic_policy_answers_in_the_unit_of_the_values() -> None:
     """Its moments are those of the exponentials of draws of the inner policy."""
     world = replace(WORLD, mean=1.0, scale="log", sign=1.0, floor=1e-3)

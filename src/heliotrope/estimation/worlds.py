@@ -48,6 +48,7 @@ _FEWEST_WITH_FAULTS = 8
 _OWN_NOISE = (1e-6, 1e250)  # limits of the standardized noise variance of one result
 _IMPLAUSIBLE = 4.0  # deviations from what all others say
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
+_SPAN_WITH_ZEROS, _MOST_ZEROS = 100.0, 0.1  # the same, if up to a tenth of the values are zero
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
 _ITERATIONS = 30
 _LEAST_PERIODS = 1.15  # that results must span, before a season of that period is considered
@@ -104,9 +105,23 @@ def _most_likely(fits: Sequence[_Fit], before: World | None) -> tuple[_Fit, _Fou
 
 
 def _may_be_logarithmic(y: Array) -> bool:
-    sizes = np.abs(y)
-    same_sign = bool(np.all(y > 0.0) or np.all(y < 0.0))
-    return same_sign and len(y) >= _FEWEST_FOR_A_LOG and bool(sizes.max() > _SPAN * sizes.min())
+    """Whether nearly all values have one sign and their sizes differ; a few may be zero."""
+    sizes = _sizes(y)
+    floor, zeros = sizes.min(), float(np.mean(_sign(y) * y <= 0.0))
+    span = _SPAN if zeros == 0.0 else _SPAN_WITH_ZEROS
+    return len(y) >= _FEWEST_FOR_A_LOG and zeros <= _MOST_ZEROS and bool(sizes.max() > span * floor)
+
+
+def _sign(y: Array) -> float:
+    """The sign of most values."""
+    return -1.0 if float(np.median(y)) < 0.0 else 1.0
+
+
+def _sizes(y: Array) -> Array:
+    """The sizes of values, those of zero or the other sign being half of the smallest other."""
+    sizes = _sign(y) * y
+    positive = sizes[sizes > 0.0]
+    return sizes if not len(positive) else np.maximum(sizes, 0.5 * positive.min())
 
 
 class _Parts(NamedTuple):
@@ -132,11 +147,12 @@ class _Fit:
         period: float = 0.0,
     ) -> None:
         self._groups, self.scale, self._period = groups, scale, period / results.pace
-        self._sign = -1.0 if scale == "log" and results.y[0] < 0.0 else 1.0
-        y = self._sign * np.log(np.abs(results.y)) if scale == "log" else results.y
-        self._slope = np.abs(results.y) if scale == "log" else np.ones_like(y)
+        self._sign, y, self._slope = 1.0, results.y, np.ones_like(results.y)
+        if scale == "log":
+            self._sign, self._slope = _sign(y), _sizes(y)
+            y = self._sign * np.log(self._slope)
         inside = Results(results.t, results.x, y, results.noise)
-        self._floor = 0.5 * float(np.abs(results.y).min()) if scale == "log" else 0.0
+        self._floor = 0.5 * float(self._slope.min()) if scale == "log" else 0.0
         self._center, self._spread = float(np.mean(inside.precise)), inside.spread
         self._results = len(y)
         if before is not None and before.scale == scale and before.results > len(y):
