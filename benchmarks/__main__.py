@@ -22,7 +22,7 @@ NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
 
 def main(names: list[str]) -> int:
-    console, holds = Console(), True
+    console, holds, commit = Console(), True, history.current_commit()
     table = Table(
         "benchmark",
         "claim",
@@ -39,7 +39,7 @@ def main(names: list[str]) -> int:
         for finding in findings:
             table.add_row(name, finding.claim, finding.measured, "yes" if finding.holds else "NO")
             holds &= finding.holds
-        history.record(findings)
+        history.record(findings, commit)
     console.print(table)
     return 0 if holds else 1
 

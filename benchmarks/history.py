@@ -17,20 +17,20 @@ FILE = Path(__file__).parent / "history.csv"
 COLUMNS = ("date", "commit", "machine", "python", "numpy", "figure", "value", "holds")
 
 
-def record(findings: Iterable[Finding], file: Path = FILE) -> None:
-    """Append the ratios of a run."""
+def record(findings: Iterable[Finding], commit: str, file: Path = FILE) -> None:
+    """Append the ratios of a run, which began at this commit."""
     is_new = not file.exists()
     with file.open("a", newline="") as opened:
         writer = csv.DictWriter(opened, COLUMNS, lineterminator="\n")
         if is_new:
             writer.writeheader()
-        writer.writerows(_rows(findings))
+        writer.writerows(_rows(findings, commit))
 
 
-def _rows(findings: Iterable[Finding]) -> Iterator[dict[str, object]]:
+def _rows(findings: Iterable[Finding], commit: str) -> Iterator[dict[str, object]]:
     run = {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "commit": _commit(),
+        "commit": commit,
         "machine": f"{platform.machine()} {platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -41,7 +41,7 @@ def _rows(findings: Iterable[Finding]) -> Iterator[dict[str, object]]:
             yield {**run, **figure, "holds": "yes" if finding.holds else "no"}
 
 
-def _commit() -> str:
+def current_commit() -> str:
     """The commit of this checkout, with a plus if files were changed since."""
     here = FILE.parent
     read = {"cwd": here, "capture_output": True, "text": True, "check": False}

@@ -93,7 +93,9 @@ def start_and_check(image: Image, environment: Path, folder: Path, port: str = "
         service.wait(30)
 
 
-def _wait_until_healthy(check: list[str], variables: dict[str, str], seconds: float = 60.0) -> None:
+def _wait_until_healthy(
+    check: list[str], variables: dict[str, str], seconds: float = 300.0
+) -> None:
     end = time.monotonic() + seconds
     while subprocess.run(check, env=variables, capture_output=True, check=False).returncode != 0:
         if time.monotonic() > end:
