@@ -87,11 +87,11 @@ def test_the_baseline_is_due_by_its_share_or_by_its_doubt() -> None:
     assert not rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=1.0)
     assert rule.is_due(asked=20, at_baseline=2, gain=0.0, deviation=1.0)
     assert rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=2.5)
-    assert not rule.is_due(asked=18, at_baseline=6, gain=0.0, deviation=2.5)
+    assert not rule.is_due(asked=18, at_baseline=8, gain=0.0, deviation=2.5)
 
 
 def test_by_default_the_baseline_is_measured_until_the_gain_is_sure() -> None:
     rule = Remeasure()
-    assert rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.6)
-    assert not rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.4)
+    assert rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.4)
+    assert not rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.3)
     assert not Remeasure(share=0.0).is_due(asked=18, at_baseline=0, gain=0.0, deviation=1.0)

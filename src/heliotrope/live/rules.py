@@ -14,8 +14,8 @@ from heliotrope.validation import Json, as_number, as_positive, as_share, short_
 
 _ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
 RISK = 0.05
-_MOST = 0.3  # share of the asks at a stale baseline
-_WIDTH = 1.96  # deviations of a 95 % interval
+_MOST = 0.4  # share of the asks at a stale baseline
+_SURE = 3.0  # deviations of the gain, which clearly exclude 0
 _ROUNDING = 1e-9
 
 
@@ -148,8 +148,8 @@ class Remeasure:
     """When the baseline is measured again: a ``share`` of all asks, and more while it is stale.
 
     It is stale while the deviation of the gain over it exceeds ``stale``, in the unit of the
-    objective; by default, while the 95 % interval of the gain holds 0. Then up to 30 % of all asks
-    are spent on it. A share of 0 never measures it.
+    objective; by default, while the gain is less than three deviations. Then up to 40 % of all
+    asks are spent on it. A share of 0 never measures it.
     """
 
     share: float = 0.1
@@ -166,7 +166,7 @@ class Remeasure:
         """Whether to measure the baseline next, after ``asked`` asks, some of them there."""
         least = self.share * (asked + 1) - _ROUNDING
         most = max(self.share, _MOST) * (asked + 1) - _ROUNDING
-        known = abs(gain) / _WIDTH if self.stale is None else self.stale
+        known = abs(gain) / _SURE if self.stale is None else self.stale
         return at_baseline < least or (
             self.share > 0.0 and deviation > known and at_baseline < most
         )
