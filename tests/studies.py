@@ -105,6 +105,7 @@ def shown(study: Study, *times: float) -> list[Any]:
         del summary[name]
     asks = [what(ask) for ask in study.open_asks()]
     del summary["open"]
+    summary["faults"] = [id.rpartition("-")[2] for id in summary["faults"]]  # as in what()
     return [summary, asks, study.belief(), study.track(), *(study.belief(t) for t in times)]
 
 
