@@ -23,7 +23,7 @@ from heliotrope.lab.environments.suite import problem
 from heliotrope.validation import Array
 
 PROBLEMS = ("paper/se/0.01", "jumps/drift", "peaks/steady", "sliced/hartmann-3")
-TRIALS, HORIZON, FIRST_SEED = 6, 80, 500
+TRIALS, HORIZON, FIRST_SEED = 18, 80, 500
 SIDE = 20  # of the suite's grids
 
 Runner = Callable[[Episode, int], float]  # average regret in an episode, with a seed

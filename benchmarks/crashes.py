@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +15,9 @@ from time import sleep
 from benchmarks.load import Load, Outcome, run
 from benchmarks.report import Finding
 from benchmarks.service import SETUP, port_of
-from heliotrope.storage import Append, MemoryStore, Store, open_store
-from heliotrope.study import Evaluation, Study, StudyConfig
+from heliotrope.storage import Append, EventBody, MemoryStore, Store, open_store
+from heliotrope.study import Evaluation, Study, StudyConfig, decisions
+from heliotrope.study.state import StudyState
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from askers import logged, lost
@@ -131,10 +132,20 @@ class _Copy:
         """Its suggestion where the other study asked last, after the same events."""
         *before, asked = self._store.events(self._uid, self._fed)
         assert asked.body["kind"] == "asked", asked
-        if before:
-            text = json.dumps([event.body for event in before])
-            bodies = json.loads(text.replace(f'"{self._uid[:12]}-', f'"{self._own[:12]}-'))
-            self._memory.append([Append(self._own, self._fed, bodies)])
+        self._feed([event.body for event in before])
+        found = self._study._cache.read(_suggestion)
+        self._feed([asked.body])  # with its id, whose mark is random
+        return found
+
+    def _feed(self, bodies: Sequence[EventBody]) -> None:
+        if bodies:
+            text = json.dumps(list(bodies)).replace(f'"{self._uid[:12]}-', f'"{self._own[:12]}-')
+            self._memory.append([Append(self._own, self._fed, json.loads(text))])
+            self._fed += len(bodies)
         self._study.open_asks()  # reads the events of the other study
-        self._fed = asked.seq
-        return self._study.ask()
+
+
+def _suggestion(state: StudyState) -> Evaluation:
+    """What a study would ask next, without an event."""
+    t, place, _ = decisions.chosen(state, None, None)
+    return Evaluation(state.ids.next(), t, **state.config.adapter.describe(place))

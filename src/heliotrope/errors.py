@@ -26,6 +26,9 @@ class HeliotropeError(Exception):
         advice = f" {self.advice}" if self.advice else ""
         return f"{where}expected {self.expected}; got {self.got}.{advice}"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"  # as in the results of a batch
+
 
 class InputError(HeliotropeError, ValueError):
     """A value has the wrong type, shape or range."""

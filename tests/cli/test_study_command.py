@@ -190,7 +190,7 @@ def test_contexts_are_given_and_shown(folder: Path) -> None:
     run("tell", "boiler", asked["id"], "1.5")
     there = run("show", "boiler", "--context", '{"outside": -5}')
     assert there["context"] == there["best"]["context"] == {"outside": -5.0}
-    assert_refused(invoke("ask", "boiler"), "a context of ['outside']; got none in context")
+    assert_refused(invoke("ask", "boiler"), "context: expected a context of ['outside']; got none.")
     assert_refused(invoke("ask", "boiler", "--context", '{"outside": 50}'), "context.outside")
     assert_refused(invoke("show", "boiler", "--context", "{"), "a JSON file for --context")
 
@@ -208,7 +208,10 @@ def test_results_from_elsewhere_are_added(folder: Path) -> None:
         (["-2"], "either params or an option; got neither"),
         (["-2", "--params", "{}", "--option", "x"], "either params or an option; got both"),
         (["-2", "--params", "{"], "JSON or a JSON file for --params"),
-        (["-2", "--params", '{"fan": 9, "x": 0}'], "a whole number from 1 to 8; got 9 in"),
+        (
+            ["-2", "--params", '{"fan": 9, "x": 0}'],
+            "params.fan: expected a whole number from 1 to 8; got 9.",
+        ),
         (["-2", "--params", "place.json", "--t", "3"], "a time of at least 4"),
         (["-2", "--params", "place.json", "--key", "one"], "that was told before"),
         (["nan", "--params", "place.json"], "finite"),
@@ -314,8 +317,8 @@ def test_deleting_is_confirmed(answer: str) -> None:
         (["--space", "{"], "JSON or a JSON file for --space"),
         (["--space", ""], "JSON or a JSON file for --space"),
         (["--space", "[" * 100_000], "JSON or a JSON file for --space"),
-        (["--space", "missing.json"], "cannot use missing.json: No such file"),
-        (["--space", "."], "cannot use .: Is a directory"),
+        (["--space", "missing.json"], "got 'missing.json' (No such file"),
+        (["--space", "."], "got '.' (Is a directory"),
         (["--space", '{"x": {"type": "real", "low": 1, "high": 0}}'], "x.high"),
         (["--space", "[]"], "space"),
         (["--options", ""], "options"),
@@ -325,7 +328,7 @@ def test_deleting_is_confirmed(answer: str) -> None:
         (["--options", "a,b", "--space", SPACE], "got both"),
         (["--options", "a,b", "--policy", '{"kind": "best"}'], "policy.kind"),
         (["--options", "a,b", "--clock", "often"], "clock.unit"),
-        (["--options", "a,b", "--context", "{}"], "1 to 100 parameters; got 0 in context"),
+        (["--options", "a,b", "--context", "{}"], "context: expected 1 to 100 parameters; got 0."),
         (["--options", "a,b", "--at", "mysql://host/name"], "the URL of a store"),
         (["--options", "a,b", "--at", "memory"], "the URL of a store"),
         (["--options", "a,b", "--at", "memory:"], "a store that outlives the command"),

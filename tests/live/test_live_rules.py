@@ -84,6 +84,14 @@ def test_a_relative_limit_moves_with_the_baseline() -> None:
 
 def test_the_baseline_is_due_by_its_share_or_by_its_doubt() -> None:
     rule = Remeasure(share=0.1, stale=2.0)
-    assert not rule.is_due(asked=18, at_baseline=2, deviation=1.0)
-    assert rule.is_due(asked=20, at_baseline=2, deviation=1.0)
-    assert rule.is_due(asked=18, at_baseline=2, deviation=2.5)
+    assert not rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=1.0)
+    assert rule.is_due(asked=20, at_baseline=2, gain=0.0, deviation=1.0)
+    assert rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=2.5)
+    assert not rule.is_due(asked=18, at_baseline=8, gain=0.0, deviation=2.5)
+
+
+def test_by_default_the_baseline_is_measured_until_the_gain_is_sure() -> None:
+    rule = Remeasure()
+    assert rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.4)
+    assert not rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.3)
+    assert not Remeasure(share=0.0).is_due(asked=18, at_baseline=0, gain=0.0, deviation=1.0)

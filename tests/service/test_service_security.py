@@ -418,6 +418,11 @@ def test_other_methods_change_nothing(client: httpx.Client, method: str) -> None
 
 # ---- whatever the description allows, and what it does not
 
+GOALS = {
+    "metrics": {"rate": "maximize", "heat": "watch"},
+    "limits": {"heat": {"below": 30.0}},
+    "baseline": OPTIONS["options"][0],
+}
 LIMITS = Limits(points=200, coordinates=10, studies=50)
 
 
@@ -443,6 +448,7 @@ def test_generated_requests_match_the_openapi_document(
     case: schemathesis.Case[Any], fuzzed: httpx.Client
 ) -> None:
     fuzzed.post(STUDIES, json={"name": "mine", **OPTIONS})
+    fuzzed.post(STUDIES, json={"name": "live", **OPTIONS, **GOALS})
     aim(case, fuzzed)
     before = state(fuzzed)
     answer = case.call(base_url=str(fuzzed.base_url))
@@ -453,12 +459,13 @@ def test_generated_requests_match_the_openapi_document(
 
 def aim(case: schemathesis.Case[Any], client: httpx.Client) -> None:
     """Have half of the cases meet a study, and an open ask of it if the id is a proper one."""
-    if len(str(case.path_parameters.get("name", "-"))) % 2:
+    length = len(str(case.path_parameters.get("name", "-")))
+    if length % 2:
         return
-    case.path_parameters["name"] = "mine"
+    name = case.path_parameters["name"] = "live" if length % 4 else "mine"
     body: Any = case.body
     if isinstance(body, dict) and isinstance(body.get("id"), str) and 1 <= len(body["id"]) <= 100:
-        body["id"] = post(client, "/mine/ask")["id"]
+        body["id"] = post(client, f"/{name}/ask")["id"]
 
 
 def raw(client: httpx.Client, head: str, body: bytes = b"") -> tuple[int, bytes]:

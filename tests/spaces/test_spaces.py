@@ -728,6 +728,7 @@ def test_an_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(InputError("a number", "a word", "Count.", field="x")))
     assert type(error) is InputError
     assert str(error) == "x: expected a number; got a word. Count."
+    assert repr(error) == "InputError('x: expected a number; got a word. Count.')"
 
 
 def test_a_space_survives_pickling() -> None:

@@ -132,14 +132,14 @@ class Chooser:
         return covariance
 
     def _is_due(self, standing: Standing, view: View, places: Places, t: float) -> bool:
-        if standing.baseline is None or view.baseline is None:
+        if standing.baseline is None:
             return False
-        deviation, remeasure = 0.0, self.rules.remeasure
-        if remeasure.stale is not None:
-            best = places[[int(np.argmax(view.mean))]]
-            _, variance = self.objective.contrast(t, best, standing.baseline)
-            deviation = float(np.sqrt(variance[0]))
-        return remeasure.is_due(standing.asked, standing.at_baseline, deviation)
+        kept = safe(view.margin, view.doubt, self.rules.risk_of_each)
+        best = int(np.argmax(np.where(kept | ~kept.any(), view.mean, -np.inf)))
+        mean, variance = self.objective.contrast(t, places[[best]], standing.baseline)
+        gain, deviation = float(mean[0]), float(np.sqrt(variance[0]))
+        due = self.rules.remeasure.is_due
+        return due(standing.asked, standing.at_baseline, gain, deviation)
 
     @staticmethod
     def _index(places: Places, place: Places) -> int:

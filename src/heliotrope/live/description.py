@@ -28,7 +28,7 @@ class Live:
     maximize or minimize, asks go round among the best trade-offs. ``limits`` are kept with a
     probability of at least 1 - ``risk`` each. The search starts from the ``baseline``, which runs
     today, and from ``safe`` settings, which keep the limits. A ``share`` of the asks measures the
-    baseline again, and one more when the gain's deviation exceeds ``stale``. ``moves`` bounds each
+    baseline again, and more while the gain is unsure (``stale``). ``moves`` bounds each
     change, and its cost.
 
     Examples

@@ -29,6 +29,7 @@ _TRUST = 2.0  # results' worth of belief that the studies are alike
 _FARTHEST = 6.0  # deviations that count: a fault must not refute the fleet
 _MOST = 100  # results of this study, after which it knows more than the fleet
 _ARRAYS = ("places", "values", "variances")
+_LEAST = 1e-3  # weight of a point about which a study knows nothing
 _PRIOR = 1.0  # studies' worth of belief that a point is like all others
 
 
@@ -110,15 +111,17 @@ def _indices(places: Sequence[Any], domain: Finite) -> Places:
     return domain.check(np.array([as_whole(place, "a place", least=0) for place in places]))
 
 
-def pooled(means: Sequence[Array], variances: Sequence[Array]) -> tuple[Array, Array, float]:
+def pooled(
+    means: Sequence[Array], variances: Sequence[Array], unknown: Sequence[float]
+) -> tuple[Array, Array, float]:
     """Values and variances (q,) at the points of several studies, and the variance of their levels.
 
-    Each study has posterior means (q,) and variances (q,), NaN at points that it does not have. A
-    point counts by how much the study knows about it.
+    Each study has posterior means (q,) and variances (q,), NaN at points that it does not have, and
+    the prior variance of a point that it knows nothing about. A point counts by how much the
+    study knows about it.
     """
     m, v = np.array(means), np.array(variances)
-    unknown = np.nanmax(v, axis=1, keepdims=True)
-    knows = np.nan_to_num(1.0 - v / unknown).clip(1e-3)
+    knows = np.nan_to_num(1.0 - v / np.array(unknown)[:, None]).clip(_LEAST, 1.0)
     knows[np.isnan(m)] = 0.0
     levels = np.average(np.nan_to_num(m), axis=1, weights=knows)
     shapes = np.nan_to_num(m - levels[:, None])

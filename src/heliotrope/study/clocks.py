@@ -173,5 +173,11 @@ def duration(seconds: float) -> str:
 
 
 def short(number: float) -> str:
-    """A number with two digits, or with all digits before the point if they can be read."""
+    """A number with two digits, or with all digits before the point if they can be read.
+
+    Examples
+    --------
+    >>> [short(number) for number in (0.123, 99.4, 1234.5, 2e15)]
+    ['0.12', '99', '1,234', '2e+15']
+    """
     return f"{number:,.0f}" if 100.0 <= number < _READABLE else f"{number:.2g}"

@@ -104,7 +104,7 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
             held = hold(state, state.optimizer.next_time(t), context, command.cost)
             if held is not None:
                 return held
-        at, place, why = _chosen(state, t, context)
+        at, place, why = chosen(state, t, context)
         words = adapter.describe(place, context)
         lease = _leased(command.lease or state.config.lease, now)
         return _begin(state, emit, at, place, words, {**why, **lease, **_keyed(command.key)})
@@ -112,7 +112,7 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
     return ask
 
 
-def _chosen(
+def chosen(
     state: StudyState, t: float | None, context: Context | None
 ) -> tuple[float, LoggedPlace, Json]:
     """The time and place of the next ask, and its reason if the study has goals."""

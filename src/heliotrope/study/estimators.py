@@ -26,6 +26,7 @@ Learn = Callable[[Update], None]
 _log = logging.getLogger(__name__)
 _NICE = 10  # lower priority than that of the service
 _WRITERS = 4  # threads that write what was learned
+_LONGEST = 60.0  # seconds without an estimate after processes that ended
 _POLL = 1.0  # seconds between two looks for the parent process
 
 
@@ -39,12 +40,13 @@ class Estimators:
         self._processes = processes
         self._busy, self._lock = set[str](), Lock()
         self._pool: ProcessPoolExecutor | None = None  # starts at the first estimate
+        self._failures, self._resume = 0, 0.0  # in a row, and when to start a process again
         self._writers = ThreadPoolExecutor(_WRITERS, "heliotrope-learned")
 
     def consider(self, uid: str, due: Callable[[], Estimation | None], learn: Learn) -> None:
         """Begin the estimate that is due, unless one of this study is under way."""
         with self._lock:
-            if not self._processes or uid in self._busy:
+            if not self._processes or uid in self._busy or time.monotonic() < self._resume:
                 return
             self._busy.add(uid)
         try:
@@ -90,6 +92,7 @@ class Estimators:
         except BaseException as error:
             self._restart(uid, error)
             return
+        self._failures = 0
         self._end(uid)
         try:
             learn(update)
@@ -104,6 +107,9 @@ class Estimators:
         with self._lock:
             if isinstance(error, BrokenProcessPool):
                 self._pool = None
+                self._failures += 1
+                pause = 0.0 if self._failures == 1 else min(2.0**self._failures, _LONGEST)
+                self._resume = time.monotonic() + pause
         self._end(uid)
 
     def _end(self, uid: str) -> None:

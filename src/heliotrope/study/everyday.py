@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from heliotrope.errors import HeliotropeError, NoBeliefError
 from heliotrope.notebook import facts_table
-from heliotrope.study.measured import THE_VALUE
 from heliotrope.study.results import BeliefReport, BestChoice, Front, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
 
@@ -65,11 +64,6 @@ class EverydayStudy(StudyVerbs):
     @abstractmethod
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
-
-    @property
-    def has_metrics(self) -> bool:
-        """Whether results have the names of metrics."""
-        return list(self.config.metrics) != [THE_VALUE]
 
     @property
     def best(self) -> BestChoice:

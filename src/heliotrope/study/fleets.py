@@ -33,7 +33,9 @@ def joined(config: StudyConfig, similar: Mapping[str, StudyState]) -> StudyConfi
         return replace(config, like=tuple(similar))
     places = _places(config)
     believed = [_believed(config, state, places) for state in known]
-    values, variances, level_variance = pooled(*zip(*believed, strict=True))
+    unknown = [state.model.variance for state in known]
+    means, doubts = zip(*believed, strict=True)
+    values, variances, level_variance = pooled(means, doubts, unknown)
     model = _typical([state.model for state in known], config.adapter.domain.dimension)
     text = json.dumps(model.to_json())
     fleet = Fleet(places, values, variances, level_variance, text)

@@ -19,6 +19,7 @@ from heliotrope.study.words import place
 from heliotrope.validation import as_positive, as_whole, short_repr
 
 if TYPE_CHECKING:
+    from heliotrope.study.config import StudyConfig
     from heliotrope.study.everyday import EverydayStudy
 
 Measured: TypeAlias = float | Mapping[str, Any]
@@ -122,7 +123,7 @@ class Run:
                 raise _Interrupted(Outcome(asked, error=error)) from None
             raise
         try:
-            self._tell(asked, _told(measured, self.study.has_metrics), measured)
+            self._tell(asked, _told(measured, self.study.config), measured)
         except InputError as error:  # a NaN, or no number at all
             return self._cancelled(asked, error, "no result that can be told")
         except ClosedSuggestionError as error:  # someone else closed it meanwhile
@@ -203,12 +204,12 @@ def as_callbacks(callbacks: object) -> Sequence[Callback]:
     return listed
 
 
-def _told(measured: Measured, has_metrics: bool) -> Mapping[str, Any]:
+def _told(measured: Measured, config: StudyConfig) -> Mapping[str, Any]:
     """The arguments of ``tell`` for what a function returned, which may be values by metric."""
     if not isinstance(measured, Mapping):
         return {"value": measured}
     names = ("value", *CHECKS)
-    if has_metrics and measured.keys().isdisjoint(names):
+    if config.goals is not None and measured.keys().isdisjoint(names):
         return {"value": measured}
     for name in measured:
         if name not in names:
