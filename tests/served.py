@@ -22,9 +22,16 @@ class Served:
     """A service of a store, with a token if one is given."""
 
     def __init__(
-        self, store: str, token: str | None = None, *, workers: int = 1, files: int | None = None
+        self,
+        store: str,
+        token: str | None = None,
+        *,
+        workers: int = 1,
+        files: int | None = None,
+        estimate_in_requests: bool = False,
     ) -> None:
         self.store, self._token = store, token
+        self._estimates = ["--estimate-in-requests"] if estimate_in_requests else []
         self._workers, self._files = workers, files  # processes, and open files of each
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -36,7 +43,7 @@ class Served:
     def start(self) -> None:
         """Start the process, and wait until it answers."""
         command = [sys.executable, "-m", "heliotrope", "serve", "--store", self.store]
-        command += ["--port", str(self._port), "--workers", str(self._workers)]
+        command += ["--port", str(self._port), "--workers", str(self._workers), *self._estimates]
         if self._token is not None:
             file = Path(self._folder.name) / "tokens"
             file.write_text(f"{self._token}\n")

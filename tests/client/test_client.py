@@ -133,7 +133,7 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 def test_it_has_the_methods_of_a_study() -> None:
     of_the_service = {"create", "create_from", "open", "close"}
-    of_a_server = {"do_all", "begin_all"}
+    of_a_server = {"do_all", "begin_all", "consider", "state"}
     for name, member in inspect.getmembers(ht.Study):
         if name.startswith("_") or name in of_the_service | of_a_server:
             continue
@@ -552,7 +552,7 @@ def test_a_setup_is_checked_before_it_is_sent() -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("service")
-    with Served(f"sqlite:///{folder / 'studies.db'}") as running:
+    with Served(f"sqlite:///{folder / 'studies.db'}", estimate_in_requests=True) as running:
         yield running
 
 

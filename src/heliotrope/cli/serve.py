@@ -35,6 +35,13 @@ def serve_command(
             "them. 0: `heliotrope estimate` does, here or on another machine.",
         ),
     ] = 1,
+    estimate_in_requests: Annotated[
+        bool,
+        typer.Option(
+            "--estimate-in-requests",
+            help="Let requests wait for estimates: suggestions are those of a study in Python.",
+        ),
+    ] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A further host name of the service. May be repeated.")
     ] = None,
@@ -49,5 +56,6 @@ def serve_command(
             from heliotrope.service import running, settings
         tokens = () if token_file is None else read_tokens(token_file)
         hosts = settings.checked_hosts(host, allow_host or [], tokens)
-        wanted = settings.Settings(store, tokens, hosts, demo, estimators)
+        beside = None if estimate_in_requests else estimators
+        wanted = settings.Settings(store, tokens, hosts, demo, beside)
         running.run_service(wanted, host, port, workers=workers, token_file=token_file)
