@@ -90,7 +90,8 @@ def some_data(n: int = 30, seed: int = 0) -> Observations:
     x = rng.random((12, 2))[rng.integers(12, size=n)]
     std = np.where(rng.random(n) < 0.3, rng.uniform(0.1, 1.0, n), np.nan)
     t = np.round(rng.uniform(0.0, 15.0, n), 1)
-    return Observations(t, x, rng.normal(size=n), std=std, n=rng.integers(1, 4, n))
+    repeats = np.where(np.isnan(std), rng.integers(1, 4, n), 1)
+    return Observations(t, x, rng.normal(size=n), std=std, n=repeats)
 
 
 def gappy_panel() -> Panel:

@@ -155,7 +155,8 @@ def test_a_few_zeros_among_values_that_span_decades_do_no_harm() -> None:
     assert (found.scale, clean.scale) == ("log", "log")
     assert found.drifts == pytest.approx(clean.drifts, rel=0.5)
     assert found.floor > 0.0
-    assert estimate_world(replace(data, y=zeros - 0.1), GROUPS).scale == "identity"
+    crossing = np.where(np.arange(40) % 20 == 7, -1e-3, wide)  # such as a slack
+    assert estimate_world(replace(data, y=crossing), GROUPS).scale == "identity"
 
 
 def test_a_logarithmic_policy_answers_in_the_unit_of_the_values() -> None:

@@ -315,8 +315,8 @@ def test_a_header_that_does_not_fit_the_arrays(key: str, value: Any, tmp_path: P
 
 
 def test_a_newer_version(tmp_path: Path) -> None:
-    rewritten(tmp_path / "file", lambda header: header.update(version=4))
-    with pytest.raises(FormatError, match=r"version 3 or older; got version 4\. Update heliotrope"):
+    rewritten(tmp_path / "file", lambda header: header.update(version=5))
+    with pytest.raises(FormatError, match=r"version 4 or older; got version 5\. Update heliotrope"):
         ht.Optimizer.load(tmp_path / "file")
 
 

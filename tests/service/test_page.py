@@ -309,7 +309,7 @@ def test_the_description_of_the_interface_is_a_page(open_page: Open) -> None:
     page = open_page("/docs")
     expect(page.get_by_role("heading", name="POST /api/studies/{name}/tell")).to_be_visible()
     section = page.locator("section").filter(has_text="POST /api/studies/{name}/tell")
-    expect(section).to_contain_text("The standard error of the value.")
+    expect(section).to_contain_text("The standard error of the value, or those by metric.")
     section.get_by_role("link", name="Told").click()
     expect(page.locator("#Told")).to_be_in_viewport()
 

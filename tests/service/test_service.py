@@ -450,7 +450,7 @@ def test_the_description_has_every_route(client: httpx.Client) -> None:
         one: {"get", "delete"},
         **{f"{one}/{verb}": {"post"} for verb in BY_VERB},
         "/api/batch": {"post"},
-        **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export")},
+        **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export", "front")},
         "/api/demo": {"post"},
         "/healthz": {"get"},
         "/metrics": {"get"},

@@ -105,11 +105,15 @@ def _most_likely(fits: Sequence[_Fit], before: World | None) -> tuple[_Fit, _Fou
 
 
 def _may_be_logarithmic(y: Array) -> bool:
-    """Whether nearly all values have one sign and their sizes differ; a few may be zero."""
-    sizes = _sizes(y)
-    floor, zeros = sizes.min(), float(np.mean(_sign(y) * y <= 0.0))
+    """Whether all values have one sign and their sizes differ; a few may be zero."""
+    sizes, zeros = _sizes(y), float(np.mean(y == 0.0))
     span = _SPAN if zeros == 0.0 else _SPAN_WITH_ZEROS
-    return len(y) >= _FEWEST_FOR_A_LOG and zeros <= _MOST_ZEROS and bool(sizes.max() > span * floor)
+    return (
+        len(y) >= _FEWEST_FOR_A_LOG
+        and zeros <= _MOST_ZEROS
+        and bool(np.all(_sign(y) * y >= 0.0))
+        and bool(sizes.max() > span * sizes.min())
+    )
 
 
 def _sign(y: Array) -> float:
@@ -118,10 +122,9 @@ def _sign(y: Array) -> float:
 
 
 def _sizes(y: Array) -> Array:
-    """The sizes of values, those of zero or the other sign being half of the smallest other."""
-    sizes = _sign(y) * y
-    positive = sizes[sizes > 0.0]
-    return sizes if not len(positive) else np.maximum(sizes, 0.5 * positive.min())
+    """The sizes of values of one sign; that of a zero is half of the smallest other."""
+    sizes = np.abs(y)
+    return np.maximum(sizes, 0.5 * np.min(sizes, where=sizes > 0.0, initial=np.inf))
 
 
 class _Parts(NamedTuple):

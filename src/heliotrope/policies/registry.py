@@ -34,8 +34,9 @@ class PolicyEntry:
 
     ``has_drift`` says that its prior's drift is a parameter, and ``learns_drift`` that a study
     learns it at every result. ``static`` policies assume a static function, ``stochastic`` ones
-    choose at random, and the paper compares the ``in_paper`` ones. ``rules`` are exceptions from
-    the common rules that derive parameters from a model.
+    choose at random, and the paper compares the ``in_paper`` ones. One that ``compares_points``
+    needs a Finite domain. ``rules`` are exceptions from the common rules that derive parameters
+    from a model.
     """
 
     factory: Callable[..., Policy]
@@ -47,6 +48,7 @@ class PolicyEntry:
     takes_contexts: bool = True
     in_paper: bool = False
     in_studies: bool = True
+    compares_points: bool = False
     rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @property
@@ -72,6 +74,11 @@ class PolicyEntry:
     def has_range(self) -> bool:
         """Whether the policy needs a Finite domain and the range of the values."""
         return "low" in self.arguments
+
+    @property
+    def needs_points(self) -> bool:
+        """Whether the policy needs a Finite domain."""
+        return self.has_range or self.compares_points
 
     @property
     def needs(self) -> str:
@@ -127,7 +134,12 @@ _ENTRIES = (
     PolicyEntry(named.wdbo, "W-DBO", has_drift=True),
     PolicyEntry(named.ui_gp_ucb, "UI-GP-UCB"),
     PolicyEntry(
-        named.tv_safe_opt, "TVSafeOpt", has_drift=True, takes_contexts=False, in_studies=False
+        named.tv_safe_opt,
+        "TVSafeOpt",
+        has_drift=True,
+        takes_contexts=False,
+        in_studies=False,
+        compares_points=True,
     ),
     PolicyEntry(named.tv_ts, "TV-TS", has_drift=True, stochastic=True),
     PolicyEntry(pe_gp_ucb, "PE-GP-UCB", in_studies=False),

@@ -43,7 +43,7 @@ class PolicyCompetitor:
     def player(self, domain: Domain, seed: int) -> Iterator[Player]:
         """An optimizer that plays one episode."""
         entry = REGISTRY[self.name]
-        own = finite(domain) if entry.has_range else domain
+        own = finite(domain) if entry.needs_points else domain
         yield _OptimizerPlayer(Optimizer(own, entry.adaptive(own), seed), domain)
 
 
