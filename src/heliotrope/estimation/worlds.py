@@ -124,7 +124,8 @@ def _sign(y: Array) -> float:
 def _sizes(y: Array) -> Array:
     """The sizes of values of one sign; that of a zero is half of the smallest other."""
     sizes = np.abs(y)
-    return np.maximum(sizes, 0.5 * np.min(sizes, where=sizes > 0.0, initial=np.inf))
+    least = float(np.min(sizes, where=sizes > 0.0, initial=np.inf))
+    return np.asarray(np.maximum(sizes, 0.5 * least))
 
 
 class _Parts(NamedTuple):
