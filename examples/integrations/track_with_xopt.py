@@ -11,7 +11,7 @@ from xopt.stopping_conditions import MaxEvaluationsCondition
 from heliotrope.integrations.gest_api import HeliotropeGenerator
 
 
-def main(evaluations: int = 40) -> float:
+def main(evaluations: int = 80) -> float:
     steps = count()
 
     def measure(point: dict[str, float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ EXAMPLES = {  # package, size of the run, least and greatest result
     "track_with_ax": ("ax", 24, 0.0, 0.06),  # a fixed point has about 0.05 at best, 0.2 on average
     "track_with_libensemble": ("libensemble", 20, -0.02, 0.0),
     "track_with_ray": ("ray", 2, 0.0, 0.5),
-    "track_with_xopt": ("xopt", 40, -0.05, 0.0),
+    "track_with_xopt": ("xopt", 80, -0.05, 0.0),
 }
 
 
