@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -155,19 +154,6 @@ def test_a_model_of_the_first_version_is_read() -> None:
     del data["low"], data["high"]
     assert Model.from_json(data) == Model()
     assert Model(low=-1.0, high=3.0).outlier_bounds(-1.0) == OutlierBounds(-3.0, 1.0)
-
-
-def test_models_that_differ_by_little_are_alike() -> None:
-    model = Model(mean=3.0, variance=4.0)
-    assert model.is_close_to(replace(model, mean=3.1, variance=4.5, rate=0.015))
-    for other in (
-        {"mean": 3.5},
-        {"variance": 6.0},
-        {"kernel": "se"},
-        {"rate": 0.03},
-        {"pace": 2.0},
-    ):
-        assert not model.is_close_to(replace(model, **other))
 
 
 # Outliers and level shifts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from math import ceil, exp, log, sqrt
+from math import ceil, exp
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,7 +25,6 @@ KernelName: TypeAlias = Literal["matern", "se"]
 KERNEL_NAMES: tuple[KernelName, ...] = ("matern", "se")
 
 _LEAST_NOISE = 1e-4  # as a share of the variance
-_SHIFT, _LARGER, _FASTER, _STILL = 0.1, 1.25, 2.0, 1e-6  # differences that do not matter
 _FASTEST = 1.0 - 1e-15  # drift per unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # up to the first count, a quarter more is less than the second
 _EARLY = [1]  # counts of results after which to estimate again
@@ -103,20 +102,6 @@ class Model:
             return self.world.shares()
         noise = self.noise / (self.variance + self.noise)
         return {"drifts": 1.0 - noise, "noise": noise}
-
-    def is_close_to(self, other: Model) -> bool:
-        """Whether the two differ so little that their policies do equally well."""
-        if self.world is not None and other.world is not None:
-            return self.world.is_close_to(other.world)
-        return (
-            self.kernel == other.kernel
-            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.variance)
-            and abs(log(max(self.rate, _STILL) / max(other.rate, _STILL))) < log(_FASTER)
-            and all(
-                abs(log(getattr(self, name) / getattr(other, name))) < log(_LARGER)
-                for name in ("variance", "noise", "length_scale", "pace")
-            )
-        )
 
     def outlier_bounds(self, sign: float = 1.0) -> OutlierBounds:
         """The bounds of the values times a sign."""

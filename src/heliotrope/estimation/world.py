@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import log, sqrt
+from math import log
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,8 +19,6 @@ Scale: TypeAlias = Literal["identity", "log"]
 
 HARMONICS = 2  # of a season
 _KEPT = 0.95  # correlation of a season with itself, one period later
-_FASTEST = 1.0 - 1e-12  # rate per unit of time
-_SHIFT, _LARGER, _FASTER = 0.1, 1.25, 2.0  # differences that do not matter
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
 
@@ -75,14 +73,6 @@ class World:
         """The share of what differs between places that is new at the next result."""
         return self.drift_rate * self.drifts / (self.stays + self.drifts + self.season)
 
-    def for_unit_of(self, pace: float) -> World:
-        """The same world with rates per unit of time; results come a ``pace`` apart."""
-        drift, level = (
-            min(-float(np.expm1(np.log1p(-rate) / pace)), _FASTEST)
-            for rate in (self.drift_rate, self.level_rate)
-        )
-        return replace(self, drift_rate=drift, level_rate=level, period=pace * self.period)
-
     def with_mean(self, mean: float) -> World:
         """The same world around another mean, in the unit of the values."""
         if self.scale == "identity":
@@ -93,24 +83,6 @@ class World:
         """The same world for values with the opposite sign."""
         sign = -self.sign if self.scale == "log" else self.sign
         return replace(self, mean=-self.mean, sign=sign)
-
-    def is_close_to(self, other: World) -> bool:
-        """Whether the two differ so little that their policies do equally well."""
-        ratios = [
-            (one, another, _FASTER if name.endswith("rate") else _LARGER)
-            for name in ("stays", "drifts", "level", "noise", "drift_rate", "level_rate")
-            for one, another in [(getattr(self, name), getattr(other, name))]
-        ]
-        ratios += [(*pair, _LARGER) for pair in zip(self.lengths, other.lengths, strict=True)]
-        if self.period:
-            names = ("season", "shared_season", "period")
-            ratios += [(getattr(self, name), getattr(other, name), _LARGER) for name in names]
-        return (
-            self.scale == other.scale
-            and (self.period > 0.0) == (other.period > 0.0)
-            and abs(self.mean - other.mean) < _SHIFT * sqrt(other.mean_variance)
-            and all(abs(log(one / another)) < log(most) for one, another, most in ratios)
-        )
 
     def shares(self) -> dict[str, float]:
         """The share of each part, and of the noise, in the variance of a result."""

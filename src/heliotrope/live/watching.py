@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, log
+from math import log
 
 from heliotrope.domains import Domain
 from heliotrope.estimation import Model, World
@@ -46,19 +46,14 @@ class Watching(Tracking):
 
 
 def watching_policy(
-    world: World,
-    pace: float = 1.0,
-    low: float = -inf,
-    high: float = inf,
-    bounds: Sequence[float] = (),
-    shares: Sequence[float] = (),
+    world: World, bounds: Sequence[float] = (), shares: Sequence[float] = ()
 ) -> GPPolicy | LogarithmicPolicy:
     """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
 
     ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
     Implausible values are believed: they may be the crossing of a limit.
     """
-    policy = of_world(cautious_world(world, bounds, shares), pace, low, high)
+    policy = of_world(cautious_world(world, bounds, shares))
     if isinstance(policy, LogarithmicPolicy):
         return replace(policy, policy=replace(policy.policy, doubts=False))
     return replace(policy, doubts=False)

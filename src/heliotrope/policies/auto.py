@@ -10,7 +10,7 @@ from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model, OutlierBounds, Results, World, estimate_sum
 from heliotrope.policies.adaptive import Adaptive
-from heliotrope.policies.gp import First, GPPolicy
+from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.logarithmic import LogarithmicPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
@@ -81,7 +81,7 @@ class Tracking:
 
 
 def _within_budget(policy: GPPolicy | LogarithmicPolicy) -> Policy:
-    """The policy with fewer points in the engine's dictionary: an ask takes half the time."""
+    """The policy with fewer points in the engine's dictionary, which saves 40 % of an ask."""
     if isinstance(policy, LogarithmicPolicy):
         return replace(policy, policy=replace(policy.policy, engine=BoxOptions(_BUDGET)))
     return replace(policy, engine=BoxOptions(_BUDGET))
@@ -92,20 +92,13 @@ def before_results(model: Model) -> GPPolicy:
     return GPPolicy(model.prior(model.epsilon), UCB(lasting_beta(model.rate)))
 
 
-def of_world(
-    world: World, pace: float = 1.0, low: float = -inf, high: float = inf, first: First = None
-) -> GPPolicy | LogarithmicPolicy:
-    """The policy for a world whose results come a ``pace`` apart.
-
-    Values beyond ``low`` and ``high`` are clipped.
-    """
-    prior, beta = world.for_unit_of(pace).prior(), lasting_beta(world.renewal, world.results)
-    inner = GPPolicy(prior, UCB(beta), first=first, low=low, high=high, doubts=True)
+def of_world(world: World) -> GPPolicy | LogarithmicPolicy:
+    """The policy for a world; results come one unit of time apart."""
+    beta = lasting_beta(world.renewal, world.results)
+    inner = GPPolicy(world.prior(), UCB(beta), doubts=True)
     if world.scale == "identity":
         return inner
-    scaled = LogarithmicPolicy(inner, world.sign, world.floor)
-    ends = [scaled.inside(end) for end in (low, high)]
-    return replace(scaled, policy=replace(inner, low=ends[0], high=ends[1]))
+    return LogarithmicPolicy(inner, world.sign, world.floor)
 
 
 def lasting_beta(rate: float, results: float = inf) -> float:
