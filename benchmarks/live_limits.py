@@ -198,7 +198,7 @@ def findings(worlds: int = WORLDS) -> Iterator[Finding]:
             f"{setting.kernel}, drift {setting.drift}, {setting.limits} limit(s){change}: "
             f"at most {setting.most} of the steps cross",
             f"{crossed.mean():.3f} (standard error {error:.3f}, {len(crossed)} worlds), regret "
-            f"{np.nanmean(regret):.2f}; no point keeps the limits in {impossible.mean():.3f} of all "
+            f"{np.nanmean(regret):.2f}; no point is safe in {impossible.mean():.3f} of all "
             f"steps; crossings and regret in {len(seeds)} worlds: {beside}",
             bool(crossed.mean() <= setting.most),
         )
