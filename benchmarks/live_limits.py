@@ -33,7 +33,7 @@ from benchmarks.safe_opt import TVSafeOpt
 from heliotrope.live import Live
 from heliotrope.validation import Array
 
-POINTS, HORIZON, FIRST_SEED = 40, 150, 220_000
+POINTS, HORIZON, FIRST_SEED = 40, 150, 320_000
 LIMIT, MARGIN, NOISE, RISK = 0.5, 0.3, 0.01, 0.05
 WORLDS, EVERY = 84, 7  # worlds of each setting; every seventh is also played by the others
 LIMITED, FREE, SAFE_OPT = "limits", "no limits", "TVSafeOpt"

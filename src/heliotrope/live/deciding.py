@@ -82,11 +82,11 @@ def decide(
 ) -> Decision:
     """Choose a candidate. ``first`` says that nothing was measured yet."""
     if first and view.known:
-        return Decision(_first(view, _z(risk)), "first")
+        return Decision(_first(view), "first")
     kept = safe(view.margin, view.doubt, risk)
     allowed = kept & view.reachable
     if not allowed.any():
-        return Decision(_safest(view, _z(risk)), "fallback")
+        return Decision(_safest(view), "fallback")
     if baseline_due and view.baseline is not None and allowed[view.baseline]:
         return Decision(view.baseline, "baseline")
     value = view.score - view.price
@@ -114,26 +114,20 @@ def _argmax_among(values: Array, allowed: Mask, make_rng: RNGFactory) -> int:
     return int(indices[argmax(values[indices], make_rng)])
 
 
-def _first(view: View, z: float) -> int:
+def _first(view: View) -> int:
     """The first known candidate that can be reached, or else the safest one."""
-    return next((one for one in view.known if view.reachable[one]), _safest(view, z))
+    return next((one for one in view.known if view.reachable[one]), _safest(view))
 
 
-def _safest(view: View, z: float) -> int:
+def _safest(view: View) -> int:
     """The reachable candidate that most likely keeps its least certain limit.
 
-    If none is expected to keep it, the user knows better than the model: then it is the safest of
-    the known candidates that are not sure to cross a limit. Without limits, it is the candidate
-    that is cheapest to reach.
+    Without limits, it is the one that is cheapest to reach.
     """
     if view.margin.shape[1] == 0:
         return int(np.argmin(np.where(view.reachable, view.price, np.inf)))
     deviations = (view.margin / np.maximum(view.doubt, _TINY)).min(axis=1)
-    safest = int(np.argmax(np.where(view.reachable, deviations, -np.inf)))
-    known = [one for one in view.known if view.reachable[one] and deviations[one] > -z]
-    if deviations[safest] >= 0.0 or not known:
-        return safest
-    return max(known, key=lambda one: float(deviations[one]))
+    return int(np.argmax(np.where(view.reachable, deviations, -np.inf)))
 
 
 def _openings(view: View, z: float, kept: Mask, allowed: Mask) -> Array:
