@@ -1,9 +1,9 @@
 """Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
-``python -m benchmarks adapters sums noise changes auto fleets long storage leases hostile service
-crashes startup live_limits live_gain live_moves live_hold live_tables``. Each run appends its
-ratios to ``benchmarks/history.csv``; the site plots them.
+``python -m benchmarks adapters sums noise changes auto faults calibration fleets long storage
+leases hostile service crashes startup live_limits live_gain live_moves live_hold live_tables``.
+Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 
 from __future__ import annotations
