@@ -23,7 +23,7 @@ from heliotrope.domains import (
     initial_count,
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.learner import (
     CubeEvaluation,
@@ -237,7 +237,7 @@ class AdaptiveAgent:
         that is no longer kept stays as it was labelled.
         """
         values = np.array([one.y for one in self.known.latest])
-        beyond = self.known.bounds.are_passed_by(values).tolist()
+        beyond = outlier_bounds(values).are_passed_by(values).tolist()
         kept = [one.key for one in self.known.latest]
         faulty = {key for key, is_beyond in zip(kept, beyond, strict=True) if is_beyond}
         if isinstance(self._inner, Doubting):
