@@ -11,6 +11,7 @@ from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike, Places
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
+from heliotrope.live.avoiding import Avoidance
 from heliotrope.live.run import LiveRun
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate
@@ -50,6 +51,12 @@ class Queries:
     def agent(self) -> Agent:
         """The running policy, which has seen the observations; it must not be changed."""
         return self._run.agent
+
+    def avoidance(self) -> Avoidance:
+        """The places that suggestions avoid now, since evaluations there failed lately."""
+        failures = self._ledger.recent_failures()
+        told = self._ledger.latest_points() if failures else np.empty((0, 0))
+        return Avoidance(self._adapter.domain, failures, told)
 
     @exclusive
     def belief(

@@ -144,7 +144,10 @@ class StudyVerbs(ABC):
         self.do(Applied.of(params))
 
     def cancel(self, ask: Evaluation | str) -> None:
-        """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""
+        """Cancel an evaluation that failed, given itself or by its id; repeating is accepted.
+
+        The next asks avoid its place, for longer the more often evaluations fail there.
+        """
         self.do(Cancel(id_of(ask)))
 
     def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:
