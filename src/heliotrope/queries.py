@@ -23,7 +23,7 @@ from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
-from heliotrope.validation import Array, as_whole
+from heliotrope.validation import Array, as_whole, counted
 
 
 class Queries:
@@ -163,7 +163,8 @@ class Queries:
 
     def __repr__(self) -> str:
         facts = self._facts()
-        counts = f"{facts.pop('results')} results, {facts.pop('open')} open"
+        del facts["results"]
+        counts = f"{counted(len(self._ledger.history), 'result')}, {facts.pop('open')} open"
         return f"Optimizer({', '.join(facts.values())}, {counts})"
 
     def _repr_html_(self) -> str:
@@ -188,5 +189,5 @@ class Queries:
 
 def _size(domain: Domain) -> str:
     if isinstance(domain, Finite):
-        return f"{len(domain):,} points"
-    return f"{domain.dimension} coordinates"
+        return counted(len(domain), "point")
+    return counted(domain.dimension, "coordinate")
