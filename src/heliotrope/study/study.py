@@ -38,7 +38,7 @@ class Study(EverydayStudy):
     """Ask and tell by name, from any process: when a call returns, its events are on disk.
 
     Several threads may share a study, and several processes may open the same study of a store.
-    docs/reference/studies.md describes the guarantees of each call.
+    The page Studies of the reference describes the guarantees of each call.
 
     Examples
     --------
