@@ -30,7 +30,7 @@ from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
-from heliotrope.terms import CHOICE
+from heliotrope.terms import CHOICE, Trend
 from heliotrope.validation import Array, Indices
 
 _LEAST_CAPACITY = 672  # rows; compressing fewer would cost more than it saves
@@ -169,10 +169,15 @@ class FiniteEngine(MarkovEngine):
         """
         self._stack.refresh(self._move)
         tolerance = self._tolerance or min(1e-8 * self._largest, 1e-6 * self._least_noise)
-        seen = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)  # that of a trend grows
-        rows = self._columns.leading(self.rows(), tolerance / float(seen.max()) ** 2)
+        rows = self._columns.leading(self.rows(), tolerance / self._largest_factor() ** 2)
         self._take_rows(rows)
         self._explained.take([self._columns.at(rows, p) for p in range(len(self._mean))])
+
+    def _largest_factor(self) -> float:
+        """The most by which a term is multiplied in f; a trend may grow tenfold from now on."""
+        factors = np.maximum(np.abs(self._stack.view(self._stack.now).a), 1.0)
+        is_trend = [isinstance(self._stack.terms[c], Trend) for c in self._stack.owner]
+        return float((factors * np.where(is_trend, 10.0, 1.0)).max())
 
     def _take_rows(self, rows: Array) -> None:
         """Store these rows, with room for as many more before the next compression."""
