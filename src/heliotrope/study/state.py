@@ -34,12 +34,15 @@ VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or
 VERSION_WITH_NOISE = 2  # of told events: results with their own noise
 VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
+VERSION_WITH_AVOIDANCE = 2  # of cancelled and expired events: their places are avoided
 VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
 _KIND = "heliotrope.study"
 _NEWEST = {
     "told": VERSION_WITH_METRICS,
     "asked": VERSION_WITH_MARKS,
     "learned": VERSION_WITH_LEARNER,
+    "cancelled": VERSION_WITH_AVOIDANCE,
+    "expired": VERSION_WITH_AVOIDANCE,
 }
 _MARKS = "ids/marks"  # array of a snapshot
 
@@ -137,9 +140,9 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self._cancel(self._close(body["id"]))
+            self._cancel(self._close(body["id"]), body)
         elif kind == "expired":
-            self._apply_expired(body["id"])
+            self._apply_expired(body)
         elif kind == "prolonged":
             self.leases.begin(self.ids.number_of(body["id"]), body["lease"], body["until"])
         elif kind == "retimed":
@@ -187,18 +190,18 @@ class StudyState:
             if name in results:
                 metric.tell(number, results[name], expired)
             elif expired is None:
-                metric.cancel(number)
+                metric.cancel(number, avoid=False)
         self._close(body["id"])
         self.told += 1
         self.progress.tell(number, body, self.told_evaluation(body["id"]))
 
-    def _cancel(self, number: int) -> None:
+    def _cancel(self, number: int, body: Mapping[str, Any]) -> None:
         for metric in self.metrics.values():
-            metric.cancel(number)
+            metric.cancel(number, avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
 
-    def _apply_expired(self, id: str) -> None:
-        suggestion = self.optimizer.suggestion(self._close(id))
-        self._cancel(suggestion.id)
+    def _apply_expired(self, body: Mapping[str, Any]) -> None:
+        suggestion = self.optimizer.suggestion(self._close(body["id"]))
+        self._cancel(suggestion.id, body)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:
