@@ -38,7 +38,7 @@ def _world(seed: int, horizon: int) -> tuple[Array, Array]:
     """True and measured values, (T, M)."""
     values = GPDrift(DOMAIN, PRIOR).episode(horizon, FIRST_SEED + seed).values
     noise = np.random.default_rng([FIRST_SEED, seed]).normal(scale=NOISE**0.5, size=values.shape)
-    return values, values + noise
+    return values.copy(), values + noise
 
 
 def _step(opt: ht.Optimizer, measured: Array, told: Disturbance, step: int) -> int:
@@ -145,11 +145,11 @@ def _outliers(worlds: int) -> Finding:
     own, clean = np.zeros(worlds), np.zeros(worlds)
     for seed in range(worlds):
         rng, horizon = np.random.default_rng([FIRST_SEED, seed, 1]), BEFORE + AFTER
-        is_outlier = rng.random(horizon) < 0.1
-        size = rng.choice([-1.0, 1.0], horizon) * 3.0 * (100.0 / 3.0) ** rng.random(horizon)
+        added = rng.choice([-1.0, 1.0], horizon) * 3.0 * (100.0 / 3.0) ** rng.random(horizon)
+        added[rng.random(horizon) >= 0.1] = 0.0
 
-        def told(step: int, y: float, hit: Array = is_outlier, size: Array = size) -> float:
-            return y + float(size[step]) if hit[step] else y
+        def told(step: int, y: float, added: Array = added) -> float:
+            return y + float(added[step])
 
         world = _world(300 + seed, horizon)
         own[seed] = _regrets(_new(seed), *world, told).mean()
