@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.estimation import Model, World
@@ -33,10 +34,14 @@ def watching(limits: Sequence[Limit] = ()) -> Adaptive:
 @register
 @dataclass(frozen=True)
 class Watching(Tracking):
-    """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest."""
+    """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest.
+
+    No value is taken for a fault: it may be the crossing of a limit.
+    """
 
     bounds: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
+    clips: ClassVar[bool] = False
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:
@@ -50,7 +55,7 @@ def watching_policy(
     """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
 
     ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
-    Implausible values are believed: they may be the crossing of a limit.
+    Implausible values are believed.
     """
     return of_world(cautious_world(world, bounds, shares), doubts=False)
 

@@ -225,6 +225,15 @@ class AdaptiveAgent:
         """Take a new model; the inner agent is rebuilt, unless this agent rests."""
         self._become(self._learner.updated(self.known, update), self._open)
 
+    def distrust(self) -> None:
+        """Estimate the model again, since a result contradicts it; if deferred, note that."""
+        known = self._learner.contradicted(self.known)
+        estimation = None if self._defers else self._learner.estimation(known)
+        if estimation is None:
+            self.known = known
+        else:
+            self._become(self._learner.updated(known, estimation.run()), self._open)
+
     def rest(self, *, resting: bool = True) -> None:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
         self._resting = resting

@@ -57,6 +57,7 @@ class Tracking:
     season: float = 0.0
     candidates: tuple[float, ...] = ()
     own_units: ClassVar[bool] = False
+    clips: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.season != 0.0:

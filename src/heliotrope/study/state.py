@@ -15,6 +15,7 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
+from heliotrope.live.beliefs import Trust
 from heliotrope.optimizer import Optimizer
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
@@ -25,7 +26,7 @@ from heliotrope.study.ids import Ids
 from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
-from heliotrope.study.progress import Progress
+from heliotrope.study.progress import Progress, errors_in
 from heliotrope.validation import Json, as_number, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
@@ -190,9 +191,12 @@ class StudyState:
                 metric.tell(number, results[name], expired)
             elif expired is None:
                 metric.cancel(number, avoid=False)
+        for name, error in errors_in(body).items():
+            if Trust.is_contradicted_by(error):
+                self.metrics[name].distrust()
         self._close(body["id"])
         self.told += 1
-        self.progress.tell(number, body, self.told_evaluation(body["id"]))
+        self.progress.tell(number, body, self.told_evaluation(body["id"]), results)
 
     def _cancel(self, number: int, *, avoid: bool) -> None:
         for metric in self.metrics.values():
