@@ -256,9 +256,10 @@ class AdaptiveAgent:
         that is no longer kept stays as it was labelled.
         """
         values = np.array([one.y for one in self.known.latest])
-        beyond = outlier_bounds(values).are_passed_by(values).tolist()
+        beyond = self.known.bounds.are_passed_by(values)
+        beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
         kept = [one.key for one in self.known.latest]
-        faulty = {key for key, is_beyond in zip(kept, beyond, strict=True) if is_beyond}
+        faulty = {kept[i] for i in np.flatnonzero(beyond)}
         if isinstance(self._inner, Doubting):
             faulty |= (self._inner.doubted | self._contradicted) & set(kept)
         found = (labelled - set(kept)) | faulty | set(self.known.outage)
