@@ -61,7 +61,7 @@ def play(optimizer: ht.Optimizer, steps: int = 4) -> ht.Optimizer:
     for y in VALUES[:steps]:
         optimizer.tell(optimizer.ask(), y)
     optimizer.ask()
-    optimizer.cancel(optimizer.ask())
+    optimizer.cancel(optimizer.ask(), avoid=False)
     return optimizer
 
 

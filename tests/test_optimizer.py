@@ -142,7 +142,7 @@ def test_a_cancelled_suggestion_was_never_asked(name: str, kept: set[int], rever
         if i in kept:
             optimizer.tell(suggestions[i], VALUES[i])
         else:
-            optimizer.cancel(suggestions[i])
+            optimizer.cancel(suggestions[i], avoid=False)
     rest = sorted(kept)
     points = np.array([suggestions[i].x for i in rest]).reshape(-1, 2)
     t, y = np.array(TIMES)[rest], np.array(VALUES)[rest]

@@ -58,6 +58,10 @@ class FormatError(HeliotropeError):
     """A file is truncated, of another format, or of a newer version."""
 
 
+class MissingFileError(HeliotropeError, FileNotFoundError):
+    """A file to read, or the folder of a file to write, does not exist."""
+
+
 class StoreError(HeliotropeError):
     """A store cannot be reached, read or written."""
 

@@ -12,7 +12,7 @@ from heliotrope.errors import (
     FormatError,
 )
 from heliotrope.precision import USUAL, Precision
-from heliotrope.validation import Array, Indices
+from heliotrope.validation import Array, Indices, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class History:
         return (self._at(i) for i in range(self._length))
 
     def __repr__(self) -> str:
-        return f"History({self._length} observations)"
+        return f"History({counted(self._length, 'observation')})"
 
     def _at(self, i: int) -> Observation:
         t, y, *x = self._numbers[i].tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from heliotrope.precision import Precision
 from heliotrope.serialization import codec
 from heliotrope.serialization.codec import part, under
 from heliotrope.validation import Array, Indices, as_number, as_whole
+
+_REMEMBERED = 1000  # failures, and points with results that are compared with them
+_MOST_IN_A_ROW = 30
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,26 @@ class Visible:
         return [one for one in early if one.t >= self.since] + history[self.end :]
 
 
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """A failed evaluation at point ``x``, after ``told`` results.
+
+    ``row`` is the id of the first one of its row, which has ``in_a_row`` failures. The latest of
+    them came after ``asked`` asks.
+    """
+
+    x: Array
+    told: int
+    row: int
+    asked: int
+    in_a_row: int
+
+    @property
+    def until(self) -> int:
+        """The number of asks from which the place is no longer avoided."""
+        return self.asked + (1 << self.in_a_row)
+
+
 class Ledger:
     """All suggestions and observations of an optimizer; times never decrease."""
 
@@ -48,6 +72,7 @@ class Ledger:
         self.open: dict[int, Suggestion] = {}
         self.visible = Visible()
         self.asked = 0
+        self.failures: list[Failure] = []  # the latest ones, and none where a result followed
         self._latest = -np.inf  # of all suggestions and observations
 
     @property
@@ -90,10 +115,30 @@ class Ledger:
 
     def tell(self, done: Suggestion, y: float, precision: Precision) -> None:
         self.cancel(done)
-        self.history._append(Observation(done.t, done.x, y, done.index, done.id, precision))
+        self._append(Observation(done.t, done.x, y, done.index, done.id, precision))
 
     def cancel(self, suggestion: Suggestion) -> None:
         del self.open[suggestion.id]
+
+    def fail(self, failed: Suggestion, before: Failure | None) -> None:
+        """Note that an evaluation failed; it continues the row of the failure ``before``."""
+        row, count = (failed.id, 0) if before is None else (before.row, before.in_a_row)
+        latest: dict[str, Any] = {
+            "asked": self.asked,
+            "in_a_row": min(count + 1, _MOST_IN_A_ROW),
+        }
+        others = [one for one in self.failures if not np.array_equal(one.x, failed.x)]
+        others = [replace(one, **latest) if one.row == row else one for one in others]
+        new = Failure(failed.x, len(self.history), row, **latest)
+        self.failures = [*others, new][-_REMEMBERED:]
+
+    def latest_points(self) -> Array:
+        """The points of the latest results, (n, d)."""
+        return self.history.x[-_REMEMBERED:]
+
+    def recent_failures(self) -> list[Failure]:
+        """The failures whose places are avoided now."""
+        return [one for one in self.failures if self.asked < one.until]
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
@@ -104,8 +149,14 @@ class Ledger:
     def add(self, observations: Iterable[Observation]) -> None:
         """Record observations without a suggestion."""
         for observation in observations:
-            self.history._append(observation)
+            self._append(observation)
             self._latest = max(self._latest, observation.t)
+
+    def _append(self, observation: Observation) -> None:
+        self.history._append(observation)
+        if self.failures:
+            x = observation.x
+            self.failures = [one for one in self.failures if not np.array_equal(one.x, x)]
 
     def lookup(self, suggestion: Suggestion | int) -> Suggestion:
         """Return an open suggestion, given itself or its id."""
@@ -134,6 +185,9 @@ class Ledger:
         }
         if self.visible != Visible():
             header["counting"] = codec.encode(astuple(self.visible), arrays)
+        if self.failures:
+            header["failures"] = [_counts(one) for one in self.failures]
+            arrays["failed_points"] = np.array([one.x for one in self.failures])
         return header, arrays | under("history/", self.history.state())
 
     def restore(
@@ -153,6 +207,16 @@ class Ledger:
             first, end, since = codec.decode(header["counting"], arrays)
             first, end = (as_whole(count, "a count", least=0) for count in (first, end))
             self.visible = Visible(first, end, float(since))
+        counts = header.get("failures", ())  # older files have none
+        points = arrays["failed_points"] if counts else ()
+        self.failures = [
+            Failure(x, *(as_whole(count, "a count", least=0) for count in row))
+            for x, row in zip(points, counts, strict=True)
+        ]
+
+
+def _counts(one: Failure) -> list[int]:
+    return [one.told, one.row, one.asked, one.in_a_row]
 
 
 def _same(known: Suggestion, given: Suggestion | int) -> bool:

@@ -11,10 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
+from heliotrope.domains import (
+    Choices,
+    Contextual,
+    Domain,
+    DomainAdapter,
+    PlaceLike,
+    Places,
+    all_choices,
+)
 from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.history import History, Observation, Suggestion
 from heliotrope.ledger import Ledger, Visible
+from heliotrope.live.avoiding import failure_before
 from heliotrope.live.description import Live, decode_live, encode_live
 from heliotrope.live.run import LiveRun, Told, check_weighing
 from heliotrope.live.verbs import LiveVerbs
@@ -23,7 +32,7 @@ from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.run import PolicyRun
 from heliotrope.precision import Noise, NoiseColumns, Precision, value_and_precision
 from heliotrope.queries import Queries
-from heliotrope.rng import RNGStream
+from heliotrope.rng import RNGFactory, RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
@@ -62,7 +71,7 @@ class Optimizer(Queries, LiveVerbs, Archived):
     """
 
     FORMAT = "heliotrope.optimizer"
-    VERSION = 4  # 3 without live rules; 2 or 1 as older files: see _version
+    VERSION = 5  # 4 without failures; 3 without live rules; 2 or 1 as older files
 
     def __init__(
         self,
@@ -146,9 +155,17 @@ class Optimizer(Queries, LiveVerbs, Archived):
         """Return what :meth:`ask` would suggest; changes nothing."""
         choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
         if self._live is None:
-            return self._adapter.suggestion(id, t, self._run.choose(choices, t, self._rng.at(id)))
-        place, reason = self._chosen(t, self._rng.at(id))
+            return self._adapter.suggestion(id, t, self._choice(choices, t, self._rng.at(id)))
+        place, reason = self._chosen(t, self.avoidance(), self._rng.at(id))
         return replace(self._adapter.suggestion(id, t, place), reason=reason)
+
+    def _choice(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Places:
+        """The policy's choice; another one where evaluations failed lately."""
+        place, avoidance = self._run.choose(choices, t, make_rng), self.avoidance()
+        if not avoidance.avoids(self._adapter.canonical(place))[0]:
+            return place
+        among = all_choices(self.domain) if choices is None else choices
+        return avoidance.elsewhere(self._run.agent, among, t, make_rng)
 
     def next_time(self, t: float | None = None) -> float:
         """The time of the next suggestion: t if it can be one, by default one unit later."""
@@ -207,13 +224,20 @@ class Optimizer(Queries, LiveVerbs, Archived):
         self._observe_named(self._ledger.lookup(suggestion), told)
 
     @exclusive
-    def cancel(self, suggestion: Suggestion | int) -> None:
-        """Drop a failed evaluation; the posterior is as if it had not been asked for."""
+    def cancel(self, suggestion: Suggestion | int, *, avoid: bool = True) -> None:
+        """Drop a failed evaluation; the posterior is as if it had not been asked for.
+
+        Suggestions avoid its place for the next two asks, and twice as long after each further
+        failure there. With ``avoid=False`` they do not, as if it had not been asked for.
+        """
         suggestion = self._ledger.lookup(suggestion)
         self._run.agent.cancel(suggestion.id)
         if self._live is not None:
             self._live.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
+        if avoid:
+            before = failure_before(self.domain, self._ledger, suggestion.x)
+            self._ledger.fail(suggestion, before)
 
     @exclusive
     def observe_cancelled(
@@ -290,8 +314,10 @@ class Optimizer(Queries, LiveVerbs, Archived):
         header["policy"] = encode(self.policy, arrays)
         header["seed"] = self._rng.seed
         if self._live is not None:
-            header |= {"version": self.VERSION, "live": encode_live(self._live.live, arrays)}
+            header |= {"version": 4, "live": encode_live(self._live.live, arrays)}
             arrays |= under("live/", self._live.state())
+        if self._ledger.failures:
+            header["version"] = self.VERSION
         return header | entries, arrays | under("agent/", self._run.agent.state())
 
     def check_usable(self) -> None:

@@ -11,6 +11,7 @@ from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike, Places
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.ledger import Ledger
+from heliotrope.live.avoiding import Avoidance
 from heliotrope.live.run import LiveRun
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate
@@ -22,7 +23,7 @@ from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
-from heliotrope.validation import Array, as_whole
+from heliotrope.validation import Array, as_whole, counted
 
 
 class Queries:
@@ -50,6 +51,12 @@ class Queries:
     def agent(self) -> Agent:
         """The running policy, which has seen the observations; it must not be changed."""
         return self._run.agent
+
+    def avoidance(self) -> Avoidance:
+        """The places that suggestions avoid now, since evaluations there failed lately."""
+        failures = self._ledger.recent_failures()
+        told = self._ledger.latest_points() if failures else np.empty((0, 0))
+        return Avoidance(self._adapter.domain, failures, told)
 
     @exclusive
     def belief(
@@ -156,7 +163,8 @@ class Queries:
 
     def __repr__(self) -> str:
         facts = self._facts()
-        counts = f"{facts.pop('results')} results, {facts.pop('open')} open"
+        del facts["results"]
+        counts = f"{counted(len(self._ledger.history), 'result')}, {facts.pop('open')} open"
         return f"Optimizer({', '.join(facts.values())}, {counts})"
 
     def _repr_html_(self) -> str:
@@ -181,5 +189,5 @@ class Queries:
 
 def _size(domain: Domain) -> str:
     if isinstance(domain, Finite):
-        return f"{len(domain):,} points"
-    return f"{domain.dimension} coordinates"
+        return counted(len(domain), "point")
+    return counted(domain.dimension, "coordinate")

@@ -26,6 +26,11 @@ def test_a_grid_runs_through_the_last_coordinate_first() -> None:
     np.testing.assert_array_equal(points, expected)
 
 
+def test_a_grid_that_fills_the_memory_is_refused() -> None:
+    with pytest.raises(InputError, match=r"got 10,000,000,000 points\. Use a Box"):
+        ht.grid(10**5, 10**5)
+
+
 def test_a_grid_between_corners() -> None:
     points = ht.grid(3, 2, lower=[-1, 10], upper=[1, 20]).points
     np.testing.assert_array_equal(np.unique(points[:, 0]), [-1, 0, 1])

@@ -77,7 +77,8 @@ def test_what_it_cannot_search_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    ray.init(ignore_reinit_error=True, num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.shutdown()  # of a cluster that another test left running
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 

@@ -25,8 +25,10 @@ from heliotrope.live.rules import Limit
 from heliotrope.live.watching import cautious_world, watching
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.protocol import Agent
+from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Level, Stays
 from heliotrope.validation import Array
+from heliotrope.warps import Logarithm, SinhArcsinh, Warp
 
 DOMAIN = ht.grid(9)
 SUM = ht.Prior(noise=0.05, terms=[Stays(RBF(0.3)), Level(25.0, 0.1)])
@@ -73,10 +75,9 @@ def test_a_weighted_sum_is_that_of_independent_metrics() -> None:
     assert_allclose(scores, mean + 2.0 * np.sqrt(variance))
 
 
-def test_logarithms_have_the_covariance_of_their_values() -> None:
-    from heliotrope.policies.logarithmic import LogarithmicPolicy
-
-    policy = LogarithmicPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), 1.0, 0.01)
+@pytest.mark.parametrize("warp", [Logarithm(1.0, 0.01), SinhArcsinh(0.6, 1.0, 0.5)])
+def test_a_warped_belief_has_the_covariance_of_its_values(warp: Warp) -> None:
+    policy = WarpedPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), warp)
     one = policy.start(DOMAIN)
     one.open(0, 0.0, np.array([2]))
     one.tell(0, 1.5)

@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import heliotrope as ht
-from heliotrope.errors import FormatError, InputError
+from heliotrope.errors import FormatError, InputError, MissingFileError
 from heliotrope.memory import Restart
 from heliotrope.policies import GPPolicy, Policy
 from heliotrope.posterior import BoxEngine, BoxOptions, DenseOptions, FiniteOptions
@@ -315,14 +315,15 @@ def test_a_header_that_does_not_fit_the_arrays(key: str, value: Any, tmp_path: P
 
 
 def test_a_newer_version(tmp_path: Path) -> None:
-    rewritten(tmp_path / "file", lambda header: header.update(version=5))
-    with pytest.raises(FormatError, match=r"version 4 or older; got version 5\. Update heliotrope"):
+    rewritten(tmp_path / "file", lambda header: header.update(version=6))
+    with pytest.raises(FormatError, match=r"version 5 or older; got version 6\. Update heliotrope"):
         ht.Optimizer.load(tmp_path / "file")
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(MissingFileError, match=r"an existing file; got .*nothing") as raised:
         ht.Optimizer.load(tmp_path / "nothing")
+    assert isinstance(raised.value, FileNotFoundError)
 
 
 # Saving that fails
@@ -360,7 +361,7 @@ def test_a_failure_while_writing_leaves_the_older_file(
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(MissingFileError, match=r"in an existing folder; got .*nowhere"):
         small().save(tmp_path / "nowhere" / "file")
     assert list(tmp_path.iterdir()) == []
 

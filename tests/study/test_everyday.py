@@ -146,6 +146,9 @@ def test_answers_turn_to_json(study: Study) -> None:
 def test_reprs_say_what_a_thing_is(study: Study) -> None:
     study.optimize(bowl, 2)
     assert repr(study) == "Study('bowl', minimize, 2 results)"
+    one = ht.Optimizer(ht.Box(0, 1), ht.uniform())
+    one.tell(one.ask(), 1.0)
+    assert repr(one) == "Optimizer(Box of 1 coordinate, Uniform, maximize, 1 result, 0 open)"
     html = study._repr_html_()
     assert html.startswith("<table><caption>bowl</caption>")
     assert "2 of 2 asked" in html

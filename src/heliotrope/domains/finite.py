@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SAME_POINT = 1e-9  # points closer than this share of the domain's width are equal
 _NEAR = 1e-6  # likewise for points given by users, after single precision or a text file
+_MOST = 10**8  # points of a grid: more would fill the memory
 _AXES = 32  # numpy's limit for a mesh
 
 
@@ -133,5 +135,11 @@ def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:
     low, high = as_vector(lower, "lower", len(counts)), as_vector(upper, "upper", len(counts))
     if not all(a < b or (a == b and n == 1) for a, b, n in zip(low, high, counts, strict=True)):
         raise InputError("lower < upper in every coordinate", f"{low}, {high}")
+    if math.prod(counts) > _MOST:
+        got, advice = (
+            f"{math.prod(counts):,} points",
+            "Use a Box, which needs no list of its points.",
+        )
+        raise InputError(f"a grid of at most {_MOST:,} points", got, advice)
     axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True)]
     return Finite(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(counts)))

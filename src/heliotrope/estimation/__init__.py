@@ -5,6 +5,7 @@ tracking, ``auto`` and studies estimate a :class:`Model` from their results agai
 (:func:`estimate_robustly`).
 """
 
+from heliotrope.estimation.contradictions import contradicted as contradicted
 from heliotrope.estimation.data import (
     Data as Data,
     Observations as Observations,

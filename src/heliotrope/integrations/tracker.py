@@ -76,7 +76,7 @@ class Tracker:
             return
         entered = self._enter(params)
         self._optimizer.placed(entered, self._time(t))  # raises an error before anything changes
-        self.cancel(key)
+        self.cancel(key, avoid=False)
         suggestion = self._optimizer.begin(entered, self._time(t))
         self._feasibility.begin(suggestion)
         self._open[key] = suggestion, chosen
@@ -102,11 +102,11 @@ class Tracker:
             self._optimizer.tell(suggestion, finite, **noise)
         self._feasibility.tell(suggestion, constraints or {})
 
-    def cancel(self, key: Hashable) -> None:
-        """Close an evaluation without a result, if it is open."""
+    def cancel(self, key: Hashable, *, avoid: bool = True) -> None:
+        """Close an evaluation without a result, if it is open; its place is avoided for a while."""
         if key in self._open:
             suggestion, _ = self._open.pop(key)
-            self._optimizer.cancel(suggestion)
+            self._optimizer.cancel(suggestion, avoid=avoid)
             self._feasibility.cancel(suggestion)
 
     def check(self, params: Mapping[str, Any]) -> None:

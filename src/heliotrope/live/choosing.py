@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,7 +49,7 @@ class Standing:
 class Chooser:
     """Chooses by the beliefs about an objective and the limited metrics.
 
-    ``trust`` is that of the limited metrics.
+    ``trust`` is that of the limited metrics. ``avoids`` says where evaluations failed lately.
     """
 
     rules: Rules
@@ -58,6 +58,7 @@ class Chooser:
     objective: Belief
     limited: Mapping[str, Belief] = field(default_factory=dict)
     trust: Mapping[str, Trust] = field(default_factory=dict)
+    avoids: Callable[[Places], Mask] | None = None
 
     def choose(self, standing: Standing, t: float, make_rng: RNGFactory) -> tuple[Places, Reason]:
         """The place to measure next at time t, and why."""
@@ -85,6 +86,7 @@ class Chooser:
             baseline=base,
             std=np.sqrt(variance),
             horizon=_HORIZON,
+            avoided=None if self.avoids is None else self.avoids(places),
             covariance=self._covariance(places, t),
             noise=np.array([self.limited[one.metric].noise for one in self.rules.limits]),
         )

@@ -38,7 +38,8 @@ class View:
 
     High values of the objective are good. ``known`` are the candidates that count as safe while
     nothing was measured: the baseline and others that the user named. ``price`` is the cost of
-    moving to each candidate. A gain is worth having over ``horizon`` steps.
+    moving to each candidate. A gain is worth having over ``horizon`` steps. ``avoided`` are the
+    candidates where evaluations failed lately.
 
     ``covariance(limit, some, others)`` returns covariances of a metric, and ``noise`` (l,) the
     variance of a measured margin.
@@ -56,6 +57,7 @@ class View:
     known: tuple[int, ...] = ()
     baseline: int | None = None
     horizon: float = 0.0
+    avoided: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def decide(
     allowed = kept & view.reachable
     if not allowed.any():
         return Decision(_safest(view), "fallback")
+    allowed = _not_avoided(view, allowed)
     if baseline_due and view.baseline is not None and allowed[view.baseline]:
         return Decision(view.baseline, "baseline")
     value = view.score - view.price
@@ -112,6 +115,12 @@ def _z(risk: float) -> float:
 def _argmax_among(values: Array, allowed: Mask, make_rng: RNGFactory) -> int:
     indices = np.flatnonzero(allowed)
     return int(indices[argmax(values[indices], make_rng)])
+
+
+def _not_avoided(view: View, allowed: Mask) -> Mask:
+    """The allowed candidates that are not avoided; all, if none would be left."""
+    left = allowed if view.avoided is None else allowed & ~view.avoided
+    return left if left.any() else allowed
 
 
 def _first(view: View) -> int:

@@ -108,8 +108,8 @@ def limits_to_json(limits: Sequence[Limit]) -> Json:
 class Moves:
     """How far and at what cost a setting may be changed.
 
-    ``largest`` and ``cost`` are by parameter, in its own unit: no ask is further than ``largest``
-    from the setting applied now, and each unit moved costs ``cost`` in the unit of the objective.
+    ``largest`` and ``cost`` are by parameter, in its own unit. No ask is further than ``largest``
+    from the setting applied now. Each unit moved costs ``cost`` in the unit of the objective.
     The cost is compared with the gain of five steps. Any change of a category is a distance of 1.
     A coordinate without a name has its number.
     """

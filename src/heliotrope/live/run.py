@@ -14,6 +14,7 @@ import numpy as np
 from heliotrope.domains import DomainAdapter, Places
 from heliotrope.errors import InputError
 from heliotrope.history import Suggestion
+from heliotrope.live.avoiding import Avoidance
 from heliotrope.live.beliefs import Belief, Trust, standardized_error
 from heliotrope.live.choosing import Chooser, Standing, candidates
 from heliotrope.live.deciding import Mask, Reason
@@ -138,11 +139,17 @@ class LiveRun:
     # ---- queries
 
     def choose(
-        self, lead: Agent, t: float, opened: Sequence[Suggestion], make_rng: RNGFactory
+        self,
+        lead: Agent,
+        t: float,
+        opened: Sequence[Suggestion],
+        avoidance: Avoidance,
+        make_rng: RNGFactory,
     ) -> tuple[Places, Reason]:
         """The place to measure next, and why."""
         standing = replace(self.standing, open=tuple(_place(one) for one in opened))
-        return self._chooser(lead, make_rng).choose(standing, t, make_rng)
+        chooser = replace(self._chooser(lead, make_rng), avoids=avoidance.avoids)
+        return chooser.choose(standing, t, make_rng)
 
     def safe(self, lead: Agent, t: float, places: Places) -> Mask:
         """Which places are known to keep all limits."""

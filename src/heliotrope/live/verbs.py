@@ -13,6 +13,7 @@ from heliotrope.domains import DomainAdapter, PlaceLike
 from heliotrope.errors import InputError, located
 from heliotrope.history import Suggestion
 from heliotrope.ledger import Ledger
+from heliotrope.live.avoiding import Avoidance
 from heliotrope.live.deciding import Mask
 from heliotrope.live.gains import Gain
 from heliotrope.live.run import LiveRun, Told
@@ -112,9 +113,9 @@ class LiveVerbs:
     def _query_rng(self) -> RNGFactory:
         return self._rng.at(self._ledger.asked, purpose=1)
 
-    def _chosen(self, t: float, make_rng: RNGFactory) -> tuple[Any, str]:
+    def _chosen(self, t: float, avoidance: Avoidance, make_rng: RNGFactory) -> tuple[Any, str]:
         open_now = list(self._ledger.open.values())
-        return self._rules().choose(self._run.agent, t, open_now, make_rng)
+        return self._rules().choose(self._run.agent, t, open_now, avoidance, make_rng)
 
     def _told_by_name(self, values: Mapping[str, Any], noise: Noise) -> Told:
         """Values and precisions by metric, checked."""

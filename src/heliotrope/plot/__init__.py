@@ -119,8 +119,8 @@ def importance(
 ) -> Axes:
     """Which parameters matter now.
 
-    A parameter's share is the standard deviation of the believed mean while it varies alone over
-    its range, with the others as in the best, divided by the sum over the parameters.
+    Each parameter varies alone over its range, with the others as in the best. Its share is the
+    standard deviation of the believed mean, divided by the sum over all parameters.
     """
     moved = {one.name: float(np.std(one.mean)) for one in slices_of(source, t)}
     total = sum(moved.values()) or 1.0

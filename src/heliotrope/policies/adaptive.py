@@ -23,7 +23,7 @@ from heliotrope.domains import (
     initial_count,
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.learner import (
     CubeEvaluation,
@@ -116,6 +116,7 @@ class AdaptiveAgent:
         self._inner: Agent
         self._open: dict[int, CubeEvaluation]
         self._timeline: Timeline
+        self._contradicted = frozenset[int]()  # keys of results that later ones contradict
         self._become(Knowledge() if fleet is None else Knowledge(fleet.start), {})
 
     @property
@@ -169,9 +170,18 @@ class AdaptiveAgent:
         if estimation is not None:
             self._become(self._learner.updated(known, estimation.run()), waiting)
             return
-        if not self._resting:
-            self._inner.tell(key, known.bounds.clip_one(value), precision)
+        value = known.bounds.clip_one(value)
+        if not self._resting and self._confirms_doubts(key, value, precision):
+            self._become(known, waiting)
+            return
         self.known, self._open = known, waiting
+
+    def _confirms_doubts(self, key: int, value: float, precision: Precision) -> bool:
+        """Tell the inner agent a value; whether it now believes earlier ones that it doubted."""
+        inner = self._inner
+        before = set(inner.doubted) if isinstance(inner, Doubting) else set()
+        inner.tell(key, value, precision)
+        return isinstance(inner, Doubting) and not before <= inner.doubted
 
     def cancel(self, key: int) -> None:
         if not self._resting:
@@ -217,7 +227,7 @@ class AdaptiveAgent:
 
     def distrust(self) -> None:
         """Estimate the model again, since a result contradicts it; if deferred, note that."""
-        known = self._learner.contradicted(self.known)
+        known = self._learner.distrusted(self.known)
         estimation = None if self._defers else self._learner.estimation(known)
         if estimation is None:
             self.known = known
@@ -246,11 +256,12 @@ class AdaptiveAgent:
         that is no longer kept stays as it was labelled.
         """
         values = np.array([one.y for one in self.known.latest])
-        beyond = self.known.bounds.are_passed_by(values).tolist()
+        beyond = self.known.bounds.are_passed_by(values)
+        beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
         kept = [one.key for one in self.known.latest]
-        faulty = {key for key, is_beyond in zip(kept, beyond, strict=True) if is_beyond}
+        faulty = {kept[i] for i in np.flatnonzero(beyond)}
         if isinstance(self._inner, Doubting):
-            faulty |= self._inner.doubted & set(kept)
+            faulty |= (self._inner.doubted | self._contradicted) & set(kept)
         found = (labelled - set(kept)) | faulty | set(self.known.outage)
         return frozenset(key for key in found if key != TOLD_AT_ONCE)
 
@@ -260,13 +271,19 @@ class AdaptiveAgent:
             self.known, self._open = known, dict(waiting)
             return
         timeline, agent = self._timeline_of(known), self._start(known.model)
-        seen = [*self._learner.fleet_results(known), *known.latest]
+        doubtful = self._learner.contradictions(known)
+        latest = [
+            replace(one, precision=doubtful.get(i, one.precision))
+            for i, one in enumerate(known.latest)
+        ]
+        seen = [*self._learner.fleet_results(known), *latest]
         events = [*((one.key, one) for one in seen), *waiting.items()]
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
                 agent.tell(key, known.bounds.clip_one(one.y), one.precision)
         self._inner, self.known, self._timeline = agent, known, timeline
+        self._contradicted = frozenset(known.latest[i].key for i in doubtful)
         self._open = dict(waiting)
 
     def _timeline_of(self, known: Knowledge) -> Timeline:
@@ -284,6 +301,7 @@ class AdaptiveAgent:
         return {
             **self.known.state(),
             "timeline": np.array(astuple(self._timeline)),
+            "contradicted": np.array(sorted(self._contradicted), dtype=np.int64),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **columns("open", self._open.values()),
         } | under("inner/", self._inner.state())
@@ -291,6 +309,8 @@ class AdaptiveAgent:
     def restore(self, state: State) -> None:
         self.known = Knowledge.restored(state)
         self._timeline = Timeline(*state["timeline"].tolist())
+        contradicted = state.get("contradicted", np.empty(0))  # older files lack it
+        self._contradicted = frozenset(contradicted.tolist())
         keys = state["open/key"].tolist()
         opened = [
             replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)

@@ -24,6 +24,7 @@ from heliotrope.estimation import (
     OutlierBounds,
     Results,
     cautious,
+    contradicted,
     is_estimate_due,
     level_shift_length,
     outlier_bounds,
@@ -37,6 +38,7 @@ from heliotrope.validation import Array
 
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
 _MOST = 600  # number of results that triggers the selection above
+_FEWEST_WITH_FAULTS = 8
 _REMEMBERED = 1000  # keys of results that were told in an outage
 
 
@@ -160,7 +162,7 @@ class Learner:
         kept = latest if len(latest) <= _MOST else self._fewer(latest)
         return replace(known, told=told, latest=kept, due=due)
 
-    def contradicted(self, known: Knowledge) -> Knowledge:
+    def distrusted(self, known: Knowledge) -> Knowledge:
         """What is known once a result contradicts the model: an estimate is due."""
         return replace(known, due=known.due or Due(known.told, known.since))
 
@@ -185,6 +187,17 @@ class Learner:
             before = _of_one_level(aside)
             return replace(found, told=len(latest), since=due.since, before=before)
         return found
+
+    def contradictions(self, known: Knowledge) -> dict[int, Precision]:
+        """The precision of results that later ones contradict, by their position."""
+        model = known.model
+        few = len(known.latest) < _FEWEST_WITH_FAULTS
+        if model.world is None or few or not self._recipe.clips:
+            return {}
+        results = self._results(known.latest)
+        variances = contradicted(results, model.world, model.pace, known.bounds)
+        found = np.flatnonzero(~np.isnan(variances)).tolist()
+        return {i: Precision(float(variances[i])) for i in found}
 
     def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
         """What similar studies suggest, as results at the time of the first one."""

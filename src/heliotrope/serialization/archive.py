@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.errors import FormatError
+from heliotrope.errors import FormatError, MissingFileError
 from heliotrope.serialization.codec import Arrays, JsonTree
 
 HEADER, DIGEST = "header", "digest"
@@ -51,7 +51,9 @@ class Archived(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file of :meth:`save`."""
-        return cls.loads(Path(path).read_bytes(), str(path))
+        with existing(path, "an existing file"):
+            data = Path(path).read_bytes()
+        return cls.loads(data, str(path))
 
     def dumps(self) -> bytes:
         """Return the bytes that :meth:`save` writes."""
@@ -65,6 +67,15 @@ class Archived(ABC):
             with readable(f"a usable {cls.FORMAT} file", source):
                 cls.from_parts(header, arrays, source).check_usable()
         return cls.from_parts(header, arrays, source)
+
+
+@contextmanager
+def existing(path: str | os.PathLike[str], expected: str) -> Iterator[None]:
+    """Raise a MissingFileError that names the path, if it does not exist."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise MissingFileError(expected, str(path), "Check the path.", "path") from None
 
 
 def pack(header: JsonTree, arrays: Arrays) -> bytes:
@@ -185,7 +196,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with temporary.open("xb") as file:
+        with existing(path, "a file in an existing folder"), temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -24,8 +24,8 @@ _FEATURES = 100
 class Options:
     """Named options of which one is chosen at a time: arms, sensors, channels.
 
-    With features (numbers in a fixed order, or by name, or a table of them) an option is the point
-    of its features, each scaled to [0, 1] over all options, so that a kernel sees which options are
+    Features are numbers in a fixed order, or by name, or a table of them. With features an option
+    is the point of its features, each scaled to [0, 1] over all options. So a kernel sees which are
     alike. Options with equal features are the same point. Without features every option has a
     coordinate of its own, and all are equally far apart.
 

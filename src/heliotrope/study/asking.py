@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def choose(state: StudyState, t: float, context: Context | None) -> tuple[Logged
     make_rng = stream(state.config, state.optimizer.asked)
     own = _own_proposal(live, state)
     standing = standing_of(state, live, own)
-    chooser = live.chooser(make_rng)
+    chooser = replace(live.chooser(make_rng), avoids=state.optimizer.avoidance().avoids)
     if _spreads(live, state, standing):
         chosen: Places = own
         reason: Reason = "first"

@@ -39,6 +39,7 @@ from heliotrope.study.metrics import named_results
 from heliotrope.study.space_adapter import Context, LoggedPlace
 from heliotrope.study.state import (
     VERSION,
+    VERSION_WITH_AVOIDANCE,
     VERSION_WITH_MARKS,
     VERSION_WITH_METRICS,
     VERSION_WITH_NOISE,
@@ -270,7 +271,7 @@ def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
 def _cancel(state: StudyState, emit: Emit, id: str) -> None:
     number = state.ids.number_of(id)
     if state.optimizer.is_open(number):
-        emit({"v": VERSION, "kind": "cancelled", "id": id})
+        emit({"v": VERSION_WITH_AVOIDANCE, "kind": "cancelled", "id": id})
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
 

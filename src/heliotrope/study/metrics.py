@@ -83,9 +83,9 @@ class MetricState:
         if self.optimizer.learner is not None:
             self.optimizer.learner.distrust()
 
-    def cancel(self, number: int) -> None:
-        """Close an open evaluation without a result of this metric."""
-        self.optimizer.cancel(number)
+    def cancel(self, number: int, *, avoid: bool) -> None:
+        """Close an open evaluation without a result of this metric; a failed one is avoided."""
+        self.optimizer.cancel(number, avoid=avoid)
 
     def retime(self, latest: float) -> None:
         self.optimizer.set_back(latest)

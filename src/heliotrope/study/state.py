@@ -35,12 +35,14 @@ VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or
 VERSION_WITH_NOISE = 2  # of told events: results with their own noise
 VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
+VERSION_WITH_AVOIDANCE = 2  # of cancelled events: their places are avoided
 VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
 _KIND = "heliotrope.study"
 _NEWEST = {
     "told": VERSION_WITH_METRICS,
     "asked": VERSION_WITH_MARKS,
     "learned": VERSION_WITH_LEARNER,
+    "cancelled": VERSION_WITH_AVOIDANCE,
 }
 _MARKS = "ids/marks"  # array of a snapshot
 
@@ -138,7 +140,7 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self._cancel(self._close(body["id"]))
+            self._cancel(self._close(body["id"]), avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
         elif kind == "expired":
             self._apply_expired(body["id"])
         elif kind == "prolonged":
@@ -188,7 +190,7 @@ class StudyState:
             if name in results:
                 metric.tell(number, results[name], expired)
             elif expired is None:
-                metric.cancel(number)
+                metric.cancel(number, avoid=False)
         for name, error in errors_in(body).items():
             if Trust.is_contradicted_by(error):
                 self.metrics[name].distrust()
@@ -196,13 +198,14 @@ class StudyState:
         self.told += 1
         self.progress.tell(number, body, self.told_evaluation(body["id"]), results)
 
-    def _cancel(self, number: int) -> None:
+    def _cancel(self, number: int, *, avoid: bool) -> None:
         for metric in self.metrics.values():
-            metric.cancel(number)
+            metric.cancel(number, avoid=avoid)
 
     def _apply_expired(self, id: str) -> None:
+        """Close an ask without a result; that its worker died says little about the place."""
         suggestion = self.optimizer.suggestion(self._close(id))
-        self._cancel(suggestion.id)
+        self._cancel(suggestion.id, avoid=False)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:

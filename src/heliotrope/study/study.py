@@ -27,7 +27,7 @@ from heliotrope.study.goals import GoalArguments, goals_from
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.state import StudyState, created_event
-from heliotrope.validation import short_repr
+from heliotrope.validation import counted, short_repr
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Study(EverydayStudy):
     """Ask and tell by name, from any process: when a call returns, its events are on disk.
 
     Several threads may share a study, and several processes may open the same study of a store.
-    docs/reference/studies.md describes the guarantees of each call.
+    The page Studies of the reference describes the guarantees of each call.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class Study(EverydayStudy):
     def __repr__(self) -> str:
         try:
             told = self._cache.read(lambda state: state.told)
-            return f"Study({self.name!r}, {self.config.direction}, {told:,} results)"
+            return f"Study({self.name!r}, {self.config.direction}, {counted(told, 'result')})"
         except HeliotropeError:  # it was deleted, or its store is closed
             return f"Study({self.name!r})"
 

@@ -79,9 +79,9 @@ class StudyVerbs(ABC):
         With a ``lease`` such as "10min", the evaluation expires after that time without a result
         or a :meth:`heartbeat`, as if it was cancelled. A later result is still taken.
 
-        With the ``cost`` of a measurement, in the unit of the objective for one unit of time, the
-        answer may be a :class:`~heliotrope.study.commands.Hold`: nothing before its ``until`` is
-        worth that cost.
+        ``cost`` is that of a measurement, in the unit of the objective for one unit of time.
+        With it the answer may be a :class:`~heliotrope.study.commands.Hold`: no measurement
+        before its ``until`` is worth that cost.
         """
         return self.do(Ask(t, context, key, lease=lease, cost=cost))
 
@@ -144,7 +144,10 @@ class StudyVerbs(ABC):
         self.do(Applied.of(params))
 
     def cancel(self, ask: Evaluation | str) -> None:
-        """Cancel an evaluation that failed, given itself or by its id; repeating is accepted."""
+        """Cancel an evaluation that failed, given itself or by its id; repeating is accepted.
+
+        The next asks avoid its place, for longer the more often evaluations fail there.
+        """
         self.do(Cancel(id_of(ask)))
 
     def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:

@@ -43,6 +43,17 @@ def short_repr(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is 1.
+
+    Examples
+    --------
+    >>> counted(1, "result"), counted(2000, "result")
+    ('1 result', '2,000 results')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def as_python(value: object) -> object:
     """Return a numpy scalar as the Python value; anything else unchanged."""
     numpy = sys.modules.get("numpy")  # not loaded: not a numpy scalar
