@@ -41,16 +41,17 @@ def contradicted(results: Results, world: World, pace: float, bounds: OutlierBou
     r, slope = _residuals(np.where(again, results.y, bounds.clip(results.y)), world)
     P = np.linalg.inv(_covariance(results, world, pace, slope))
     while True:
-        error = P @ r / P.diagonal()
+        left = np.isnan(found)
+        error = np.divide(P @ r, P.diagonal(), out=np.zeros_like(r), where=left)
         opposed = np.sign(error)[:, None] * (r[:, None] - r[None, :]) > 0.5 * np.abs(error)[:, None]
-        doubtful = np.isnan(found) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
+        doubtful = left & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
         z = np.where(doubtful, np.abs(error) * np.sqrt(P.diagonal()), 0.0)
         worst = int(z.argmax())
         if z[worst] <= _IMPLAUSIBLE:
             return found
-        variance = float(np.square(error[worst]))
-        P -= np.outer(P[worst], P[worst]) / (1.0 / variance + P[worst, worst])
-        found[worst] = variance * slope[worst] ** 2
+        found[worst] = np.square(error[worst] * slope[worst])
+        P -= np.outer(P[worst], P[worst]) / P[worst, worst]  # the inverse without this result
+        P[worst] = P[:, worst] = 0.0
 
 
 def _later_at_the_place(results: Results, world: World) -> NDArray[np.bool_]:
