@@ -1,14 +1,15 @@
 """Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
-``python -m benchmarks adapters sums noise changes auto fleets long storage leases hostile service
-crashes startup live_limits live_gain live_moves live_hold live_tables``. Each run appends its
-ratios to ``benchmarks/history.csv``; the site plots them.
+``python -m benchmarks adapters sums noise changes auto faults calibration fleets long storage
+leases hostile service crashes startup live_limits live_gain live_moves live_hold live_tables``.
+Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from time import perf_counter
 
@@ -17,6 +18,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from benchmarks import history
+from benchmarks.report import Finding
 
 NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
@@ -34,7 +36,7 @@ def main(names: list[str]) -> int:
         started = perf_counter()
         module = import_module(f"benchmarks.{name}")  # before the limit: it loads BLAS
         with console.status(f"{name} ..."), threadpool_limits(1):
-            findings = list(module.findings())
+            findings = list(_shown(console, module.findings()))
         console.print(f"{name}: {perf_counter() - started:.0f} s")
         for finding in findings:
             table.add_row(name, finding.claim, finding.measured, "yes" if finding.holds else "NO")
@@ -42,6 +44,13 @@ def main(names: list[str]) -> int:
         history.record(findings, commit)
     console.print(table)
     return 0 if holds else 1
+
+
+def _shown(console: Console, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Print each measurement when it is known, since a long run may be stopped."""
+    for finding in findings:
+        console.print(f"{finding.claim}: {finding.measured}", highlight=False)
+        yield finding
 
 
 if __name__ == "__main__":

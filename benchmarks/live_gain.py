@@ -22,7 +22,7 @@ from benchmarks.kept import Kept
 from benchmarks.report import Finding
 from heliotrope.live import Live
 
-POINTS, RESULTS, WORLDS, FIRST_SEED = 30, 200, 100, 30_000
+POINTS, RESULTS, WORLDS, FIRST_SEED = 30, 200, 100, 130_000
 GAIN, LEVEL, PERIOD, NOISE = 0.5, 2.5, 24.0, 0.3  # noise: standard deviation
 
 

@@ -4,8 +4,12 @@ An objective and one or two limited metrics are independent worlds of one kind o
 line: a Gaussian process of variance 1 and length scale 0.2 that drifts. A limit is 0.5, and the
 search starts from a point that keeps it by 0.3. In some worlds the metric rises by 1 over the run,
 so that the safe region shrinks, or is half drawn anew in the middle, so that it jumps. A step
-crosses if the true value of a metric is above its limit. The regret is against the best point that
-keeps all limits. The design used other seeds.
+crosses if the true value of a metric is above its limit. Steps at which no point keeps all limits
+are counted apart. The regret is against the best point that keeps all limits. The design used other
+seeds.
+
+Every seventh world is also played by ``auto`` without limits, and by TVSafeOpt, which knows the
+kernel, the noise and the drift, but nothing of what shrinks or jumps.
 
 A run continues where the last one ended.
 ``python -m benchmarks.live_limits 100`` plays the first 100 worlds of each setting.
@@ -14,8 +18,9 @@ A run continues where the last one ended.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -24,12 +29,14 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 import heliotrope as ht
 from benchmarks.kept import Kept
 from benchmarks.report import Finding
+from benchmarks.safe_opt import TVSafeOpt
 from heliotrope.live import Live
 from heliotrope.validation import Array
 
-POINTS, HORIZON, FIRST_SEED = 40, 150, 20_000
+POINTS, HORIZON, FIRST_SEED = 40, 150, 320_000
 LIMIT, MARGIN, NOISE, RISK = 0.5, 0.3, 0.01, 0.05
-WORLDS, EVERY = 84, 7  # worlds of each setting; every seventh also without limits
+WORLDS, EVERY = 84, 7  # worlds of each setting; every seventh is also played by the others
+LIMITED, FREE, SAFE_OPT = "limits", "no limits", "TVSafeOpt"
 KERNELS: dict[str, Kernel] = {"se": RBF(0.2), "matern": Matern(0.2, nu=2.5)}
 
 
@@ -103,68 +110,103 @@ def _values(setting: Setting, rng: np.random.Generator) -> Array:
     return np.array(rows)
 
 
-def play(world: World, seed: int, *, limited: bool) -> tuple[float, float]:
-    """The share of steps that cross a limit, and the average regret."""
-    names = [f"metric {i}" for i in range(len(world.values) - 1)]
-    metrics = {"value": "maximize", **dict.fromkeys(names if limited else [], "watch")}
-    limits = {name: {"at_most": LIMIT} for name in names} if limited else None
-    live = Live(metrics, limits=limits, safe=[world.start], risk=RISK)  # type: ignore[arg-type]
+Row = tuple[float, float, float]
+"""The share of steps that cross though a point keeps all limits; of those without such a point; and
+the regret."""
+
+Tell = Callable[[int, int], Array]
+"""The measured values (1 + limits,) of a step at a point."""
+
+
+def play(setting: Setting, seed: int, player: str) -> Row:
+    """Play one world of a setting."""
+    world = World.draw(setting, seed)
+
+    def measured(step: int, index: int) -> Array:
+        return np.asarray(world.values[:, step, index] + world.noise[:, step])
+
+    if player == SAFE_OPT:
+        path = _path_of_safe_opt(setting, world.start, measured)
+    else:
+        path = _path_of_auto(setting, world.start, measured, seed, limited=player == LIMITED)
+    keeps = np.array([world.keeps(step) for step in range(HORIZON)])
+    possible = keeps.any(axis=1)
+    crossed = possible & ~keeps[np.arange(HORIZON), path]
+    regrets = [world.regret(step, index) for step, index in enumerate(path)]
+    share = crossed.sum() / max(possible.sum(), 1)
+    return float(share), float(np.mean(~possible)), float(np.nanmean(regrets))
+
+
+def _path_of_auto(
+    setting: Setting, start: int, measured: Tell, seed: int, *, limited: bool
+) -> list[int]:
+    names = [f"metric {i}" for i in range(setting.limits)] if limited else []
+    metrics = {"value": "maximize", **dict.fromkeys(names, "watch")}
+    limits = {name: {"at_most": LIMIT} for name in names}
+    live = Live(metrics, limits=limits, safe=[start], risk=RISK)  # type: ignore[arg-type]
     domain = ht.Finite(points())
     opt = ht.Optimizer(domain, ht.auto(domain), seed=seed, live=live)
-    crossed, regrets = [], []
+    path = list[int]()
     for step in range(HORIZON):
         ask = opt.ask()
         assert ask.index is not None
-        told = world.values[:, step, ask.index] + world.noise[:, step]
-        opt.tell(ask, dict(zip(metrics, told.tolist(), strict=False)))
-        crossed.append(not world.keeps(step)[ask.index])
-        regrets.append(world.regret(step, ask.index))
-    return float(np.mean(crossed)), float(np.nanmean(regrets))
+        told = measured(step, ask.index).tolist()
+        opt.tell(ask, dict(zip(metrics, told, strict=False)))
+        path.append(ask.index)
+    return path
 
 
-Row = tuple[float, float]
-"""The share of steps that cross, and the regret."""
+def _path_of_safe_opt(setting: Setting, start: int, measured: Tell) -> list[int]:
+    prior = ht.Prior(KERNELS[setting.kernel], ht.Forgetting(setting.drift), NOISE)
+    chooser = TVSafeOpt(ht.Finite(points()), prior, setting.limits, LIMIT)
+    path = list[int]()
+    for step in range(HORIZON):
+        path.append(chooser.choose(float(step)) if step else start)
+        chooser.tell(float(step), path[-1], measured(step, path[-1]))
+    return path
 
 
-def results(worlds: int) -> dict[tuple[Setting, bool], dict[int, Row]]:
+def results(worlds: int) -> dict[tuple[Setting, str], dict[int, Row]]:
     """All results by seed; those that are missing are computed."""
     kept = Kept("limits")
-    rows: dict[tuple[Setting, bool], dict[int, Row]] = {}
-    for seed, setting, limited in _order(worlds):
-
-        def compute(s: Setting = setting, seed: int = seed, limited: bool = limited) -> Row:
-            return play(World.draw(s, seed), seed, limited=limited)
-
-        row = kept.get((*astuple(setting), seed, limited), compute)
-        rows.setdefault((setting, limited), {})[seed] = row
+    rows: dict[tuple[Setting, str], dict[int, Row]] = {}
+    for seed, setting, player in _order(worlds):
+        row = kept.get((*astuple(setting), seed, player), partial(play, setting, seed, player))
+        rows.setdefault((setting, player), {})[seed] = row
     return rows
 
 
-def _order(worlds: int) -> Iterator[tuple[int, Setting, bool]]:
+def _order(worlds: int) -> Iterator[tuple[int, Setting, str]]:
     """All games, so that what is done at any time is balanced."""
     for seed in range(worlds):
-        yield from ((seed, setting, True) for setting in SETTINGS)
-        if seed % EVERY == 0:
-            yield from ((seed, setting, False) for setting in SETTINGS)
+        players = (LIMITED,) if seed % EVERY else (LIMITED, FREE, SAFE_OPT)
+        yield from ((seed, setting, player) for player in players for setting in SETTINGS)
 
 
 def findings(worlds: int = WORLDS) -> Iterator[Finding]:
     rows = results(worlds)
     for setting in SETTINGS:
-        mine, without = (np.array(list(rows[setting, some].values())) for some in (True, False))
-        paired = np.array([rows[setting, True][seed] for seed in rows[setting, False]])
-        crossed, regret = mine.T
+        crossed, impossible, regret = np.array(list(rows[setting, LIMITED].values())).T
         error = crossed.std() / np.sqrt(len(crossed))
         change = "" if setting.change == "none" else f", {setting.change}"
+        seeds = rows[setting, FREE]
+        beside = ", ".join(
+            f"{player} {_told([rows[setting, player][seed] for seed in seeds])}"
+            for player in (LIMITED, FREE, SAFE_OPT)
+        )
         yield Finding(
             f"{setting.kernel}, drift {setting.drift}, {setting.limits} limit(s){change}: "
             f"at most {setting.most} of the steps cross",
             f"{crossed.mean():.3f} (standard error {error:.3f}, {len(crossed)} worlds), regret "
-            f"{np.nanmean(regret):.2f}; in {len(paired)} worlds {np.nanmean(paired[:, 1]):.2f}, "
-            f"without limits {np.nanmean(without[:, 1]):.2f} with {without[:, 0].mean():.2f} "
-            "crossing",
+            f"{np.nanmean(regret):.2f}; no point is safe in {impossible.mean():.3f} of all "
+            f"steps; crossings and regret in {len(seeds)} worlds: {beside}",
             bool(crossed.mean() <= setting.most),
         )
+
+
+def _told(rows: list[Row]) -> str:
+    crossed, _, regret = np.array(rows).T
+    return f"{crossed.mean():.3f} and {np.nanmean(regret):.2f}"
 
 
 if __name__ == "__main__":

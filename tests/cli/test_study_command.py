@@ -491,3 +491,14 @@ def test_a_missing_service(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused(result, "an answer from http://127.0.0.1:1/api/")
     assert TOKEN not in result.output
     assert_refused(invoke("list", "--at", f"http://me:{TOKEN}@there"), "the URL of a service")
+
+
+def test_a_study_can_start_from_a_similar_one() -> None:
+    run("create", "one", "--options", "hall, roof, yard")
+    for _ in range(12):
+        ask = run("ask", "one")
+        run("tell", "one", ask["id"], {"hall": "1", "roof": "5", "yard": "2"}[ask["option"]])
+    run("create", "two", "--options", "hall, roof, yard", "--like", "one", "--seed", "4")
+    assert run("ask", "two")["option"] == "roof"
+    result = invoke("create", "three", "--options", "hall, roof", "--like", "nobody")
+    assert_refused(result, "nobody")

@@ -854,3 +854,16 @@ def test_a_service_may_be_killed_and_restarted(
         job.result()
     assert (len(told), len(given_up)) == (49, 8)
     assert_log(served.store, "mortal", told, given_up)
+
+
+def test_a_study_starts_from_what_similar_ones_learned(there: Service) -> None:
+    levels = {"hall": 1.0, "roof": 5.0, "yard": 2.0, "cellar": 0.0}
+    similar = there.create("similar", list(levels), seed=1)
+    for _ in range(16):
+        ask = similar.ask()
+        similar.tell(ask, levels[str(ask.option)])
+    heir = there.create("heir", list(levels), seed=2, like=["similar"])
+    assert heir.ask().option == "roof"
+    with refused(UnknownStudyError):
+        there.create("orphan", list(levels), like=["nobody"])
+    assert "orphan" not in {one.name for one in there.studies()}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import heliotrope as ht
 from heliotrope.estimation import OutlierBounds, Results, World, contradicted
 from heliotrope.validation import Array
+from heliotrope.warps import Logarithm
 
 WORLD = World(
     mean=0.0,
@@ -42,7 +45,7 @@ def test_the_latest_results_are_never_doubted() -> None:
 
 
 def test_logarithms_are_compared_in_a_logarithmic_world() -> None:
-    world = World(**{**vars(WORLD), "scale": "log", "floor": 0.1})
+    world = replace(WORLD, warp=Logarithm(1.0, 0.1))
     assert found([0.1, 0.5, 0.9, 0.5, 0.51], [1.0, 150.0, 1.1, 1.2, 1.1], world) == [1]
     assert found([0.1, 0.5, 0.9, 0.5, 0.51], [1.0, 1.5, 1.1, 1.2, 1.1], world) == []
 

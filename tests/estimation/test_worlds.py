@@ -21,10 +21,11 @@ from heliotrope.estimation import (
     estimate_world,
     log_likelihood,
 )
-from heliotrope.estimation.worlds import _Fit
+from heliotrope.estimation.sum_fit import Fit
 from heliotrope.policies.auto import of_world
-from heliotrope.policies.logarithmic import LogarithmicPolicy
+from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Drifts, Level
+from heliotrope.warps import IDENTITY, Logarithm, SinhArcsinh
 
 WORLD = World(
     mean=20.0,
@@ -55,7 +56,7 @@ def results(n: int = 40, seed: int = 0, *, noisy: bool = False) -> Results:
 @pytest.mark.parametrize("period", [0.0, 12.5], ids=["no season", "season"])
 @pytest.mark.parametrize("noisy", [False, True], ids=["usual", "mixed precision"])
 def test_the_gradient_is_that_of_the_score(noisy: bool, period: float) -> None:
-    fit = _Fit(results(noisy=noisy), GROUPS, "identity", period=period)
+    fit = Fit(results(noisy=noisy), GROUPS, period=period)
     rng = np.random.default_rng(1)
     for _ in range(5):
         theta = fit._usual + 0.5 * rng.standard_normal(len(fit._usual))
@@ -69,7 +70,7 @@ def test_the_score_is_the_likelihood_of_the_prior(period: float) -> None:
     data = results(noisy=True)
     observed = Observations(data.t, data.x, data.y, std=np.sqrt(data.noise[:, 0]))
     single = Results(data.t, data.x, data.y, np.column_stack([data.noise[:, 0], np.ones(40)]))
-    fit = _Fit(single, GROUPS, "identity", period=period)
+    fit = Fit(single, GROUPS, period=period)
     spread = fit._spread**2
     returning = replace(WORLD, season=0.8, shared_season=0.6, period=period) if period else WORLD
     found, expected = [], []
@@ -129,7 +130,7 @@ def test_units_do_not_matter() -> None:
     data = results()
     found = estimate_world(data, GROUPS)
     other = estimate_world(replace(data, y=-500.0 * data.y + 7.0), GROUPS)
-    assert other.scale == found.scale == "identity"
+    assert other.warp == found.warp == IDENTITY
     assert other.drifts == pytest.approx(500.0**2 * found.drifts, rel=1e-2)
     assert other.lengths == pytest.approx(found.lengths, rel=1e-2)
 
@@ -139,11 +140,12 @@ def test_values_that_span_decades_are_seen_as_such(sign: float) -> None:
     data = results()
     wide = replace(data, y=sign * np.exp(sign * 2.0 * (data.y - 20.0)))
     found = estimate_world(wide, GROUPS)
-    assert (found.scale, found.sign) == ("log", sign)
+    assert isinstance(found.warp, Logarithm)
+    assert found.warp.sign == sign
     plain = estimate_world(replace(data, y=2.0 * (data.y - 20.0)), GROUPS)
     assert found.lengths == pytest.approx(plain.lengths, rel=0.05)
     assert found.drifts == pytest.approx(plain.drifts, rel=0.1)
-    assert plain.scale == "identity"  # both signs
+    assert plain.warp == IDENTITY  # both signs
 
 
 def test_a_few_zeros_among_values_that_span_decades_do_no_harm() -> None:
@@ -152,18 +154,39 @@ def test_a_few_zeros_among_values_that_span_decades_do_no_harm() -> None:
     clean = estimate_world(replace(data, y=wide), GROUPS)
     zeros = np.where(np.arange(40) % 20 == 7, 0.0, wide)
     found = estimate_world(replace(data, y=zeros), GROUPS)
-    assert (found.scale, clean.scale) == ("log", "log")
+    assert isinstance(found.warp, Logarithm)
+    assert isinstance(clean.warp, Logarithm)
     assert found.drifts == pytest.approx(clean.drifts, rel=0.5)
-    assert found.floor > 0.0
+    assert found.warp.floor > 0.0
     crossing = np.where(np.arange(40) % 20 == 7, -1e-3, wide)  # such as a slack
-    assert estimate_world(replace(data, y=crossing), GROUPS).scale == "identity"
+    assert estimate_world(replace(data, y=crossing), GROUPS).warp.kind != "log"
 
 
-def test_a_logarithmic_policy_answers_in_the_unit_of_the_values() -> None:
+@pytest.mark.parametrize("skew", [-1.2, 1.2])
+def test_a_long_tail_is_found(skew: float) -> None:
+    """Values with a long tail have the parts of those without, after the warp."""
+    data, warp = results(120), SinhArcsinh(skew, 20.0, 1.0)
+    found = estimate_world(replace(data, y=warp.outside(data.y - 20.0)), GROUPS)
+    assert isinstance(found.warp, SinhArcsinh)
+    assert found.warp.skew * skew > 0.0
+    plain = estimate_world(data, GROUPS)
+    assert found.shares() == pytest.approx(plain.shares(), abs=0.1)
+
+
+def test_a_world_of_an_early_version_is_read() -> None:
+    early = {name: value for name, value in WORLD.to_json().items() if name != "warp"}
+    logarithm = Logarithm(-1.0, 0.5)
+    for scale, warp in (("identity", IDENTITY), ("log", logarithm)):
+        data = {**early, "scale": scale, "sign": -1.0, "floor": 0.5}
+        assert World.from_json(data) == replace(WORLD, warp=warp)
+    with pytest.raises(InputError):
+        World.from_json({**early, "scale": "root", "sign": 1.0, "floor": 0.0})
+
+
+def test_a_warped_policy_answers_in_the_unit_of_the_values() -> None:
     """Its moments are those of the exponentials of draws of the inner policy."""
-    world = replace(WORLD, mean=1.0, scale="log", sign=1.0, floor=1e-3)
-    policy = of_world(world)
-    assert isinstance(policy, LogarithmicPolicy)
+    policy = of_world(replace(WORLD, mean=1.0, warp=Logarithm(1.0, 1e-3)))
+    assert isinstance(policy, WarpedPolicy)
     opt = ht.Optimizer(ht.grid(5, 5), policy, seed=0)
     rng = np.random.default_rng(0)
     for _ in range(12):
@@ -189,7 +212,12 @@ def test_a_model_keeps_its_world_as_json() -> None:
     assert World.from_json(json.loads(json.dumps(returns.to_json()))) == returns
     with pytest.raises(InputError):
         World.from_json({**returns.to_json(), "period": -1.0})
-    for name, wrong in (("stays", -1.0), ("drift_rate", 1.5), ("scale", "root"), ("mean", None)):
+    for name, wrong in (
+        ("stays", -1.0),
+        ("drift_rate", 1.5),
+        ("warp", {"kind": "root"}),
+        ("mean", None),
+    ):
         with pytest.raises(InputError):
             World.from_json({**WORLD.to_json(), name: wrong})
 

@@ -21,10 +21,14 @@ from heliotrope.live import (
     standardized_error,
     value_of_measuring,
 )
-from heliotrope.live.watching import cautious_world
+from heliotrope.live.rules import Limit
+from heliotrope.live.watching import cautious_world, watching
+from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.protocol import Agent
+from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Level, Stays
 from heliotrope.validation import Array
+from heliotrope.warps import Logarithm, SinhArcsinh, Warp
 
 DOMAIN = ht.grid(9)
 SUM = ht.Prior(noise=0.05, terms=[Stays(RBF(0.3)), Level(25.0, 0.1)])
@@ -71,10 +75,9 @@ def test_a_weighted_sum_is_that_of_independent_metrics() -> None:
     assert_allclose(scores, mean + 2.0 * np.sqrt(variance))
 
 
-def test_logarithms_have_the_covariance_of_their_values() -> None:
-    from heliotrope.policies.logarithmic import LogarithmicPolicy
-
-    policy = LogarithmicPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), 1.0, 0.01)
+@pytest.mark.parametrize("warp", [Logarithm(1.0, 0.01), SinhArcsinh(0.6, 1.0, 0.5)])
+def test_a_warped_belief_has_the_covariance_of_its_values(warp: Warp) -> None:
+    policy = WarpedPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), warp)
     one = policy.start(DOMAIN)
     one.open(0, 0.0, np.array([2]))
     one.tell(0, 1.5)
@@ -120,6 +123,49 @@ def test_a_far_limit_widens_a_young_belief(bounds: list[float], shares: list[flo
     )
     assert old.stays == pytest.approx(1.0, rel=0.01)
     assert cautious_world(WORLD, [80.5]) == WORLD
+
+
+def calm_then_far(policy: Adaptive) -> AdaptiveAgent:
+    """An agent that saw 20 values near 1, and then 50."""
+    one, rng = policy.start(DOMAIN), np.random.default_rng(0)
+    for key in range(21):
+        one.open(key, float(key), np.array([key % 9]))
+        one.tell(key, 50.0 if key == 20 else float(rng.normal(1.0, 0.1)))
+    return one
+
+
+def test_a_watched_metric_has_no_outliers() -> None:
+    watched = calm_then_far(watching([Limit("p99", "below", 5.0)]))
+    tracked = calm_then_far(ht.auto(DOMAIN))
+    place = np.array([20 % 9])
+    assert watched.faults(frozenset()) == frozenset()
+    assert tracked.faults(frozenset()) == {20}
+    seen, _ = watched.predict(20.0, place, count_open=False)
+    clipped, _ = tracked.predict(20.0, place, count_open=False)
+    assert seen[0] > 5.0 > clipped[0]
+
+
+def test_a_contradicted_model_is_estimated_again() -> None:
+    watched = calm_then_far(watching([Limit("p99", "below", 5.0)]))
+    before = watched.model
+    assert before.world is not None
+    assert before.world.results < 21
+    watched.distrust()
+    assert watched.model.world is not None
+    assert watched.model.world.results == 21
+    assert watched.known.due is None
+    assert watched.model.variance > before.variance
+
+
+def test_a_deferred_agent_notes_that_its_model_is_contradicted() -> None:
+    recipe = watching([Limit("p99", "below", 5.0)]).recipe
+    waiting = calm_then_far(Adaptive(recipe, deferred=True))
+    estimation = waiting.estimation()
+    assert estimation is not None
+    waiting.update(estimation.run())
+    assert waiting.estimation() is None
+    waiting.distrust()
+    assert waiting.estimation() is not None
 
 
 def knowledge_gradient(belief: Belief, t: float, rng: np.random.Generator) -> float:

@@ -95,7 +95,7 @@ def test_it_starts_again_after_a_restart() -> None:
 def test_a_cancelled_evaluation_returns_to_the_batch() -> None:
     opt = ht.Optimizer(LINE, r_perp(STILL, 100), seed=0)
     s = opt.ask()
-    opt.cancel(s)
+    opt.cancel(s, avoid=False)
     again = asked(opt, 2)
     assert s.index in again
 

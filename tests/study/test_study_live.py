@@ -156,6 +156,14 @@ def test_a_limited_study_replays_to_the_same_belief(store: MemoryStore, web: Stu
     assert what(twin.ask()) == what(web.ask())
 
 
+def test_a_crossing_widens_the_margin_of_a_study() -> None:
+    study = create()
+    for value in (100.0, 900.0):
+        study.tell(study.ask(), {"throughput": 800.0, "p99": value})
+    trust = study._cache.read(lambda state: state.progress.trust["p99"])
+    assert trust.strain == pytest.approx(0.5 * (1.0 - 0.05))
+
+
 def test_snapshots_hold_all_metrics(web: Study) -> None:
     web.applied({"workers": 3, "batch": 8})
     full = web._cache.read(lambda state: state)

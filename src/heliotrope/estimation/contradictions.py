@@ -5,7 +5,7 @@ the search to its place, and makes the true values measured there look like faul
 
 Symbols
 -------
-n  results        r (n,)  values less their mean, after the world's logarithm
+n  results        r (n,)  values less their mean, after the world's warp
 K (n, n)  covariance of the results; P its inverse
 The value i has the error e_i = [P r]_i / P_ii given all others, with the variance 1 / P_ii.
 """
@@ -41,17 +41,18 @@ def contradicted(results: Results, world: World, pace: float, bounds: OutlierBou
     r, slope = _residuals(np.where(again, results.y, bounds.clip(results.y)), world)
     P = np.linalg.inv(_covariance(results, world, pace, slope))
     while True:
-        left = np.isnan(found)
-        error = np.divide(P @ r, P.diagonal(), out=np.zeros_like(r), where=left)
+        precision = np.maximum(P.diagonal(), np.finfo(float).tiny)  # 0 for a huge error found
+        error = P @ r / precision
         opposed = np.sign(error)[:, None] * (r[:, None] - r[None, :]) > 0.5 * np.abs(error)[:, None]
-        doubtful = left & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
-        z = np.where(doubtful, np.abs(error) * np.sqrt(P.diagonal()), 0.0)
+        doubtful = np.isnan(found) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
+        z = np.where(doubtful, np.abs(error) * np.sqrt(precision), 0.0)
         worst = int(z.argmax())
         if z[worst] <= _IMPLAUSIBLE:
             return found
-        found[worst] = np.square(error[worst] * slope[worst])
-        P -= np.outer(P[worst], P[worst]) / P[worst, worst]  # the inverse without this result
-        P[worst] = P[:, worst] = 0.0
+        variance = float(np.square(error[worst]))
+        r[worst] -= error[worst]  # what the others say, so that rounding errors stay small
+        P -= np.outer(P[worst], P[worst]) / (1.0 / variance + P[worst, worst])
+        found[worst] = variance * slope[worst] ** -2
 
 
 def _later_at_the_place(results: Results, world: World) -> NDArray[np.bool_]:
@@ -62,11 +63,8 @@ def _later_at_the_place(results: Results, world: World) -> NDArray[np.bool_]:
 
 
 def _residuals(y: Array, world: World) -> tuple[Array, Array]:
-    """Values less their mean, and the slope from the world's scale to that of the values."""
-    if world.scale == "identity":
-        return y - world.mean, np.ones_like(y)
-    sizes = np.maximum(world.sign * y, world.floor)
-    return world.sign * np.log(sizes) - world.mean, sizes
+    """Warped values less their mean, and the slope of the warp."""
+    return world.warp.inside(y) - world.mean, world.warp.slope(y)
 
 
 def _covariance(results: Results, world: World, pace: float, slope: Array) -> Array:
@@ -77,5 +75,5 @@ def _covariance(results: Results, world: World, pace: float, slope: Array) -> Ar
     for term, kernel in zip(prior.terms, kernels, strict=True):
         K += kernel.block(results.x, results.x) * term.in_time(t[:, None], t[None, :], t[0])
     own, repeats = results.noise.T
-    K.flat[:: len(K) + 1] += np.where(np.isnan(own), world.noise / repeats, own / slope**2)
+    K.flat[:: len(K) + 1] += np.where(np.isnan(own), world.noise / repeats, own * slope**2)
     return K

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from math import ceil, exp
+from math import ceil
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -56,10 +56,8 @@ class Model:
     @classmethod
     def of_world(cls, world: World, pace: float, bounds: OutlierBounds) -> Model:
         """The model of a world, in the unit of the values, as one drifting term."""
-        factor, mean = 1.0, world.mean
-        if world.scale == "log":
-            mean = world.sign * exp(world.sign * world.mean)
-            factor = mean**2
+        mean = float(world.warp.outside(world.mean))
+        factor = float(world.warp.slope(mean)) ** -2
         variance, noise = factor * (world.stays + world.drifts), factor * world.noise
         length = float(np.exp(np.mean(np.log(world.lengths))))
         found = cls(mean, variance, noise, "matern", length, pace, bounds.low, bounds.high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import log
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Matern
@@ -14,8 +14,7 @@ from heliotrope.errors import InputError
 from heliotrope.priors import Prior
 from heliotrope.terms import Drifts, Level, Season, Stays, Term
 from heliotrope.validation import as_array, as_number, as_positive, as_whole
-
-Scale: TypeAlias = Literal["identity", "log"]
+from heliotrope.warps import IDENTITY, Identity, Warp, warp_from_json
 
 HARMONICS = 2  # of a season
 _KEPT = 0.95  # correlation of a season with itself, one period later
@@ -24,14 +23,13 @@ _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
 
 @dataclass(frozen=True)
 class World:
-    """A sum of what stays, drifts, returns and is shared, over values or their logarithms.
+    """A sum of what stays, drifts, returns and is shared, over values or warped ones.
 
     ``mean_variance`` is the doubt about the mean, which all places share. ``stays``, ``drifts``,
     ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
     the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
-    the unit cube. With the scale "log" all of them are those of ``sign`` times the logarithm of
-    ``sign`` times the value; values are at least ``floor`` in size. ``results`` is the number of
-    results that its scale was estimated from. ``season`` and ``shared_season`` are the variances
+    the unit cube. All of them describe the values after the ``warp``. ``results`` is the number of
+    results that their spread was estimated from. ``season`` and ``shared_season`` are the variances
     of what returns after each ``period``, counted in results: in each place, and in all alike.
     """
 
@@ -44,9 +42,7 @@ class World:
     drift_rate: float
     level_rate: float
     lengths: tuple[float, ...]
-    scale: Scale = "identity"
-    sign: float = 1.0
-    floor: float = 0.0
+    warp: Warp = IDENTITY
     results: int = 0
     season: float = 0.0
     shared_season: float = 0.0
@@ -75,14 +71,16 @@ class World:
 
     def with_mean(self, mean: float) -> World:
         """The same world around another mean, in the unit of the values."""
-        if self.scale == "identity":
-            return replace(self, mean=mean)
-        return replace(self, mean=self.sign * log(max(self.sign * mean, self.floor)))
+        return replace(self, mean=float(self.warp.inside(mean)))
+
+    def unit_of(self, warp: Warp) -> float:
+        """The factor of its deviations that gives those after another warp, near the mean."""
+        mean = self.warp.outside(self.mean)
+        return float(warp.slope(mean) / self.warp.slope(mean))
 
     def negated(self) -> World:
         """The same world for values with the opposite sign."""
-        sign = -self.sign if self.scale == "log" else self.sign
-        return replace(self, mean=-self.mean, sign=sign)
+        return replace(self, mean=-self.mean, warp=self.warp.negated())
 
     def shares(self) -> dict[str, float]:
         """The share of each part, and of the noise, in the variance of a result."""
@@ -92,7 +90,7 @@ class World:
         return {name: part / sum(parts.values()) for name, part in parts.items()}
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "lengths": list(self.lengths)}
+        return {**asdict(self), "lengths": list(self.lengths), "warp": self.warp.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> World:
@@ -103,17 +101,22 @@ class World:
             numbers[name] = as_number(data[name], name)
             if not 0.0 <= numbers[name] < 1.0:
                 raise InputError(f"a {name} from 0 to 1", repr(data[name])[:60])
-        for name in ("mean", "sign", "floor"):
-            numbers[name] = as_number(data[name], name)
-        if data["scale"] not in ("identity", "log"):
-            raise InputError("the scale identity or log", repr(data["scale"])[:60])
+        numbers["mean"] = as_number(data["mean"], "mean")
+        warp = warp_from_json(data["warp"] if "warp" in data else _early_warp(data))
         lengths = tuple(as_array(data["lengths"], "lengths", ndim=1).tolist())
         results = as_whole(data["results"], "results", least=0)
         for name in ("season", "shared_season", "period"):  # early versions lack them
             numbers[name] = as_number(data.get(name, 0.0), name)
             if numbers[name] < 0.0:
                 raise InputError(f"a {name} of at least 0", repr(data[name])[:60])
-        return cls(**numbers, lengths=lengths, scale=data["scale"], results=results)
+        return cls(**numbers, lengths=lengths, warp=warp, results=results)
+
+
+def _early_warp(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The warp of an early version, which had a scale, a sign and a floor."""
+    if data["scale"] == Identity.kind:
+        return IDENTITY.to_json()
+    return {"kind": data["scale"], "sign": data["sign"], "floor": data["floor"]}
 
 
 def season_rate(period: float) -> float:

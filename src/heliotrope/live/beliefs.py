@@ -23,6 +23,7 @@ _CHUNK = 200  # places whose covariances are computed at once
 _PRIOR_COUNT = 5.0  # errors of the expected size that stand in for data
 _KEPT = 0.98  # weight of an error that one more error leaves
 _RESPONSE = 0.5  # rise of the strain with a crossing
+_CONTRADICTION = 4.0  # deviations
 _LARGEST = 5.0  # deviations: a larger error is a fault or a jump
 
 
@@ -110,6 +111,11 @@ class Trust:
         size = min(abs(error), _LARGEST)
         strain = max(0.0, self.strain + _RESPONSE * (crossed - risk))
         return Trust(_KEPT * self.count + 1.0, _KEPT * self.squares + size**2, strain)
+
+    @staticmethod
+    def is_contradicted_by(error: float) -> bool:
+        """Whether a standardized error shows that the model is wrong."""
+        return abs(error) > _CONTRADICTION
 
     @property
     def factor(self) -> float:

@@ -191,6 +191,11 @@ class Rules:
         """The metrics with a limit, each once."""
         return tuple(dict.fromkeys(limit.metric for limit in self.limits))
 
+    def crosses(self, metric: str, value: float) -> bool:
+        """Whether a value is beyond a limit of its metric; relative limits do not count."""
+        own = [one for one in self.limits if one.metric == metric and not one.relative]
+        return any(limit.margin(value) < 0.0 for limit in own)
+
     @property
     def risk_of_each(self) -> float:
         """The risk of crossing one limit: the whole risk, divided among the limits."""

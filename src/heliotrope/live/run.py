@@ -80,21 +80,27 @@ class LiveRun:
         for agent in self._agents():
             agent.cancel(id)
 
-    def note_trust(self, lead: Agent, suggestion: Suggestion, told: Told, now: float) -> None:
+    def note_trust(
+        self, lead: Agent, suggestion: Suggestion, told: Told, now: float
+    ) -> list[AdaptiveAgent]:
         """Compare results with what was believed; call it before they are told.
 
-        Before the first result nothing is believed.
+        Before the first result nothing is believed. The agents of limited metrics whose models are
+        contradicted are returned.
         """
+        contradicted = list[AdaptiveAgent]()
         if not self.standing.told:
-            return
-        place = _place(suggestion)
+            return contradicted
+        rules, place = self.live.rules, _place(suggestion)
         for name, (y, precision) in told.items():
             agent, sign = self._judge(lead, name)
             error = standardized_error(agent, now, place, sign * y, precision)
-            limits = [limit for limit in self.live.limits_of(name) if not limit.relative]
-            crossed = any(limit.margin(y) < 0.0 for limit in limits)
-            risk = self.live.rules.risk
-            self._trust[name] = self._trust[name].after(error, crossed=crossed, risk=risk)
+            crossed = rules.crosses(name, y)
+            self._trust[name] = self._trust[name].after(error, crossed=crossed, risk=rules.risk)
+            if name in rules.limited and Trust.is_contradicted_by(error):
+                assert isinstance(agent, AdaptiveAgent)
+                contradicted.append(agent)
+        return contradicted
 
     def tell(self, suggestion: Suggestion, told: Told) -> None:
         """Take results of all metrics but the first objective; cancel what is missing."""

@@ -134,7 +134,7 @@ class LiveVerbs:
     def _observe_named(self, suggestion: Suggestion, told: Told) -> None:
         """Take results of some metrics; those without one are as if not asked for."""
         rules, lead, now = self._rules(), self._rules().live.lead, self._ledger.latest
-        rules.note_trust(self._run.agent, suggestion, told, now)
+        contradicted = rules.note_trust(self._run.agent, suggestion, told, now)
         if lead in told:
             self._run.tell(suggestion.id, *told[lead])
             self._ledger.tell(suggestion, *told[lead])
@@ -142,6 +142,8 @@ class LiveVerbs:
             self._run.agent.cancel(suggestion.id)
             self._ledger.cancel(suggestion)
         rules.tell(suggestion, told)
+        for agent in contradicted:
+            agent.distrust()
         rules.note_gain(self._run.agent, suggestion, now)
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log
+from typing import ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.estimation import Model, World
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, GPPolicy, Policy
 from heliotrope.policies.auto import Tracking, before_results, of_world
-from heliotrope.policies.logarithmic import LogarithmicPolicy
+from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.serialization.codec import register
 
 _LEAST_NOISE = 1e-4  # as a share of the variance
@@ -34,10 +34,14 @@ def watching(limits: Sequence[Limit] = ()) -> Adaptive:
 @register
 @dataclass(frozen=True)
 class Watching(Tracking):
-    """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest."""
+    """The sum of terms that ``auto`` learns, whose variance is at least what the bounds suggest.
+
+    No value is taken for a fault: it may be the crossing of a limit.
+    """
 
     bounds: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
+    clips: ClassVar[bool] = False
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:
@@ -47,16 +51,13 @@ class Watching(Tracking):
 
 def watching_policy(
     world: World, bounds: Sequence[float] = (), shares: Sequence[float] = ()
-) -> GPPolicy | LogarithmicPolicy:
+) -> GPPolicy | WarpedPolicy:
     """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
 
     ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
-    Implausible values are believed: they may be the crossing of a limit.
+    Implausible values are believed.
     """
-    policy = of_world(cautious_world(world, bounds, shares))
-    if isinstance(policy, LogarithmicPolicy):
-        return replace(policy, policy=replace(policy.policy, doubts=False))
-    return replace(policy, doubts=False)
+    return of_world(cautious_world(world, bounds, shares), doubts=False)
 
 
 def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float] = ()) -> World:
@@ -64,9 +65,9 @@ def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float
 
     A limit stands for a few results that would show this distance.
     """
-    inside = [_inside(world, bound) for bound in bounds]
-    inside += [_scaled(world, share) for share in shares]
-    distances = [abs(value - world.mean) for value in inside]
+    usual = float(world.warp.outside(world.mean))
+    values = [*bounds, *(share * usual for share in shares)]
+    distances = [abs(float(world.warp.inside(value)) - world.mean) for value in values]
     if not distances:
         return world
     expected = min(distances) ** 2 / (world.stays + world.drifts)
@@ -75,17 +76,3 @@ def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float
     stays, drifts = wider * world.stays, wider * world.drifts
     noise = max(world.noise, _LEAST_NOISE * (stays + drifts + world.level))
     return replace(world, stays=stays, drifts=drifts, noise=noise)
-
-
-def _inside(world: World, value: float) -> float:
-    """A value as the world sees it."""
-    if world.scale == "identity":
-        return value
-    return world.sign * log(max(world.sign * value, world.floor, 1e-300))
-
-
-def _scaled(world: World, share: float) -> float:
-    """A multiple of the usual value, as the world sees it."""
-    if world.scale == "identity":
-        return share * world.mean
-    return world.mean + world.sign * log(share)

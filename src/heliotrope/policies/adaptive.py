@@ -23,7 +23,7 @@ from heliotrope.domains import (
     initial_count,
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.learner import (
     CubeEvaluation,
@@ -225,6 +225,15 @@ class AdaptiveAgent:
         """Take a new model; the inner agent is rebuilt, unless this agent rests."""
         self._become(self._learner.updated(self.known, update), self._open)
 
+    def distrust(self) -> None:
+        """Estimate the model again, since a result contradicts it; if deferred, note that."""
+        known = self._learner.contradicted(self.known)
+        estimation = None if self._defers else self._learner.estimation(known)
+        if estimation is None:
+            self.known = known
+        else:
+            self._become(self._learner.updated(known, estimation.run()), self._open)
+
     def rest(self, *, resting: bool = True) -> None:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
         self._resting = resting
@@ -247,9 +256,10 @@ class AdaptiveAgent:
         that is no longer kept stays as it was labelled.
         """
         values = np.array([one.y for one in self.known.latest])
-        beyond = self.known.bounds.are_passed_by(values).tolist()
+        beyond = self.known.bounds.are_passed_by(values)
+        beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
         kept = [one.key for one in self.known.latest]
-        faulty = {key for key, is_beyond in zip(kept, beyond, strict=True) if is_beyond}
+        faulty = {kept[i] for i in np.flatnonzero(beyond)}
         if isinstance(self._inner, Doubting):
             faulty |= (self._inner.doubted | self._contradicted) & set(kept)
         found = (labelled - set(kept)) | faulty | set(self.known.outage)

@@ -1,7 +1,7 @@
 """``auto``: the policy to start with, TV-GP-UCB with a learned sum of terms and a constant beta."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
@@ -11,14 +11,15 @@ from heliotrope.errors import InputError
 from heliotrope.estimation import Model, OutlierBounds, Results, World, estimate_sum
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.gp import GPPolicy
-from heliotrope.policies.logarithmic import LogarithmicPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
+from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.posterior import BoxOptions
 from heliotrope.serialization.codec import register
 from heliotrope.spaces import SpaceLike, is_space_like
 from heliotrope.terms import as_duration
 from heliotrope.validation import short_repr
+from heliotrope.warps import IDENTITY
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
 
@@ -56,6 +57,7 @@ class Tracking:
     season: float = 0.0
     candidates: tuple[float, ...] = ()
     own_units: ClassVar[bool] = False
+    clips: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.season != 0.0:
@@ -76,15 +78,9 @@ class Tracking:
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:
             return before_results(model)
-        policy = of_world(model.world)
-        return _within_budget(policy) if isinstance(domain, Box) else policy
-
-
-def _within_budget(policy: GPPolicy | LogarithmicPolicy) -> Policy:
-    """The policy with fewer points in the engine's dictionary, which saves 40 % of an ask."""
-    if isinstance(policy, LogarithmicPolicy):
-        return replace(policy, policy=replace(policy.policy, engine=BoxOptions(_BUDGET)))
-    return replace(policy, engine=BoxOptions(_BUDGET))
+        # fewer points in the engine's dictionary save 40 % of an ask
+        engine = BoxOptions(_BUDGET) if isinstance(domain, Box) else None
+        return of_world(model.world, engine=engine)
 
 
 def before_results(model: Model) -> GPPolicy:
@@ -92,13 +88,13 @@ def before_results(model: Model) -> GPPolicy:
     return GPPolicy(model.prior(model.epsilon), UCB(lasting_beta(model.rate)))
 
 
-def of_world(world: World) -> GPPolicy | LogarithmicPolicy:
+def of_world(
+    world: World, *, engine: BoxOptions | None = None, doubts: bool = True
+) -> GPPolicy | WarpedPolicy:
     """The policy for a world; results come one unit of time apart."""
     beta = lasting_beta(world.renewal, world.results)
-    inner = GPPolicy(world.prior(), UCB(beta), doubts=True)
-    if world.scale == "identity":
-        return inner
-    return LogarithmicPolicy(inner, world.sign, world.floor)
+    inner = GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts)
+    return inner if world.warp == IDENTITY else WarpedPolicy(inner, world.warp)
 
 
 def lasting_beta(rate: float, results: float = inf) -> float:

@@ -86,7 +86,7 @@ class Estimation:
 
     def run(self) -> Update:
         """Estimate the model, which takes a while."""
-        bounds = outlier_bounds(self.results.cautious)
+        bounds = outlier_bounds(self.results.cautious) if self.recipe.clips else OutlierBounds()
         found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
         return Update(found, self.due)
 
@@ -162,6 +162,10 @@ class Learner:
         kept = latest if len(latest) <= _MOST else self._fewer(latest)
         return replace(known, told=told, latest=kept, due=due)
 
+    def contradicted(self, known: Knowledge) -> Knowledge:
+        """What is known once a result contradicts the model: an estimate is due."""
+        return replace(known, due=known.due or Due(known.told, known.since))
+
     def estimation(self, known: Knowledge) -> Estimation | None:
         """The estimate that is due, or None."""
         if known.due is None:
@@ -219,9 +223,13 @@ class Learner:
         since = self._level_shift(latest, values, known.model.length_scale)
         if since is not None:
             return Due(known.told, since)
-        if known.due is None and (is_estimate_due(known.told) or not known.bounds.suit(values)):
+        if known.due is None and (is_estimate_due(known.told) or self._misses(known, values)):
             return Due(known.told, known.since)
         return known.due
+
+    def _misses(self, known: Knowledge, values: Array) -> bool:
+        """Whether other bounds of outliers suit the values better."""
+        return self._recipe.clips and not known.bounds.suit(values)
 
     def _level_shift(
         self, latest: Sequence[CubeEvaluation], values: Array, length_scale: float

@@ -153,11 +153,15 @@ class Recipe(Protocol):
     """How a model follows from results, and a policy from a learned model.
 
     ``own_units`` says that its policies take the domain and its times as they are, instead of the
-    unit cube and a count of results.
+    unit cube and a count of results. ``clips`` says that it takes values far from all others for
+    faults, and clips them.
     """
 
     @property
     def own_units(self) -> bool: ...
+
+    @property
+    def clips(self) -> bool: ...
 
     def estimate(
         self,

@@ -280,7 +280,7 @@ def _expire_leases(state: StudyState, emit: Emit, now: Now, spared: str | None) 
     """Close the evaluations whose lease has ended, but not the one that a command is about."""
     for id in [state.ids.of(number) for number in state.leases.due(now())]:
         if id != spared:
-            emit({"v": VERSION_WITH_AVOIDANCE, "kind": "expired", "id": id})
+            emit({"v": VERSION, "kind": "expired", "id": id})
 
 
 def _prolong(state: StudyState, emit: Emit, command: Heartbeat, now: Now) -> Evaluation:

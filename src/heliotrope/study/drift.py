@@ -10,6 +10,7 @@ from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.metrics import MetricState
 from heliotrope.validation import Json
 
+_WARPED = {"identity": "", "log": "; as logarithms", "sinh-arcsinh": "; skewed"}
 _SHOWN_SHARE = 0.01  # of the variance, that is worth a mention
 
 
@@ -74,7 +75,7 @@ def _world_in_words(state: MetricState, world: World) -> str:
     )
     faults = len(state.faults)
     taken = f"; {faults:,} result{'s' * (faults != 1)} taken for faults" if faults else ""
-    return f"{words}{'; as logarithms' if world.scale == 'log' else ''}{taken}."
+    return f"{words}{_WARPED[world.warp.kind]}{taken}."
 
 
 def _half_life(state: MetricState, epsilon: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from heliotrope.spaces import Options
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
 from heliotrope.validation import Array
+from heliotrope.warps import Warp
 
 _POINTS = 128  # of a fleet
 _MOST = 100  # similar studies
@@ -94,9 +95,9 @@ def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[A
 def _typical(models: Sequence[Model], dimension: int) -> Model:
     """The geometric mean of the models' parameters, over the scale that most of them have."""
     worlds = [model.world for model in models if model.world is not None]
-    scales = [world.scale for world in worlds]
-    scale = max(set(scales), key=scales.count)
-    some = [world for world in worlds if world.scale == scale]
+    kinds = [world.warp.kind for world in worlds]
+    kind = max(set(kinds), key=kinds.count)
+    some = [world for world in worlds if world.warp.kind == kind]
     typical: dict[str, Any] = {
         name: float(np.exp(np.mean(np.log([getattr(world, name) for world in some]))))
         for name in _SHARED
@@ -106,7 +107,13 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
         logs = [np.array([one.mean()]) for one in logs]
     lengths = tuple(np.exp(np.mean(logs, axis=0)).tolist())
     mean = float(np.mean([world.mean for world in some]))
-    floor = float(np.mean([world.floor for world in some]))
-    world = replace(some[0], **typical, mean=mean, floor=floor, lengths=lengths, results=0)
+    warp = _average([world.warp for world in some])
+    world = replace(some[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
     return Model.of_world(world, pace, Model().outlier_bounds()).of_dimension(dimension)
+
+
+def _average(warps: Sequence[Warp]) -> Warp:
+    """The warp with the average parameters of warps of one kind."""
+    parameters = np.array([astuple(warp) for warp in warps])
+    return type(warps[0])(*parameters.mean(axis=0).tolist())

@@ -78,6 +78,11 @@ class MetricState:
         if self.optimizer.learner is None:
             self.renew()
 
+    def distrust(self) -> None:
+        """Note that a result contradicts the model, so that it is estimated again."""
+        if self.optimizer.learner is not None:
+            self.optimizer.learner.distrust()
+
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an open evaluation without a result of this metric; a failed one is avoided."""
         self.optimizer.cancel(number, avoid=avoid)

@@ -157,6 +157,7 @@ class Chosen:
     weighing: Weighing
     length_scale: float | None = None
     own_units: ClassVar[bool] = True
+    clips: ClassVar[bool] = True
 
     @classmethod
     def of(cls, choice: PolicyChoice, given: Given, sign: float, weighing: Weighing) -> Chosen:

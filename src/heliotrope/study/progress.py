@@ -8,7 +8,7 @@ from typing import Any
 
 from heliotrope.live import Trust
 from heliotrope.live.gains import Gain, TotalGain
-from heliotrope.study.commands import Evaluation, point_of
+from heliotrope.study.commands import Evaluation, Measurement, point_of
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Json, as_number, as_whole
 
@@ -40,12 +40,25 @@ class Progress:
         if self._goals is not None and _chosen(body) == self._goals.baseline:
             self.at_baseline += 1
 
-    def tell(self, number: int, body: Mapping[str, Any], told: Evaluation | None) -> None:
+    def tell(
+        self,
+        number: int,
+        body: Mapping[str, Any],
+        told: Evaluation | None,
+        results: Mapping[str, Measurement],
+    ) -> None:
         """Take a told event; what was asked for runs from then on."""
-        for name, error in body.get("error", {}).items():
-            self.trust[name] = self.trust[name].after(as_number(error, "error"))
+        for name, error in errors_in(body).items():
+            self.trust[name] = self._trust_after(name, error, results[name])
         if number in self.reasons and told is not None:
             self.applied = point_of(told)
+
+    def _trust_after(self, name: str, error: float, result: Measurement) -> Trust:
+        """The trust in a limited metric's belief after a result."""
+        assert self._goals is not None
+        rules, (value, _) = self._goals.rules, result
+        crossed = rules.crosses(name, value)
+        return self.trust[name].after(error, crossed=crossed, risk=rules.risk)
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Take an applied event."""
@@ -82,6 +95,12 @@ class Progress:
         found.trust = {name: Trust(*numbers) for name, numbers in known["trust"].items()}
         found.total = TotalGain(*known["total"])
         return found
+
+
+def errors_in(body: Mapping[str, Any]) -> dict[str, float]:
+    """How far a told event's results of limited metrics were from what was expected."""
+    found = body.get("error", {})
+    return {name: as_number(error, "error") for name, error in found.items()}
 
 
 def _chosen(body: Mapping[str, Any]) -> Any:

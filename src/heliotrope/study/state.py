@@ -15,6 +15,7 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
+from heliotrope.live.beliefs import Trust
 from heliotrope.optimizer import Optimizer
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
@@ -25,7 +26,7 @@ from heliotrope.study.ids import Ids
 from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
-from heliotrope.study.progress import Progress
+from heliotrope.study.progress import Progress, errors_in
 from heliotrope.validation import Json, as_number, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
@@ -34,7 +35,7 @@ VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or
 VERSION_WITH_NOISE = 2  # of told events: results with their own noise
 VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
-VERSION_WITH_AVOIDANCE = 2  # of cancelled and expired events: their places are avoided
+VERSION_WITH_AVOIDANCE = 2  # of cancelled events: their places are avoided
 VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
 _KIND = "heliotrope.study"
 _NEWEST = {
@@ -42,7 +43,6 @@ _NEWEST = {
     "asked": VERSION_WITH_MARKS,
     "learned": VERSION_WITH_LEARNER,
     "cancelled": VERSION_WITH_AVOIDANCE,
-    "expired": VERSION_WITH_AVOIDANCE,
 }
 _MARKS = "ids/marks"  # array of a snapshot
 
@@ -140,9 +140,9 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self._cancel(self._close(body["id"]), body)
+            self._cancel(self._close(body["id"]), avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
         elif kind == "expired":
-            self._apply_expired(body)
+            self._apply_expired(body["id"])
         elif kind == "prolonged":
             self.leases.begin(self.ids.number_of(body["id"]), body["lease"], body["until"])
         elif kind == "retimed":
@@ -191,17 +191,21 @@ class StudyState:
                 metric.tell(number, results[name], expired)
             elif expired is None:
                 metric.cancel(number, avoid=False)
+        for name, error in errors_in(body).items():
+            if Trust.is_contradicted_by(error):
+                self.metrics[name].distrust()
         self._close(body["id"])
         self.told += 1
-        self.progress.tell(number, body, self.told_evaluation(body["id"]))
+        self.progress.tell(number, body, self.told_evaluation(body["id"]), results)
 
-    def _cancel(self, number: int, body: Mapping[str, Any]) -> None:
+    def _cancel(self, number: int, *, avoid: bool) -> None:
         for metric in self.metrics.values():
-            metric.cancel(number, avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
+            metric.cancel(number, avoid=avoid)
 
-    def _apply_expired(self, body: Mapping[str, Any]) -> None:
-        suggestion = self.optimizer.suggestion(self._close(body["id"]))
-        self._cancel(suggestion.id, body)
+    def _apply_expired(self, id: str) -> None:
+        """Close an ask without a result; that its worker died says little about the place."""
+        suggestion = self.optimizer.suggestion(self._close(id))
+        self._cancel(suggestion.id, avoid=False)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:
