@@ -22,6 +22,7 @@ from heliotrope.estimation import (
     log_likelihood,
 )
 from heliotrope.estimation.sum_fit import Fit
+from heliotrope.estimation.worlds import _far_from_most
 from heliotrope.policies.auto import of_world
 from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Drifts, Level
@@ -171,6 +172,24 @@ def test_a_long_tail_is_found(skew: float) -> None:
     assert found.warp.skew * skew > 0.0
     plain = estimate_world(data, GROUPS)
     assert found.shares() == pytest.approx(plain.shares(), abs=0.1)
+
+
+def test_one_result_in_ten_may_be_an_outlier() -> None:
+    data = results(100)
+    is_outlier = np.arange(100) % 10 == 7
+    sizes = np.where(np.arange(100) % 20 == 7, 60.0, -200.0)
+    found = estimate_world(replace(data, y=np.where(is_outlier, sizes, data.y)), GROUPS)
+    clean = estimate_world(data, GROUPS)
+    assert found.noise < 2.0 * clean.noise
+    assert 0.4 < found.deviation / clean.deviation < 2.5
+    assert found.lengths == pytest.approx(clean.lengths, rel=0.5)
+
+
+def test_values_after_a_change_are_no_outliers() -> None:
+    y = results(100).y
+    single = np.where(np.arange(100) % 10 == 7, y + 60.0, y)
+    assert np.flatnonzero(_far_from_most(single)).tolist() == list(range(7, 100, 10))
+    assert not _far_from_most(np.where(np.arange(100) >= 80, y + 60.0, y)).any()
 
 
 def test_a_world_of_an_early_version_is_read() -> None:

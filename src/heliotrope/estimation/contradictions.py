@@ -24,6 +24,7 @@ from heliotrope.validation import Array
 
 _IMPLAUSIBLE = 4.0  # deviations from what all others say
 _NEAR = 0.25  # length scales between two measurements of the same place
+_LEAST_NOISE = 1e-6  # share of the variance, so that K can be inverted
 _AGAIN = 2  # later results at the place that must oppose the value, by half of its error or more
 
 
@@ -75,5 +76,6 @@ def _covariance(results: Results, world: World, pace: float, slope: Array) -> Ar
     for term, kernel in zip(prior.terms, kernels, strict=True):
         K += kernel.block(results.x, results.x) * term.in_time(t[:, None], t[None, :], t[0])
     own, repeats = results.noise.T
-    K.flat[:: len(K) + 1] += np.where(np.isnan(own), world.noise / repeats, own * slope**2)
+    noise = np.where(np.isnan(own), world.noise / repeats, own * slope**2)
+    K.flat[:: len(K) + 1] += np.maximum(noise, _LEAST_NOISE * world.deviation**2)
     return K

@@ -19,6 +19,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
@@ -46,6 +47,7 @@ _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _EXCEEDED, _EXTRA = 0.35, 2.0  # probability of a higher variance; values that the priors stand for
 _NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
+_FAULT = 10.0  # log odds against a fault of unknown size
 _SKEW = 1.0  # deviation of the skew of a warp
 
 
@@ -80,6 +82,7 @@ class Fit:
         period: float = 0.0,
     ) -> None:
         self._data, self._groups, self._before = results, groups, before
+        self._faulty = np.zeros(len(results.y), dtype=bool)
         self._squares = [
             cdist(results.x[:, list(group)], results.x[:, list(group)], "sqeuclidean")
             for group in groups
@@ -95,6 +98,13 @@ class Fit:
         fit._see(warp)
         return fit
 
+    def with_faults(self, faulty: NDArray[np.bool_]) -> Fit:
+        """The same fit, in which some values count little, and not for the scale of the others."""
+        fit = copy(self)
+        fit._faulty = faulty
+        fit._see(fit._warp)
+        return fit
+
     def with_period(self, period: float) -> Fit:
         """The same fit, with a season of a period."""
         fit = copy(self)
@@ -105,7 +115,7 @@ class Fit:
         """Warp the values and standardize them."""
         results, before = self._data, self._before
         self._warp, y, slope = warp, warp.inside(results.y), warp.slope(results.y)
-        inside = Results(results.t, results.x, y, results.noise)
+        inside = Results(results.t, results.x, y, results.noise).at(np.flatnonzero(~self._faulty))
         self._center, self._spread = float(np.mean(inside.precise)), inside.spread
         self._results = len(y)
         if before is not None and before.results > len(y):
@@ -114,7 +124,7 @@ class Fit:
             self._results = before.results
         self._r = (y - self._center) / self._spread
         own = results.noise[:, 0] * np.square(slope / self._spread)
-        self._own = own.clip(*_OWN_NOISE)
+        self._own = np.where(self._faulty, np.square(self._r), own).clip(*_OWN_NOISE)
         self._is_usual = np.isnan(self._own)
         self._jacobian = float(np.sum(np.log(slope))) - len(y) * log(self._spread)
 
@@ -156,7 +166,8 @@ class Fit:
 
     def _density_of_score(self, score: float) -> float:
         skew = self._warp.skew if isinstance(self._warp, SinhArcsinh) else 0.0
-        return self._jacobian - score - 0.5 * (skew / _SKEW) ** 2
+        faults = _FAULT * np.count_nonzero(self._faulty)
+        return self._jacobian - score - 0.5 * (skew / _SKEW) ** 2 - float(faults)
 
     def without_faults(self, found: Found) -> Fit | None:
         """The same fit, in which values that the others contradict count little; None without any.
@@ -167,8 +178,8 @@ class Fit:
         inverse = np.linalg.inv(self._parts(found.theta).K + _MEAN)
         precision = inverse.diagonal()
         error = (inverse @ self._r) / precision
-        faulty = np.abs(error) * np.sqrt(precision) > _IMPLAUSIBLE
-        if len(self._r) < _FEWEST_WITH_FAULTS or not faulty.any():
+        faulty = self._faulty | (np.abs(error) * np.sqrt(precision) > _IMPLAUSIBLE)
+        if len(self._r) < _FEWEST_WITH_FAULTS or np.array_equal(faulty, self._faulty):
             return None
         fit = copy(self)
         fit._before = found.world

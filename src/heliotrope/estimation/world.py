@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,12 @@ class World:
             if variance > least:
                 terms.append(Season(kernel, self.period, HARMONICS, forgets))
         return Prior(noise=self.noise, mean=self.mean, terms=terms)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of a result, around the mean."""
+        season = self.season + self.shared_season
+        return sqrt(self.stays + self.drifts + self.level + season + self.noise)
 
     @property
     def renewal(self) -> float:

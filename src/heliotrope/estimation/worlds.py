@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.sum_fit import Fit, Found
@@ -24,6 +25,8 @@ _FEWEST_FOR_A_WARP = 8
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
 _SPAN_WITH_ZEROS, _MOST_ZEROS = 100.0, 0.1  # the same, if up to a tenth of the values are zero
 _SKEWS = (-1.2, -0.6, 0.6, 1.2)
+_FAR = 10.0  # median distances from the median
+_FEWEST_FAULTS, _MOST_FAULTS = 3, 0.33  # fewer are found one by one; share of the values
 _UNIT = 0.5  # of a warp that shortens a tail, in deviations of the values
 _CLIMBED = 2  # warps, the most likely ones, whose parameters are searched for
 _LEAST_PERIODS = 1.15  # that results must span, before a season of that period is considered
@@ -48,6 +51,13 @@ def estimate_world(
     """
     plain = Fit(results, groups, IDENTITY, before, period)
     fit, found = _most_likely([plain.with_warp(warp) for warp in _warps(results)])
+    faulty = _far_from_most(results.cautious)
+    if np.count_nonzero(faulty) >= _FEWEST_FAULTS:
+        others = plain.with_faults(faulty)
+        warps = _warps(results.at(np.flatnonzero(~faulty)))
+        doubting, better = _most_likely([others.with_warp(warp) for warp in warps])
+        if better.score > found.score:
+            fit, found = doubting, better
     if not period:
         span, shortest = float(results.t[-1] - results.t[0]), _SHORTEST_PERIOD * results.pace
         spanned = [one for one in candidates if shortest <= one <= span / _LEAST_PERIODS]
@@ -65,6 +75,20 @@ def _most_likely(fits: Sequence[Fit]) -> tuple[Fit, Found]:
         fits = sorted(fits, key=lambda fit: -fit.density(fit.start()))[:_CLIMBED]
     found = [(fit, fit.best()) for fit in fits]
     return max(found, key=lambda one: one[1].score)
+
+
+def _far_from_most(y: Array) -> NDArray[np.bool_]:
+    """Which values are so far from the median that they may be faults; at most a third of them.
+
+    Three of them in a row, on one side, are no faults: the world has changed.
+    """
+    above = y - np.median(y)
+    far = np.sign(above) * (np.abs(above) > _FAR * float(np.median(np.abs(above))))
+    run = (far[2:] == far[1:-1]) & (far[1:-1] == far[:-2])
+    for shift in range(3):
+        far[shift : len(far) - 2 + shift][run] = 0.0
+    faulty = far != 0.0
+    return np.asarray(faulty & (np.mean(faulty) <= _MOST_FAULTS))
 
 
 def _warps(results: Results) -> Iterator[Warp]:

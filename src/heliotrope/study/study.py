@@ -118,7 +118,8 @@ class Study(EverydayStudy):
             "maximize", "p99": "watch"}``, and the weights of an ``objective``; ``limits`` that an
             ask crosses with a probability of at most ``risk``; the ``baseline`` that runs today,
             measured in a ``share`` of asks; other ``safe`` choices; and ``moves``, the largest
-            step and the cost of a unit, by parameter. docs/live.md describes them.
+            step and the cost of a unit, by parameter. The how-to page "Tuning a running system"
+            describes them.
         """
         with located("policy"):
             chosen = PolicyChoice.from_json(policy)

@@ -79,8 +79,10 @@ class StudyVerbs(ABC):
         With a ``lease`` such as "10min", the evaluation expires after that time without a result
         or a :meth:`heartbeat`, as if it was cancelled. A later result is still taken.
 
-        ``cost`` is that of a measurement, in the unit of the objective for one unit of time.
-        With it the answer may be a :class:`~heliotrope.study.commands.Hold`: no measurement
+        Without ``t`` the time is that of the study's clock.
+
+        ``cost`` is the price of a measurement: as much as losing this much of the objective for
+        one unit of time. With it the answer may be a :class:`~heliotrope.study.commands.Hold`: no measurement
         before its ``until`` is worth that cost.
         """
         return self.do(Ask(t, context, key, lease=lease, cost=cost))
