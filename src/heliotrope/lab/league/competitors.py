@@ -44,10 +44,10 @@ class PolicyCompetitor:
         """An optimizer that plays one episode."""
         entry = REGISTRY[self.name]
         own = finite(domain) if entry.needs_points else domain
-        yield _OptimizerPlayer(Optimizer(own, entry.adaptive(own), seed), domain)
+        yield OptimizerPlayer(Optimizer(own, entry.adaptive(own), seed), domain)
 
 
-class _OptimizerPlayer:
+class OptimizerPlayer:
     """An optimizer as a player."""
 
     def __init__(self, optimizer: Optimizer, domain: Domain) -> None:
