@@ -105,6 +105,11 @@ class Fit:
         fit._see(fit._warp)
         return fit
 
+    def are_predicted(self, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which results lie near others that are not faulty, within half a usual length scale."""
+        scaled = sum(self._squares) / np.exp(2.0 * self._usual[0])
+        return np.asarray((scaled[:, ~faulty] < 0.25).sum(axis=1) > 0)
+
     def with_period(self, period: float) -> Fit:
         """The same fit, with a season of a period."""
         fit = copy(self)

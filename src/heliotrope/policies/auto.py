@@ -24,7 +24,6 @@ from heliotrope.warps import IDENTITY
 __all__ = ["Tracking", "auto", "lasting_beta"]
 
 _BUDGET = 250  # points in the dictionary of a Box
-_HIGHEST = 5.0  # deviations of the values, above their mean, that no place should reach
 _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 
@@ -94,8 +93,7 @@ def of_world(
 ) -> GPPolicy | WarpedPolicy:
     """The policy for a world; results come one unit of time apart."""
     beta = lasting_beta(world.renewal, world.results)
-    highest = world.mean + _HIGHEST * world.deviation
-    inner = GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts, highest=highest)
+    inner = GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts)
     return inner if world.warp == IDENTITY else WarpedPolicy(inner, world.warp)
 
 

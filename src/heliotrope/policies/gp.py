@@ -69,7 +69,6 @@ class GPPolicy:
 
     With ``doubts``, an implausibly low value counts little, unless two others in a row precede it.
     A policy leaves a place where it believes in low values, so it would never detect a fault there.
-    An implausibly high one counts little if it is above ``highest``, which no place should reach.
     """
 
     prior: Prior
@@ -81,7 +80,6 @@ class GPPolicy:
     low: float = -inf
     high: float = inf
     doubts: bool = False
-    highest: float = inf
 
     def __post_init__(self) -> None:
         for name, kind in (("prior", Prior), ("acquisition", Acquisition), ("memory", Memory)):
@@ -171,9 +169,7 @@ class GPAgent:
         """The precision of a value; one that is doubted has its distance as standard error."""
         mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
         below, noise = float(mean[0]) - value, precision.noise(self._policy.prior.noise)
-        may_be_fault = below > 0.0 or value > self._policy.highest
-        far = _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
-        is_doubted = may_be_fault and abs(below) > far
+        is_doubted = below > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
         self._doubted = self._doubted + 1 if is_doubted else 0
         if not 0 < self._doubted <= _MOST_DOUBTED:
             if is_doubted:  # confirmed
