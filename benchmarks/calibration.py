@@ -1,4 +1,4 @@
-"""Whether the default study's intervals and probabilities come true, over worlds of all kinds.
+"""Whether the intervals and probabilities of the default policy come true, in worlds of all kinds.
 
 Each world is one of the suite's problems over listed points, or the paper's model with a jump to
 another world after 90 of 150 steps. At 5, 12, 40 and 150 results, and 10 and 30 results after the

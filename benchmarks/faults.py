@@ -66,7 +66,7 @@ def _always(value: float) -> Disturbance:
 
 
 def _spikes(worlds: int) -> Iterator[Finding]:
-    """One value of so many times the largest, after 40 clean ones, against the twin's."""
+    """After 40 clean results comes one spike; the twin gets a clean result instead."""
     losses = {(factor, sign): list[float]() for factor in SPIKES for sign in (1.0, -1.0)}
     for seed in range(worlds):
         values, measured = _world(seed, 41)

@@ -48,6 +48,7 @@ _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _EXCEEDED, _EXTRA = 0.35, 2.0  # probability of a higher variance; values that the priors stand for
 _NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
 _FAULT = 10.0  # log odds against a fault of unknown size
+_NEAR = 0.5  # usual length scales between two results that say something of each other
 _SKEW = 1.0  # deviation of the skew of a warp
 
 
@@ -105,10 +106,10 @@ class Fit:
         fit._see(fit._warp)
         return fit
 
-    def are_predicted(self, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which results lie near others that are not faulty, within half a usual length scale."""
-        scaled = sum(self._squares) / np.exp(2.0 * self._usual[0])
-        return np.asarray((scaled[:, ~faulty] < 0.25).sum(axis=1) > 0)
+    def are_near_others(self, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which results have one near them that is not faulty."""
+        squares = sum(self._squares) / np.exp(2.0 * self._usual[0])
+        return np.asarray((squares[:, ~faulty] < _NEAR**2).any(axis=1))
 
     def with_period(self, period: float) -> Fit:
         """The same fit, with a season of a period."""

@@ -53,7 +53,7 @@ def estimate_world(
     fit, found = _most_likely([plain.with_warp(warp) for warp in _warps(results)])
     faulty = _far_from_most(results.cautious)
     if np.count_nonzero(faulty) >= _FEWEST_FAULTS:
-        faulty &= plain.are_predicted(faulty)
+        faulty &= plain.are_near_others(faulty)
     if np.count_nonzero(faulty) >= _FEWEST_FAULTS:
         others = plain.with_faults(faulty)
         warps = _warps(results.at(np.flatnonzero(~faulty)))
