@@ -440,6 +440,16 @@ def test_the_package_is_the_command() -> None:
     assert done.stdout == f"heliotrope {ht.__version__}\n"
 
 
+def test_serve_says_where_the_studies_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = list[str]()
+    monkeypatch.setattr("uvicorn.run", lambda app, **_: started.append(app))
+    monkeypatch.setattr("heliotrope.service.running.pass_on", lambda *_, **__: None)
+    ht.Study.create("one", ht.SearchSpace({"x": ht.Real(0.0, 1.0)}), store="sqlite:///a.db")
+    result = CliRunner().invoke(all_commands, ["serve", "--store", "sqlite:///a.db", "--port", "0"])
+    assert result.stderr == f"1 study in {folder / 'a.db'}\n"
+    assert len(started) == 1
+
+
 TOKEN = "a-token-that-nobody-may-see"
 
 

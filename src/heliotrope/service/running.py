@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -26,7 +27,7 @@ def run_service(
     if workers > 1 and settings.store == "memory:":
         raise InputError("a store that processes can share", "memory:", "Use one worker.")
     _check_address(host, port)
-    open_store(settings.store).close()  # reports an error before any worker starts
+    _report_store(settings.store)
     pass_on(settings, token_file, supervisor=os.getpid() if workers > 1 else None)
     with _shared_metrics() if workers > 1 else nullcontext():
         uvicorn.run(
@@ -43,6 +44,14 @@ def run_service(
             timeout_graceful_shutdown=_SHUTDOWN,
             timeout_worker_healthcheck=_SLOW_START,
         )
+
+
+def _report_store(url: str) -> None:
+    """Print where the studies are; an error is reported before any worker starts."""
+    store = open_store(url)
+    count = store.count()
+    sys.stderr.write(f"{count} {'study' if count == 1 else 'studies'} in {store}\n")
+    store.close()
 
 
 def _check_address(host: str, port: int) -> None:

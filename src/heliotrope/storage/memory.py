@@ -45,6 +45,9 @@ class MemoryStore:
     _named: dict[str, _Study] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
+    def __str__(self) -> str:
+        return "memory"
+
     def create(self, name: str, body: EventBody, at: float) -> str:
         study = _Study(as_name(name), uuid4().hex, [(as_number(at, "at"), event_text(body))])
         with self._lock:

@@ -70,6 +70,9 @@ class SqlStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def __str__(self) -> str:
+        return self._database.place
+
     # Studies
 
     def create(self, name: str, body: EventBody, at: float) -> str:
