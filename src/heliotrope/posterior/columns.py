@@ -128,7 +128,8 @@ class Columns:
         scale = np.concatenate([np.full(basis.width, basis.length) for basis in self._bases])
 
         def values(S: Array) -> Array:
-            return np.hstack([self.at(S / scale, p) for p in range(len(self.of))])
+            S = S / scale
+            return np.hstack([self.at(S, p) for p in range(len(self.of))])
 
         return np.asarray(leading_rows(R * scale, tolerance, values) / scale)
 

@@ -34,6 +34,7 @@ from heliotrope.terms import CHOICE, Trend
 from heliotrope.validation import Array, Indices
 
 _LEAST_CAPACITY = 672  # rows; compressing fewer would cost more than it saves
+_USELESS = 0.9  # share of rows that a compression keeps, above which the next one waits longer
 _SAMPLED, _MOST_PIVOTS = 1e-4, 512  # share of variance that the pivots of a sample may leave out
 _SAMPLED_JITTER = 1e-6  # division by the root of that share amplifies rounding errors this far
 _OFF_DOMAIN = 1e-10  # share of variance below which a visited point adds nothing
@@ -170,7 +171,7 @@ class FiniteEngine(MarkovEngine):
         self._stack.refresh(self._move)
         tolerance = self._tolerance or min(1e-8 * self._largest, 1e-6 * self._least_noise)
         rows = self._columns.leading(self.rows(), tolerance / self._largest_factor() ** 2)
-        self._take_rows(rows)
+        self._take_rows(rows, growth=2 if len(rows) < _USELESS * self._n else 4)
         self._explained.take([self._columns.at(rows, p) for p in range(len(self._mean))])
 
     def _largest_factor(self) -> float:
@@ -179,10 +180,10 @@ class FiniteEngine(MarkovEngine):
         is_trend = [isinstance(self._stack.terms[c], Trend) for c in self._stack.owner]
         return float((factors * np.where(is_trend, 10.0, 1.0)).max())
 
-    def _take_rows(self, rows: Array) -> None:
-        """Store these rows, with room for as many more before the next compression."""
+    def _take_rows(self, rows: Array, growth: int = 2) -> None:
+        """Store these rows, and compress again when there are ``growth`` times as many."""
         self._n, N = rows.shape
-        self._capacity = max(2 * self._n, min(_LEAST_CAPACITY, self._n + 2 * N))
+        self._capacity = max(growth * self._n, min(_LEAST_CAPACITY, self._n + 2 * N))
         if len(self._V) < self._capacity or self._V.shape[1] != N:
             room = self._capacity * 5 // 4  # ranks fluctuate: avoid an allocation for each
             self._V = np.empty((room, N))
