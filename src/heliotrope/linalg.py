@@ -96,11 +96,14 @@ def leading_rows(
     spectrum, vectors = np.linalg.eigh(R @ R.T)  # in increasing order
     first = int(np.searchsorted(spectrum, 0.5 * tolerance))
     S: Array = vectors[:, first:].T @ R
-    doubtful = int(np.searchsorted(spectrum, tolerance * R.shape[1])) - first
-    whole, kept = (R, S) if values is None else (values(R), values(S))
-    lost_up_to = np.square(kept[:doubtful])
+    doubtful = S[: int(np.searchsorted(spectrum, tolerance * R.shape[1])) - first]
+    if values is None:
+        lost = np.einsum("nm,nm->m", R, R) - np.einsum("nm,nm->m", S, S)
+    else:
+        lost, doubtful = np.asarray(0.5 * tolerance), values(doubtful)
+    lost_up_to = np.square(doubtful)
     np.cumsum(lost_up_to, axis=0, out=lost_up_to)
-    lost_up_to += np.einsum("nm,nm->m", whole, whole) - np.einsum("nm,nm->m", kept, kept)
+    lost_up_to += lost
     return S[int(np.count_nonzero(lost_up_to.max(axis=1, initial=0.0) <= tolerance)) :]
 
 
