@@ -33,7 +33,7 @@ from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, Trend
 from heliotrope.validation import Array, Indices
 
-_LEAST_CAPACITY = 672  # rows; compressing fewer would cost more than it saves
+_LEAST_CAPACITY = 256  # rows; compressing fewer would cost more than it saves
 _USELESS = 0.9  # share of rows that a compression keeps, above which the next one waits longer
 _SAMPLED, _MOST_PIVOTS = 1e-4, 512  # share of variance that the pivots of a sample may leave out
 _SAMPLED_JITTER = 1e-6  # division by the root of that share amplifies rounding errors this far
