@@ -14,6 +14,7 @@ from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -134,6 +135,10 @@ def benchmark_files() -> Iterator[Made]:
     yield "images/benchmarks.svg", _picture(rows)
 
 
+_GREY = "#7a8089"  # readable on white and on black
+_COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+
+
 def _picture(rows: list[dict[str, str]]) -> bytes:
     import matplotlib as mpl
 
@@ -144,15 +149,17 @@ def _picture(rows: list[dict[str, str]]) -> bytes:
     for row in rows:
         series[row["figure"]].append((row["commit"], float(row["value"])))
     commits = list(dict.fromkeys(row["commit"] for row in rows))
-    figure = Figure(figsize=(8, 1.5 * len(series)), layout="constrained")
-    for axes, (name, points) in zip(
-        figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True
-    ):
-        axes.plot([commits.index(c) for c, _ in points], [v for _, v in points], "o-")
-        axes.set_title(name, fontsize=9, loc="left")
-        axes.set_xticks(range(len(commits)), commits, fontsize=8)
-        axes.set_ylim(0)
-        axes.grid(alpha=0.3)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="svg", metadata={"Date": None})
+    with mpl.rc_context(dict.fromkeys(_COLOURED, _GREY)):
+        figure = Figure(figsize=(5, 1.9 * len(series)), layout="constrained")  # fits a phone
+        for axes, (name, points) in zip(
+            figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True
+        ):
+            axes.plot([commits.index(c) for c, _ in points], [v for _, v in points], "o-")
+            axes.set_title(fill(name, 52), fontsize=10, loc="left")
+            axes.set_xticks(range(len(commits)), commits, fontsize=9, rotation=30)
+            axes.set_ylim(0)
+            axes.set_facecolor("none")
+            axes.grid(alpha=0.3)
+        picture = io.BytesIO()
+        figure.savefig(picture, format="svg", metadata={"Date": None}, transparent=True)
     return picture.getvalue()
