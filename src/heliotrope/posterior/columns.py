@@ -123,7 +123,8 @@ class Columns:
 
     def leading(self, R: Array, tolerance: float) -> Array:
         """Fewer rows that explain the same variance at all points, up to the tolerance."""
-        if not any(isinstance(basis, FeatureColumns) for basis in self._bases):
+        features = [basis for basis in self._bases if isinstance(basis, FeatureColumns)]
+        if not features:
             return leading_rows(R, tolerance)
         scale = np.concatenate([np.full(basis.width, basis.length) for basis in self._bases])
 
@@ -131,7 +132,8 @@ class Columns:
             S = S / scale
             return np.hstack([self.at(S, p) for p in range(len(self.of))])
 
-        return np.asarray(leading_rows(R * scale, tolerance, values) / scale)
+        single = all(basis.width == 1 for basis in features)  # scaled, they bound their values
+        return np.asarray(leading_rows(R * scale, tolerance, None if single else values) / scale)
 
     def state(self) -> State:
         bases = [self._bases[blocks.start] for blocks in self._stack.slices]
