@@ -101,7 +101,7 @@ def belief(
 
 def summary(state: StudyState, t: float, context: Context | None) -> Json:
     """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
-    config, goals = state.config, state.config.goals
+    goals = state.config.goals
     assert goals is not None
     live = live_belief(state, t, context)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
