@@ -136,7 +136,6 @@ def benchmark_files() -> Iterator[Made]:
 
 
 _GREY = "#7a8089"  # readable on white and on black
-_COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 
 
 def _picture(rows: list[dict[str, str]]) -> bytes:
@@ -149,7 +148,15 @@ def _picture(rows: list[dict[str, str]]) -> bytes:
     for row in rows:
         series[row["figure"]].append((row["commit"], float(row["value"])))
     commits = list(dict.fromkeys(row["commit"] for row in rows))
-    with mpl.rc_context(dict.fromkeys(_COLOURED, _GREY)):
+    with mpl.rc_context(
+        {
+            "text.color": _GREY,
+            "axes.edgecolor": _GREY,
+            "axes.labelcolor": _GREY,
+            "xtick.color": _GREY,
+            "ytick.color": _GREY,
+        }
+    ):
         figure = Figure(figsize=(5, 1.9 * len(series)), layout="constrained")  # fits a phone
         for axes, (name, points) in zip(
             figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True

@@ -69,6 +69,15 @@ def test_the_gain_holds_the_truth(opt: ht.Optimizer) -> None:
     assert "% better" in str(gain)
 
 
+def test_the_gain_refers_to_a_baseline_as_it_is_told() -> None:
+    opt = tuned(Live({"p99": "minimize", "rate": "watch"}, baseline=BUSY), 12)
+    gain, total = opt.gain(), opt.total_gain()
+    np.testing.assert_allclose(gain.baseline, 120.0, atol=5.0)
+    assert total.baseline > 0.0
+    assert gain.mean > 0.0
+    assert "% better" in str(gain)
+
+
 def test_a_limit_relative_to_the_baseline() -> None:
     live = Live({"rate": "minimize"}, limits={"rate": {"at_least": "80%"}}, baseline=BUSY)
     opt = ht.Optimizer(SPACE, ht.auto(SPACE), live=live)

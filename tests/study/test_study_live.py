@@ -122,6 +122,28 @@ def test_summary_says_the_gain_over_the_baseline(web: Study) -> None:
     assert [one["told"] for one in summary["metrics"].values()][:2] == [30, 30]
 
 
+@pytest.mark.parametrize("goals", [{"direction": "minimize"}, {"metrics": {"lag": "minimize"}}])
+def test_a_study_that_minimizes_shows_its_values_as_they_are_told(goals: dict[str, Any]) -> None:
+    study = Study.create("web", SPACE, store="memory:", baseline=BASELINE, **goals)
+    for _ in range(12):
+        ask = study.ask()
+        assert ask.params is not None
+        lag = 116.0 - ask.params["workers"]  # 108 at the baseline
+        study.tell(ask, {"lag": lag} if "metrics" in goals else lag)
+    summary, stop = study.summary(), study.track().best[-1]
+    gain, best, baseline = summary.gain, summary.best, summary.baseline
+    assert gain is not None
+    assert best is not None
+    assert baseline is not None
+    assert gain.total is not None
+    means = (gain.now["baseline"], baseline["mean"], stop["baseline"]["mean"])
+    np.testing.assert_allclose(means, 108.0, atol=0.5)
+    np.testing.assert_allclose(gain.total["baseline"], 12 * 108.0, rtol=0.02)
+    np.testing.assert_allclose((best.mean, stop.mean), 116.0 - best.choice["workers"], atol=0.5)
+    np.testing.assert_allclose(gain.now["mean"], 108.0 - best.mean, atol=0.5)
+    assert "% better" in gain.words
+
+
 def test_belief_of_a_metric_shows_where_it_is_safe(web: Study) -> None:
     belief = web.belief(metric="p99")
     assert belief["limits"] == [{"side": "below", "bound": 200.0}]

@@ -17,7 +17,8 @@ _WIDTH = NormalDist().inv_cdf(0.975)
 class Gain:
     """How much better one setting is than the baseline, with a 95 % interval.
 
-    ``baseline`` is the believed value of the baseline, to which a share refers.
+    ``mean`` is positive if the setting is better. ``baseline`` is the believed value of the
+    baseline, to which a percentage refers.
     """
 
     mean: float
@@ -31,6 +32,10 @@ class Gain:
     @property
     def high(self) -> float:
         return self.mean + _WIDTH * self.std
+
+    def as_told(self, sign: float) -> Gain:
+        """The same gain beside the baseline's value as it is told: its negative if sign is -1."""
+        return Gain(self.mean, self.std, sign * self.baseline)
 
     def to_json(self) -> Json:
         return {"mean": self.mean, "low": self.low, "high": self.high, "baseline": self.baseline}

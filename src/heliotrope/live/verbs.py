@@ -63,7 +63,9 @@ class LiveVerbs:
     @exclusive
     def gain(self, t: float | None = None) -> Gain:
         """The gain of the best safe setting over the baseline, by default at the latest time."""
-        return self._rules().gain(self._run.agent, self._ledger.query_time(t), self._query_rng())
+        now, rules = self._ledger.query_time(t), self._rules()
+        found = rules.gain(self._run.agent, now, self._query_rng())
+        return found.as_told(rules.live.objectives[rules.live.lead])
 
     @exclusive
     def total_gain(self) -> Gain:
@@ -71,7 +73,7 @@ class LiveVerbs:
         rules = self._rules()
         if rules.standing.baseline is None:
             raise InputError("a baseline", "none", "Create the optimizer with one.", "baseline")
-        return rules.total.gain
+        return rules.total.gain.as_told(rules.live.objectives[rules.live.lead])
 
     @exclusive
     def front(

@@ -75,6 +75,11 @@ class Goals(Live):
         return None if others else {name: _SIGNS[self.metrics[name]]}
 
     @property
+    def sign(self) -> float:
+        """-1 if what is maximized is the negative of the leading metric, otherwise 1."""
+        return 1.0 if self.objective is not None else _SIGNS[self.metrics[self.lead]]
+
+    @property
     def known(self) -> list[Any]:
         """The choices that are known to keep all limits."""
         return [*([] if self.baseline is None else [self.baseline]), *self.safe]

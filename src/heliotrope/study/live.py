@@ -69,6 +69,13 @@ class LiveBelief:
         spreads = np.array([self.spread(name) for name in self.goals.directed])
         return random_sum(agents, spreads, make_rng)
 
+    def objective_as_told(self) -> Belief:
+        """The belief about the objective as it is shown: low values are good if it is minimized.
+
+        It is the weighted sum that the user gave, or else the leading metric.
+        """
+        return self.weighted(self.goals.objective or {self.goals.lead: 1.0})
+
     def is_known(self) -> bool:
         """Whether every objective and every limited metric has a result."""
         needed = {*(self.goals.weights or self.goals.directed), *self.goals.rules.limited}
@@ -163,7 +170,10 @@ class LiveBelief:
         return places[[safe[int(np.argmax(mean))]]]
 
     def gain(self, place: Places) -> Gain | None:
-        """The gain of a place over the baseline; None without one, or with several objectives."""
+        """The gain of a place over the baseline; None without one, or with several objectives.
+
+        The baseline's value in it is that of the weighted sum to maximize.
+        """
         weights = self.goals.weights
         if self.baseline is None or weights is None or not self.is_known():
             return None

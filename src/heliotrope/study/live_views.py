@@ -13,7 +13,7 @@ from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.live import Belief
-from heliotrope.live.gains import Gain
+from heliotrope.live.gains import Gain, TotalGain
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
@@ -101,7 +101,7 @@ def belief(
 
 def summary(state: StudyState, t: float, context: Context | None) -> Json:
     """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
-    config, goals = state.config, state.config.goals
+    goals = state.config.goals
     assert goals is not None
     live = live_belief(state, t, context)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
@@ -112,12 +112,12 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
     if not live.is_known():
         return shown
     place, is_safe = best_place(live)
-    believed = live.weighted(goals.weights or _first_of(config))
-    best = {**_valued(live, place, believed), **_confidence(live, place, believed)}
+    objective = live.objective_as_told()
+    best = {**_valued(live, place, objective), **_confidence(live, place)}
     shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
     if live.baseline is not None:
-        shown["baseline"] = _valued(live, live.baseline, believed)
-        shown["gain"] = _gain(live.gain(place), state)
+        shown["baseline"] = _valued(live, live.baseline, objective)
+        shown["gain"] = _gain(live.gain(place), state.progress.total, goals.sign)
     if goals.weights is None:
         shown["front"] = front(state, t, context)
     return shown
@@ -205,7 +205,7 @@ def _valued(live: LiveBelief, place: Places, believed: Belief) -> Json:
     return {**live.describe(place), **value, "metrics": live.values(place)}
 
 
-def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
+def _confidence(live: LiveBelief, best: Places) -> Json:
     """The probability that nothing that keeps the limits is better by more than a margin.
 
     The margin is that of a study without goals.
@@ -216,7 +216,7 @@ def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
         return {"probability": None, "margin": None}
     spread = np.sqrt(sum((weight * live.spread(name)) ** 2 for name, weight in weights.items()))
     margin = 0.0 if is_listed else SHARE * float(spread)
-    places = live.places()
+    believed, places = live.weighted(weights), live.places()
     places = places[live.safe(places)]
     mean, variance = believed.predict(live.t, places)
     rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
@@ -229,14 +229,15 @@ def _confidence(live: LiveBelief, best: Places, believed: Belief) -> Json:
     return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
-def _gain(now: Gain | None, state: StudyState) -> Json | None:
-    if now is None:
+def _gain(found: Gain | None, total: TotalGain, sign: float) -> Json | None:
+    if found is None:
         return None
-    total = state.progress.total.gain if state.progress.total.steps else None
-    words = f"The best is {now}."
-    if total is not None:
-        words += f" All {state.progress.total.steps:,} results together: {total}."
-    summed = None if total is None else {**total.to_json(), "steps": state.progress.total.steps}
+    now = found.as_told(sign)
+    words, summed = f"The best is {now}.", None
+    if total.steps:
+        told = total.gain.as_told(sign)
+        words += f" All {total.steps:,} results together: {told}."
+        summed = {**told.to_json(), "steps": total.steps}
     return {"now": now.to_json(), "total": summed, "words": words}
 
 
@@ -301,7 +302,6 @@ def _stop(live: LiveBelief) -> list[Json]:
     """The best and the baseline at one time; nothing before every objective has a result."""
     if not live.is_known():
         return []
-    believed = live.weighted(live.goals.weights or _first_of(live.config))
-    place, _ = best_place(live)
+    believed, (place, _) = live.objective_as_told(), best_place(live)
     base = {} if live.baseline is None else {"baseline": _valued(live, live.baseline, believed)}
     return [{"t": live.t, **_valued(live, place, believed), **base}]

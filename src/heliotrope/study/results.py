@@ -67,7 +67,8 @@ class Gain(Result):
     """How much better the best choice is than the baseline, with an interval of 95 %.
 
     ``now`` is the gain at present and ``total`` the sum of the gains of all results, in the unit
-    of the objective; ``words`` says it.
+    of the objective. A gain is positive if the choice is better, also in a study that minimizes.
+    ``baseline`` in both is the value of the baseline as it is told. ``words`` says all of it.
     """
 
     now: Json
@@ -92,7 +93,10 @@ class Summary(Result):
     model: Json
     best: BestChoice | None
     drift: Drift
+    lead: str | None
     metrics: Json | None
+    baseline: Json | None
+    applied: Json | None
     gain: Gain | None
     front: list[Json] | None
     warning: str | None
