@@ -170,7 +170,7 @@ class AdaptiveAgent:
         if estimation is not None:
             self._become(self._learner.updated(known, estimation.run()), waiting)
             return
-        value = known.bounds.clip_one(value)
+        value = known.clipped(value)
         if not self._resting and self._confirms_doubts(key, value, precision):
             self._become(known, waiting)
             return
@@ -281,7 +281,7 @@ class AdaptiveAgent:
         for key, one in sorted(events, key=lambda event: event[1].t):
             agent.open(key, timeline.at(one.t), one.place)
             if not np.isnan(one.y):
-                agent.tell(key, known.bounds.clip_one(one.y), one.precision)
+                agent.tell(key, known.clipped(one.y), one.precision)
         self._inner, self.known, self._timeline = agent, known, timeline
         self._contradicted = frozenset(known.latest[i].key for i in doubtful)
         self._open = dict(waiting)
