@@ -17,6 +17,7 @@ from heliotrope.linalg import (
     pivoted_cholesky,
     projection,
     solve_lower,
+    solve_lower_in_rows,
 )
 
 SEEDS = st.integers(0, 10_000)
@@ -45,6 +46,18 @@ def test_lower_systems_are_solved_in_any_memory_layout(
     X = solve_lower(np.asfortranarray(L) if fortran else L, B, transposed)
     assert X.shape == B.shape
     assert np.allclose((L.T if transposed else L) @ X, B, atol=1e-10)
+
+
+@given(SEEDS, st.integers(1, 25), st.integers(1, 9), st.booleans())
+def test_lower_systems_are_solved_in_rows(seed: int, n: int, columns: int, fortran: bool) -> None:
+    rng = np.random.default_rng(seed)
+    L = np.tril(rng.normal(size=(n, n)) / n, -1) + np.eye(n)
+    B = rng.normal(size=(2 * n, columns))[::2]
+    before = B.copy()
+    X = solve_lower_in_rows(np.asfortranarray(L) if fortran else L, B)
+    assert X.flags.c_contiguous
+    assert np.allclose(L @ X, B, atol=1e-10)
+    assert np.array_equal(B, before)
 
 
 def test_systems_without_a_solution_are_refused() -> None:

@@ -8,15 +8,29 @@ R   (n, N) rows whose R^T R is the covariance that observations have explained
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from scipy.linalg import blas, cho_solve, lapack
+from threadpoolctl import ThreadpoolController
 
 from heliotrope.errors import KernelError
 from heliotrope.validation import Array, Indices
 
+_BLAS = ThreadpoolController()  # of numpy and scipy
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit BLAS to one thread.
+
+    Small products alternate between numpy's and scipy's BLAS. Their idle threads would compete for
+    the cores.
+    """
+    with _BLAS.limit(limits=1):
+        yield
 
 
 def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
@@ -119,6 +133,14 @@ def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
     if info:
         raise np.linalg.LinAlgError(f"the pivot {info} is zero")
     return solution
+
+
+def solve_lower_in_rows(L: Array, B: Array) -> Array:
+    """Solve L X = B for a B stored by rows: as X^T L^T = B^T it needs no transposed copies."""
+    X: Array = blas.dtrsm(
+        1.0, L, np.array(B, order="C").T, side=1, lower=1, trans_a=1, overwrite_b=1
+    )
+    return X.T
 
 
 class PackedCholesky:

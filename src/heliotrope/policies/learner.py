@@ -30,6 +30,7 @@ from heliotrope.estimation import (
     outlier_bounds,
     usual_noise,
 )
+from heliotrope.linalg import one_thread
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
 from heliotrope.precision import USUAL, Precision
@@ -87,7 +88,8 @@ class Estimation:
     def run(self) -> Update:
         """Estimate the model, which takes a while."""
         bounds = outlier_bounds(self.results.cautious) if self.recipe.clips else OutlierBounds()
-        found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
+        with one_thread():
+            found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
         return Update(found, self.due)
 
 
