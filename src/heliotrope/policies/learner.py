@@ -126,10 +126,10 @@ class Knowledge:
 
     def state(self) -> State:
         return {
-            "model": _text(self.model.to_json()),
+            "model": as_text(self.model.to_json()),
             "told": np.array(self.told),
             "since": np.array(self.since),
-            "due": _text(None if self.due is None else due_as_json(self.due)),
+            "due": as_text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
             **columns("latest", self.latest),
             **columns("before", self.before),
@@ -321,5 +321,6 @@ def noise_of(evaluations: Sequence[CubeEvaluation]) -> Array:
     return np.array([one.precision.row for one in evaluations])
 
 
-def _text(data: object) -> Array:
+def as_text(data: object) -> Array:
+    """Something as JSON, in an array of bytes."""
     return np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)

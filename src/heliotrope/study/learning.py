@@ -23,10 +23,13 @@ def learn(state: StudyState, emit: Emit) -> None:
 
 
 def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
-    """Take what was learned elsewhere about a metric, unless another process was first."""
+    """Take what was learned elsewhere about a metric, unless another process was first.
+
+    The next operations do that stepwise: none waits until the new model has seen all results.
+    """
     learner = state.metrics[name].optimizer.learner
     if learner is not None and learner.known.due == update.due:
-        emit(_learned_event(update, state, name))
+        emit({**_learned_event(update, state, name), "stepwise": True})
         judge(state, emit)
 
 

@@ -64,7 +64,8 @@ class MetricState:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
         model = model.of_dimension(self.optimizer.domain.dimension)
-        self.optimizer.learner.update(Update(model.signed(self.config.sign), due))
+        update = Update(model.signed(self.config.sign), due)
+        self.optimizer.learner.update(update, stepwise=body.get("stepwise") is True)
         self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:

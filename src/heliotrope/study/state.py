@@ -110,22 +110,34 @@ class StudyState:
     def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
         """Apply the next events; after a FormatError this state cannot be used any more.
 
-        Building a policy and replaying results takes long, so only the last one is built.
+        Building a policy and replaying results takes long, so only the last one is built, or the
+        last two: one that is taken stepwise follows the one before.
         """
-        learned = {
-            self._named(body): i for i, body in enumerate(bodies) if body.get("kind") == "learned"
-        }
+        first_built = self._first_built(bodies)
         for name, metric in self.metrics.items():
             if self._bare:
                 metric.renew()
-            if name in learned:
+            if name in first_built:
                 metric.rest(resting=True)
         for i, body in enumerate(bodies):
             with _fitting(body):
-                if i in learned.values():
+                if i in first_built.values():
                     self.metrics[self._named(body)].rest(resting=False)
                 self.apply(body)
         self._bare = False
+
+    def _first_built(self, bodies: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+        """By metric, the position of the first event whose model needs a policy, if any does."""
+        before, found = dict[str, int](), dict[str, int]()
+        for i, body in enumerate(bodies):
+            if body.get("kind") == "learned":
+                name = self._named(body)
+                if body.get("stepwise") is not True:
+                    found[name] = i
+                elif name in before:
+                    found[name] = before[name]
+                before[name] = i
+        return found
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Apply the next event."""
