@@ -7,7 +7,6 @@ cube and count time in results.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,14 +26,13 @@ from heliotrope.domains import (
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
-from heliotrope.policies.inner import InnerAgent, Timeline
+from heliotrope.policies.inner import InnerAgent, Succession, Timeline
 from heliotrope.policies.learner import (
     CubeEvaluation,
     Estimation,
     Knowledge,
     Learner,
     Update,
-    as_text,
     columns,
     evaluations,
 )
@@ -48,10 +46,9 @@ from heliotrope.policies.protocol import (
 )
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
 
-_SHOWN = 12  # results that one operation shows to an agent with a new model
 _MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
@@ -104,14 +101,14 @@ class AdaptiveAgent:
         if fleet is not None:
             fleet = replace(fleet, places=self._cube.enter(fleet.places))
         self._learner = Learner(self._recipe, self._domain, fleet)
-        self._starts_apart, self._stepwise = fleet is None, False
-        self._resting = self._stale = False  # stale: the inner agent is not shown what happens
+        self._starts_apart, self._resting = fleet is None, False
+        self._contradicted: Mapping[int, float] | None = None  # as the latest update says
         self._cancelled = 0  # evaluations since the inner agent was built
-        self.known: Knowledge
-        self._open: dict[int, CubeEvaluation]
-        self._current: InnerAgent
-        self._next: InnerAgent | None = None
-        self._become(Knowledge() if fleet is None else Knowledge(fleet.start), {})
+        self.known = Knowledge() if fleet is None else Knowledge(fleet.start)
+        self._open = dict[int, CubeEvaluation]()
+        first = self._new_agent(self.known, {})
+        first.see()
+        self._inner = Succession(first)
 
     @property
     def model(self) -> Model:
@@ -120,11 +117,11 @@ class AdaptiveAgent:
     @property
     def inner(self) -> Agent:
         """The agent of the recipe's policy."""
-        return self._current.agent
+        return self._inner.current.agent
 
     @property
     def _timeline(self) -> Timeline:
-        return self._current.timeline
+        return self._inner.current.timeline
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
@@ -151,10 +148,8 @@ class AdaptiveAgent:
     def open(self, key: int, t: float, place: Places) -> None:
         evaluation = CubeEvaluation(t, self._cube.enter(place), key=key)
         with _times_in_user_units(t):
-            for agent in self._shown():
-                agent.open(evaluation)
+            self._inner.open(evaluation)
         self._open[key] = evaluation
-        self._show_next()
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value; re-estimate the model if that is due and not deferred."""
@@ -169,23 +164,18 @@ class AdaptiveAgent:
         if estimation is not None:
             self._become(self._learner.updated(known, estimation.run()), waiting)
             return
-        before = self._current.doubted
-        for agent in self._shown():
-            agent.tell(key, value, precision)
+        confirms_doubts = self._inner.tell(key, value, precision)
         self.known, self._open = known, waiting
-        if self._next is None and not before <= self._current.doubted:  # it believes them now
+        if confirms_doubts:
             self._become(known, waiting)
-        self._show_next()
 
     def cancel(self, key: int) -> None:
-        for agent in self._shown():
-            agent.cancel(key)
+        self._inner.cancel(key)
         del self._open[key]
         self._cancelled += 1
         count = len(self.known.latest) + len(self._open)
         if isinstance(self._domain, Box) and self._cancelled > max(count, _MOST_CANCELLED):
             self._become(self.known, self._open)
-        self._show_next()
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         inside = self._cube.enter(places)
@@ -220,12 +210,13 @@ class AdaptiveAgent:
         """The estimate that is due, or None."""
         return self._learner.estimation(self.known)
 
-    def update(self, update: Update, *, stepwise: bool = False) -> None:
+    def update(self, update: Update) -> None:
         """Take a new model; the inner agent is rebuilt, unless this agent rests.
 
-        If that is to be ``stepwise``, no operation waits until the new one has seen all results.
+        If the update says which results are contradicted, that is done stepwise: the agent before
+        chooses until the new one has seen the results, a few at each operation.
         """
-        self._stepwise = stepwise
+        self._contradicted = update.contradicted
         self._become(self._learner.updated(self.known, update), self._open)
 
     def distrust(self) -> None:
@@ -241,7 +232,7 @@ class AdaptiveAgent:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
         self._resting = resting
         if resting:
-            self._stale, self._next = True, None
+            self._inner.rest()
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
@@ -253,7 +244,7 @@ class AdaptiveAgent:
         """Replace all later times by ``latest``."""
         waiting = {key: replace(one, t=min(one.t, latest)) for key, one in self._open.items()}
         self._become(self.known.set_back(latest), waiting)
-        self._show_next(None)
+        self._inner.finish()
 
     def faults(self, labelled: frozenset[int]) -> frozenset[int]:
         """The keys of results that are taken for faults, given those that were so far.
@@ -266,26 +257,22 @@ class AdaptiveAgent:
         beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
         kept = [one.key for one in self.known.latest]
         faulty = {kept[i] for i in np.flatnonzero(beyond)}
-        faulty |= (self._current.doubted | self._current.contradicted) & set(kept)
+        inner = self._inner.current
+        faulty |= (inner.doubted | inner.contradicted) & set(kept)
         found = (labelled - set(kept)) | faulty | set(self.known.outage)
         return frozenset(key for key in found if key != TOLD_AT_ONCE)
 
     def _become(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
         """Take over some knowledge, with an inner agent that has seen its results."""
         self._cancelled = 0
-        if self._resting:
-            self.known, self._open = known, dict(waiting)
-            return
-        if self._stepwise:
-            self._show_next(None)  # else frequent models would never be used
-        new = self._new_agent(known, waiting)
-        new.see(_SHOWN if self._stepwise else None)
-        self.known, self._open, self._next = known, dict(waiting), new
-        self._switch()
+        if not self._resting:
+            new, stepwise = self._new_agent(known, waiting), self._contradicted is not None
+            self._inner.begin(new, stepwise=stepwise)
+        self.known, self._open = known, dict(waiting)
 
     def _new_agent(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
         """An agent for what is known, which has seen nothing yet."""
-        doubtful = self._learner.contradictions(known)
+        doubtful = self._doubtful(known)
         latest = [
             replace(one, precision=doubtful.get(i, one.precision))
             for i, one in enumerate(known.latest)
@@ -296,20 +283,13 @@ class AdaptiveAgent:
         unseen = sorted(seen, key=lambda one: one.t)
         return InnerAgent(known.model, agent, timeline, unseen, contradicted)
 
-    def _shown(self) -> list[InnerAgent]:
-        """The inner agents that are shown what happens."""
-        current = [] if self._stale else [self._current]
-        return current if self._next is None else [*current, self._next]
-
-    def _show_next(self, count: int | None = _SHOWN) -> None:
-        """Show the next agent some results, or all; once it has seen all, it takes over."""
-        if self._next is not None:
-            self._next.see(count)
-            self._switch()
-
-    def _switch(self) -> None:
-        if self._next is not None and not self._next.unseen:
-            self._current, self._next, self._stale = self._next, None, False
+    def _doubtful(self, known: Knowledge) -> dict[int, Precision]:
+        """The precision of results that later ones contradict, by their position."""
+        given = self._contradicted
+        if given is None:
+            return self._learner.contradictions(known)
+        keys = enumerate(one.key for one in known.latest)
+        return {i: Precision(given[key]) for i, key in keys if key in given}
 
     def _timeline_of(self, known: Knowledge) -> Timeline:
         if self._recipe.own_units:
@@ -325,37 +305,31 @@ class AdaptiveAgent:
     def state(self) -> State:
         return {
             **self.known.state(),
-            "stepwise": np.array(self._stepwise),
+            **self._contradicted_state(),
             "cancelled": np.array(self._cancelled),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **columns("open", self._open.values()),
-            **self._current.state(),
-            **self._next_state(),
-        }
+        } | self._inner.state()
 
-    def _next_state(self) -> State:
-        if self._next is None:
+    def _contradicted_state(self) -> State:
+        given = self._contradicted
+        if given is None:
             return {}
-        model = as_text(self._current.model.to_json())
-        return {"inner_model": model} | under("next/", self._next.state())
+        keys, variances = np.array(list(given), dtype=np.int64), np.array(list(given.values()))
+        return {"given/key": keys, "given/variance": variances}
 
     def restore(self, state: State) -> None:
-        self.known = Knowledge.restored(state)
-        self._stepwise = bool(state.get("stepwise", False))  # older files lack both
-        self._cancelled = int(state.get("cancelled", 0))
-        self._next, model = None, self.known.model
-        if "inner_model" in state:
-            self._next = self._restored(model, part(state, "next/"))
-            model = Model.from_json(json.loads(state["inner_model"].tobytes()))
-        self._current = self._restored(model, state)
+        self.known, self._contradicted = Knowledge.restored(state), None
+        if "given/key" in state:
+            given = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
+            self._contradicted = dict(zip(*given, strict=True))
+        self._cancelled = int(state.get("cancelled", 0))  # older files lack it
+        self._inner = Succession.restored(self.known.model, self._start, state)
         keys = state["open/key"].tolist()
         opened = [
             replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)
         ]
         self._open = dict(zip(keys, opened, strict=True))
-
-    def _restored(self, model: Model, state: State) -> InnerAgent:
-        return InnerAgent.restored(model, self._start(model), state)
 
     # ---- the inner agent and the first points
 

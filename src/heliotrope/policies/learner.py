@@ -69,10 +69,15 @@ class Due:
 
 @dataclass(frozen=True)
 class Update:
-    """A new model, and the due estimate that it answers."""
+    """A new model, and the due estimate that it answers.
+
+    ``contradicted`` are the variances, by key, of results that later ones contradict; None if that
+    is still to be found out.
+    """
 
     model: Model
     due: Due = Due()
+    contradicted: Mapping[int, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +89,7 @@ class Estimation:
     groups: Sequence[Sequence[int]]
     model: Model
     due: Due
+    keys: Sequence[int] = ()  # of the results
 
     def run(self) -> Update:
         """Estimate the model, which takes a while."""
@@ -91,6 +97,15 @@ class Estimation:
         with one_thread():
             found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
         return Update(found, self.due)
+
+    def run_beside(self) -> Update:
+        """Estimate the model for a study that goes on; also find which results are contradicted."""
+        update, keys = self.run(), np.array(self.keys, dtype=np.int64)
+        named = np.flatnonzero(keys != TOLD_AT_ONCE)
+        with one_thread():
+            found = _contradictions(self.recipe, self.results.at(named), update.model)
+        variances = {int(keys[named[i]]): one.row[0] for i, one in found.items()}
+        return replace(update, contradicted=variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +141,10 @@ class Knowledge:
 
     def state(self) -> State:
         return {
-            "model": as_text(self.model.to_json()),
+            "model": _text(self.model.to_json()),
             "told": np.array(self.told),
             "since": np.array(self.since),
-            "due": as_text(None if self.due is None else due_as_json(self.due)),
+            "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
             **columns("latest", self.latest),
             **columns("before", self.before),
@@ -174,7 +189,9 @@ class Learner:
             return None
         kept = self._fewer(_divided(known, known.due)[0])
         kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
-        return Estimation(self._recipe, self._results(kept), self._groups, known.model, known.due)
+        keys = [one.key for one in kept]
+        results = self._results(kept)
+        return Estimation(self._recipe, results, self._groups, known.model, known.due, keys)
 
     def updated(self, known: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
@@ -192,14 +209,9 @@ class Learner:
 
     def contradictions(self, known: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
-        model = known.model
-        few = len(known.latest) < _FEWEST_WITH_FAULTS
-        if model.world is None or few or not self._recipe.clips:
+        if not known.latest:
             return {}
-        results = self._results(known.latest)
-        variances = contradicted(results, model.world, model.pace, known.bounds)
-        found = np.flatnonzero(~np.isnan(variances)).tolist()
-        return {i: Precision(float(variances[i])) for i in found}
+        return _contradictions(self._recipe, self._results(known.latest), known.model)
 
     def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
         """What similar studies suggest, as results at the time of the first one."""
@@ -256,6 +268,15 @@ class Learner:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y, noise_of(kept))
+
+
+def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
+    """The precision of results that later ones contradict, by their position."""
+    if model.world is None or len(results.y) < _FEWEST_WITH_FAULTS or not recipe.clips:
+        return {}
+    variances = contradicted(results, model.world, model.pace, model.outlier_bounds())
+    found = np.flatnonzero(~np.isnan(variances)).tolist()
+    return {i: Precision(float(variances[i])) for i in found}
 
 
 def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
@@ -321,6 +342,5 @@ def noise_of(evaluations: Sequence[CubeEvaluation]) -> Array:
     return np.array([one.precision.row for one in evaluations])
 
 
-def as_text(data: object) -> Array:
-    """Something as JSON, in an array of bytes."""
+def _text(data: object) -> Array:
     return np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)

@@ -58,14 +58,13 @@ class MetricState:
         if self.optimizer.learner is not None:
             self.optimizer.learner.rest(resting=resting)
 
-    def learn(self, body: Mapping[str, Any]) -> None:
-        """Take the model of an event."""
+    def learn(self, body: Mapping[str, Any], contradicted: Mapping[int, float] | None) -> None:
+        """Take the model of an event, and the variances of results that others contradict."""
         if self.optimizer.learner is None:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
         model = model.of_dimension(self.optimizer.domain.dimension)
-        update = Update(model.signed(self.config.sign), due)
-        self.optimizer.learner.update(update, stepwise=body.get("stepwise") is True)
+        self.optimizer.learner.update(Update(model.signed(self.config.sign), due, contradicted))
         self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:

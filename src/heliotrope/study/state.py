@@ -27,7 +27,7 @@ from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
 from heliotrope.study.progress import Progress, errors_in
-from heliotrope.validation import Json, as_number, as_whole
+from heliotrope.validation import Json, as_number, as_positive, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
 VERSION = 1
@@ -132,7 +132,7 @@ class StudyState:
         for i, body in enumerate(bodies):
             if body.get("kind") == "learned":
                 name = self._named(body)
-                if body.get("stepwise") is not True:
+                if "contradicted" not in body:
                     found[name] = i
                 elif name in before:
                     found[name] = before[name]
@@ -164,12 +164,21 @@ class StudyState:
         elif kind == "gained":
             self.progress.gain(body)
         elif kind == "learned":
-            self.metrics[self._named(body)].learn(body)
+            self.metrics[self._named(body)].learn(body, self._contradicted(body))
         elif kind == "judged":
             self._apply_judged(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
+
+    def _contradicted(self, body: Mapping[str, Any]) -> dict[int, float] | None:
+        """The variances in a learned event that is taken stepwise, by number; None in others."""
+        found = body.get("contradicted")
+        if found is None:
+            return None
+        return {
+            self.ids.number_of(id): as_positive(one, "contradicted") for id, one in found.items()
+        }
 
     def _named(self, body: Mapping[str, Any]) -> str:
         """The metric that a learned or a judged event is about."""
