@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from heliotrope.linalg import one_thread
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.demos import Demos
@@ -81,8 +82,9 @@ def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) ->
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         gc.freeze()  # a full collection of all imported modules takes 50 ms of a request
-        async with streams.polling():
-            yield
+        with one_thread():  # requests have threads of their own
+            async with streams.polling():
+                yield
         stopping()
         if demos is not None:
             demos.close()
