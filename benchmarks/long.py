@@ -6,6 +6,7 @@ or a tell, in processor time. ``LONG_RESULTS`` sets another number of results.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ SPACES: dict[str, Options | SearchSpace] = {
 
 def findings() -> Iterator[Finding]:
     for name, space in SPACES.items():
+        gc.freeze()  # as the service does
         with closing(Estimators(1)) as estimators:
             seconds = _operations(space, estimators)  # (results, 2)
         pairs = seconds.sum(axis=1)

@@ -17,7 +17,9 @@ from heliotrope.linalg import (
     pivoted_cholesky,
     projection,
     solve_lower,
+    solve_lower_in_rows,
 )
+from heliotrope.validation import Array, Indices
 
 SEEDS = st.integers(0, 10_000)
 
@@ -45,6 +47,18 @@ def test_lower_systems_are_solved_in_any_memory_layout(
     X = solve_lower(np.asfortranarray(L) if fortran else L, B, transposed)
     assert X.shape == B.shape
     assert np.allclose((L.T if transposed else L) @ X, B, atol=1e-10)
+
+
+@given(SEEDS, st.integers(1, 25), st.integers(1, 9), st.booleans())
+def test_lower_systems_are_solved_in_rows(seed: int, n: int, columns: int, fortran: bool) -> None:
+    rng = np.random.default_rng(seed)
+    L = np.tril(rng.normal(size=(n, n)) / n, -1) + np.eye(n)
+    B = rng.normal(size=(2 * n, columns))[::2]
+    before = B.copy()
+    X = solve_lower_in_rows(np.asfortranarray(L) if fortran else L, B)
+    assert X.flags.c_contiguous
+    assert np.allclose(L @ X, B, atol=1e-10)
+    assert np.array_equal(B, before)
 
 
 def test_systems_without_a_solution_are_refused() -> None:
@@ -107,9 +121,9 @@ def test_most_relevant_drops_the_point_of_least_loss(seed: int) -> None:
     expected = int(np.argmin((alpha**2 + Q.diagonal()) * residual))
     kept = most_relevant(K[None], alpha[:, None], Q[:, None, :, None], most=n - 1, tolerance=0.0)
     assert sorted({*range(n)} - {*kept.tolist()}) == [expected]
-    T = projection(K, kept)
+    W = projection(K, kept, np.array([expected]))
     best = np.linalg.solve(K[np.ix_(kept, kept)], K[kept] @ alpha)
-    np.testing.assert_allclose(T @ alpha, best, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(alpha[kept] + W @ alpha[[expected]], best, rtol=1e-5, atol=1e-6)
 
 
 def test_most_relevant_of_two_blocks_is_the_projection_of_both() -> None:
@@ -122,6 +136,31 @@ def test_most_relevant_of_two_blocks_is_the_projection_of_both() -> None:
     loss = np.sum((alpha**2 + np.einsum("jpjp->jp", Q)) * residual, axis=1)
     kept = most_relevant(K, alpha, Q, most=5, tolerance=0.0)
     assert sorted({*range(6)} - {*kept.tolist()}) == [int(loss.argmin())]
+
+
+@given(SEEDS, st.integers(1, 8))
+def test_most_relevant_drops_one_point_after_the_other(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.random((9, 1))
+    K = np.array([RBF(0.3)(x), Matern(0.5, nu=1.5)(x)]) + 1e-3 * np.eye(9)
+    alpha, root = rng.normal(size=(9, 2)), rng.normal(size=(18, 3))
+    Q = (root @ root.T).reshape(9, 2, 9, 2)
+    found = most_relevant(K, alpha, Q, most=most, tolerance=0.0)
+    left = np.arange(9)
+    while len(left) > most:
+        stays = left[most_relevant(*_of(left, K, alpha, Q), len(left) - 1, 0.0)]
+        gone = np.setdiff1d(left, stays)
+        for p in range(2):
+            W = projection(K[p], stays, gone)
+            alpha[stays, p] += W @ alpha[gone, p]
+            Q[stays, p] += np.tensordot(W, Q[gone, p], axes=1)
+            Q[:, :, stays, p] += np.tensordot(Q[:, :, gone, p], W, axes=(2, 1))
+        left = stays
+    np.testing.assert_array_equal(found, left)
+
+
+def _of(some: Indices, K: Array, alpha: Array, Q: Array) -> tuple[Array, Array, Array]:
+    return K[:, some][:, :, some], alpha[some], Q[some][:, :, some]
 
 
 def test_most_relevant_drops_twins_and_points_without_weight() -> None:

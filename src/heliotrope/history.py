@@ -84,6 +84,7 @@ class History:
 
     def _set_back(self, latest: float) -> None:
         """Replace all later times; only the ledger calls this."""
+        self._numbers = self._numbers.copy()  # states that were returned stay as they are
         times = self._numbers[: self._length, 0]
         np.minimum(times, latest, out=times)
 
@@ -130,6 +131,8 @@ class History:
 
     def of(self, id: int) -> Observation | None:
         """Return the observation of a suggestion, or None."""
+        if self._length and self._labels[self._length - 1, 1] == id:  # the usual case
+            return self._at(self._length - 1)
         at = np.flatnonzero(self._labels[: self._length, 1] == id)
         return self._at(int(at[0])) if len(at) else None
 
@@ -160,11 +163,11 @@ class History:
         return Observation(t, np.array(x), y, index, id, own)
 
     def state(self) -> dict[str, Array | Indices]:
-        """Return the columns as arrays."""
+        """Return the columns as arrays, which must not be modified."""
         return {
-            "numbers": self._numbers[: self._length].copy(),
-            "labels": self._labels[: self._length].copy(),
-            "noise": self._noise[: self._length].copy(),
+            "numbers": self._numbers[: self._length],
+            "labels": self._labels[: self._length],
+            "noise": self._noise[: self._length],
         }
 
     @classmethod

@@ -8,15 +8,29 @@ R   (n, N) rows whose R^T R is the covariance that observations have explained
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from scipy.linalg import blas, cho_solve, lapack
+from threadpoolctl import ThreadpoolController
 
 from heliotrope.errors import KernelError
 from heliotrope.validation import Array, Indices
 
+_BLAS = ThreadpoolController()  # of numpy and scipy
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit BLAS to one thread.
+
+    Small products alternate between numpy's and scipy's BLAS. Their idle threads would compete for
+    the cores.
+    """
+    with _BLAS.limit(limits=1):
+        yield
 
 
 def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
@@ -121,6 +135,14 @@ def solve_lower(L: Array, B: Array, transposed: bool = False) -> Array:
     return solution
 
 
+def solve_lower_in_rows(L: Array, B: Array) -> Array:
+    """Solve L X = B for a B stored by rows: as X^T L^T = B^T it needs no transposed copies."""
+    X: Array = blas.dtrsm(
+        1.0, L, np.array(B, order="C").T, side=1, lower=1, trans_a=1, overwrite_b=1
+    )
+    return X.T
+
+
 class PackedCholesky:
     """The factor of a symmetric matrix that gains rows: A = L L^T, stored row by row.
 
@@ -175,23 +197,28 @@ def most_relevant(K: Array, alpha: Array, Q: Array, most: int, tolerance: float)
     with the least sum over p of (alpha_jp^2 + Q_jpjp) r_jp is removed, and alpha, Q and K^{-1} are
     updated: e_p is minus column j of K_p^{-1} over its diagonal, and I + e_p e_j^T projects all
     three. Points whose loss is below ``tolerance`` are always removed.
+
+    Only the diagonals and the rows that are needed are computed: removal i adds E_i S_i + S_i^T
+    E_i^T to Q, where E_i holds its e_p and S_i is row j plus half of e_p times its own block.
     """
-    P = np.array([inverse(block) for block in K])
-    alpha, Q = alpha.copy(), Q.copy()
-    kept = np.ones(len(alpha), dtype=bool)
-    for left in range(len(alpha), 1, -1):
-        effects = alpha**2 + np.einsum("jpjp->jp", Q)
-        loss = np.where(kept, np.sum(effects / np.einsum("pjj->jp", P), axis=1), np.inf)
-        j = int(loss.argmin())
-        if left <= most and loss[j] > tolerance:
+    n, alpha, kept = len(alpha), alpha.copy(), np.ones(len(alpha), dtype=bool)
+    inverses, effects = np.array([inverse(block) for block in K]), np.einsum("jpjp->jp", Q).copy()
+    diagonal = np.einsum("pjj->jp", inverses).copy()
+    E, S, D = np.empty((n, *alpha.shape)), np.empty((n, *Q.shape[1:])), np.empty((n, *K.shape[:2]))
+    for i in range(n - 1):
+        losses = np.sum((alpha**2 + effects) / diagonal, axis=1)
+        j = int(np.where(kept, losses, np.inf).argmin())
+        if n - i <= most and losses[j] > tolerance:
             break
-        e = -P[:, :, j].T / P[:, j, j]  # (n, P)
+        D[i] = inverses[:, j] + np.einsum("ip,ipn->pn", E[:i, j], D[:i])
+        S[i] = Q[j] + np.einsum("ip,ipmq->pmq", E[:i, j], S[:i])
+        S[i] += np.einsum("iqp,imq->pmq", S[:i, :, j], E[:i])
+        E[i] = e = -D[i].T / diagonal[j]  # (n, P)
+        S[i] += 0.5 * S[i, :, j][:, None] * e
         alpha += e * alpha[j]
-        Q += e[:, :, None, None] * Q[j].copy()
-        Q += Q[:, :, j, :].copy()[:, :, None, :] * e
-        P += np.einsum("np,pm->pnm", e, P[:, j])
-        P[:, j, j] = 1.0  # the point is removed; this keeps the division above harmless
-        kept[j] = False
+        effects += 2.0 * e * np.einsum("pnp->np", S[i])
+        diagonal += e * D[i].T
+        diagonal[j], kept[j] = 1.0, False  # the point is removed: 1 keeps the division harmless
     return np.flatnonzero(kept)
 
 
@@ -208,8 +235,9 @@ def inverse_of_factored(L: Array) -> Array:
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
-def projection(K: Array, kept: Indices) -> Array:
-    """T (r, n) that maps weights of n points to the nearest ones, in the RKHS, of those kept."""
-    T: Array = cho_solve((jittered_cholesky(K[np.ix_(kept, kept)]), True), K[kept])
-    T[:, kept] = np.eye(len(kept))
-    return T
+def projection(K: Array, kept: Indices, others: Indices) -> Array:
+    """W (r, g): the weights of r kept points nearest, in the RKHS, to those of g others."""
+    W: Array = cho_solve(
+        (jittered_cholesky(K[np.ix_(kept, kept)]), True), K[np.ix_(kept, others)], overwrite_b=True
+    )
+    return W

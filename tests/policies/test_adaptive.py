@@ -20,7 +20,7 @@ from heliotrope.estimation import (
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.policies import GPPolicy, Policy, uniform
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
-from heliotrope.policies.auto import lasting_beta
+from heliotrope.policies.auto import Tracking, lasting_beta
 from heliotrope.policies.registry import REGISTRY, Named
 from heliotrope.testing import check_policy
 from strategies import ask_of, assert_same, refusal
@@ -194,6 +194,26 @@ def test_open_evaluations_outlive_what_is_learned() -> None:
     expected = sorted((o.t, int(o.index or 0), o.y) for o in optimizer.history)
     kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer).known.latest]
     assert kept == expected
+
+
+def test_points_of_cancelled_evaluations_do_not_stay_in_a_box() -> None:
+    """Of several hundred, only the latest few stay until the next model."""
+    agents = [Adaptive(Tracking(), deferred=True).start(ht.Box([0.0], [1.0])) for _ in range(2)]
+    rng = np.random.default_rng(2)
+    for key, (x, y) in enumerate(zip(rng.random((9, 1)), rng.normal(size=9), strict=True)):
+        for agent in agents:
+            agent.open(key, float(key), x[None])
+            agent.tell(key, float(y))
+    for key in range(100, 400):
+        agents[0].open(key, 9.0, rng.random((1, 1)))
+    for key in range(100, 400):
+        agents[0].cancel(key)
+    points = [len(agent.state()["inner/engine/B"]) for agent in agents]
+    assert points[1] == 9
+    assert points[0] < 70
+    where = np.linspace(0.0, 1.0, 5)[:, None]
+    found, expected = (agent.predict(10.0, where, count_open=True) for agent in agents)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_memory_is_bounded() -> None:

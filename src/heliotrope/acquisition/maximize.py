@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.stats.qmc import Sobol
-from threadpoolctl import ThreadpoolController
 
 from heliotrope.domains import Box
+from heliotrope.linalg import one_thread
 from heliotrope.posterior import Surface
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
@@ -20,9 +18,6 @@ from heliotrope.validation import Array
 if TYPE_CHECKING:
     from heliotrope.acquisition.ucb import Scored
 
-# Many small products alternate between numpy's and scipy's BLAS. Their idle threads would compete
-# for the cores.
-_BLAS = ThreadpoolController()
 _TIE = 1e-12  # values this close, relative to their spread, are equal
 _ULPS = 4.0 * float(np.finfo(float).eps)
 _CANDIDATES = 512
@@ -31,13 +26,6 @@ _NEIGHBOURS = 8  # candidates around each of them
 _STARTS = 6
 _APART = 0.1  # share of the box's width
 _LEAST_VARIANCE = 1e-16  # below it the deviation has no usable slope
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit BLAS to one thread."""
-    with _BLAS.limit(limits=1):
-        yield
 
 
 def argmax(values: Array, make_rng: RNGFactory) -> int:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.acquisition.maximize import argmax, candidates, one_thread
+from heliotrope.acquisition.maximize import argmax, candidates
 from heliotrope.domains import Box, Choices, Places, are_indices
-from heliotrope.linalg import pivoted_rows, solve_lower
+from heliotrope.linalg import one_thread, pivoted_rows, solve_lower
 from heliotrope.posterior import Engine, HasSurface, Posterior, Sampleable
 from heliotrope.posterior.mixture import MixtureEngine
 from heliotrope.rng import RNGFactory

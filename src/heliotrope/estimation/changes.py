@@ -2,9 +2,9 @@
 
 A result follows from those before it, or is a fault of any size. If others near it repeat it, its
 place has changed, and not the world: then its value is one that this world may have. The hypotheses
-about the latest m results are that no more than this happened, or that the world was drawn anew
-before them, around another mean. After a jump, a third one is that the earlier world is back. Then
-there was an outage.
+about the latest m results are that no more than this happened, or that another world began with
+them, around another mean. After a jump, a third one is that the earlier world is back. Then there
+was an outage.
 
 Symbols
 -------

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from heliotrope.domains import (
+    Box,
     Choices,
     Domain,
     OwnUnits,
@@ -25,6 +26,7 @@ from heliotrope.domains import (
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
+from heliotrope.policies.inner import InnerAgent, Succession, Timeline
 from heliotrope.policies.learner import (
     CubeEvaluation,
     Estimation,
@@ -37,7 +39,6 @@ from heliotrope.policies.learner import (
 from heliotrope.policies.protocol import (
     TOLD_AT_ONCE,
     Agent,
-    Doubting,
     Recipe,
     Sampling,
     Selective,
@@ -45,9 +46,10 @@ from heliotrope.policies.protocol import (
 )
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
-from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
 
+_MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
 
@@ -83,23 +85,11 @@ class Adaptive:
         return AdaptiveAgent(self, domain)
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """Time counted in results: ``told`` of them at time ``latest``, a ``pace`` apart."""
-
-    latest: float = 0.0
-    told: float = 0.0
-    pace: float = 1.0
-
-    def at(self, t: float) -> float:
-        """The number of results expected by time t."""
-        return self.told + (t - self.latest) / self.pace
-
-
 class AdaptiveAgent:
     """An agent of the recipe's policy, and what is known to re-estimate the model from.
 
-    The inner agent follows from the knowledge at the latest update, and all events since.
+    The inner agent follows from the knowledge at the latest update, and all events since. While a
+    new one is still shown the latest results, the one before it chooses.
     """
 
     def __init__(self, policy: Adaptive, domain: Domain) -> None:
@@ -112,12 +102,13 @@ class AdaptiveAgent:
             fleet = replace(fleet, places=self._cube.enter(fleet.places))
         self._learner = Learner(self._recipe, self._domain, fleet)
         self._starts_apart, self._resting = fleet is None, False
-        self.known: Knowledge
-        self._inner: Agent
-        self._open: dict[int, CubeEvaluation]
-        self._timeline: Timeline
-        self._contradicted = frozenset[int]()  # keys of results that later ones contradict
-        self._become(Knowledge() if fleet is None else Knowledge(fleet.start), {})
+        self._contradicted: Mapping[int, float] | None = None  # as the latest update says
+        self._cancelled = 0  # evaluations since the inner agent was built
+        self.known = Knowledge() if fleet is None else Knowledge(fleet.start)
+        self._open = dict[int, CubeEvaluation]()
+        first = self._new_agent(self.known, {})
+        first.see()
+        self._inner = Succession(first)
 
     @property
     def model(self) -> Model:
@@ -126,16 +117,20 @@ class AdaptiveAgent:
     @property
     def inner(self) -> Agent:
         """The agent of the recipe's policy."""
-        return self._inner
+        return self._inner.current.agent
+
+    @property
+    def _timeline(self) -> Timeline:
+        return self._inner.current.timeline
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
             return self._apart(self._choices, make_rng)
-        return self._cube.leave(self._inner.choose(self._timeline.at(t), make_rng), self._choices)
+        return self._cube.leave(self.inner.choose(self._timeline.at(t), make_rng), self._choices)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
         with _times_in_user_units(t):
-            return self._cube.leave(self._inner.best(self._timeline.at(t), make_rng), self._choices)
+            return self._cube.leave(self.inner.best(self._timeline.at(t), make_rng), self._choices)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
@@ -152,9 +147,8 @@ class AdaptiveAgent:
 
     def open(self, key: int, t: float, place: Places) -> None:
         evaluation = CubeEvaluation(t, self._cube.enter(place), key=key)
-        if not self._resting:
-            with _times_in_user_units(t):
-                self._inner.open(key, self._timeline.at(t), evaluation.place)
+        with _times_in_user_units(t):
+            self._inner.open(evaluation)
         self._open[key] = evaluation
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
@@ -170,28 +164,23 @@ class AdaptiveAgent:
         if estimation is not None:
             self._become(self._learner.updated(known, estimation.run()), waiting)
             return
-        value = known.clipped(value)
-        if not self._resting and self._confirms_doubts(key, value, precision):
-            self._become(known, waiting)
-            return
+        confirms_doubts = self._inner.tell(key, value, precision)
         self.known, self._open = known, waiting
-
-    def _confirms_doubts(self, key: int, value: float, precision: Precision) -> bool:
-        """Tell the inner agent a value; whether it now believes earlier ones that it doubted."""
-        inner = self._inner
-        before = set(inner.doubted) if isinstance(inner, Doubting) else set()
-        inner.tell(key, value, precision)
-        return isinstance(inner, Doubting) and not before <= inner.doubted
+        if confirms_doubts:
+            self._become(known, waiting)
 
     def cancel(self, key: int) -> None:
-        if not self._resting:
-            self._inner.cancel(key)
+        self._inner.cancel(key)
         del self._open[key]
+        self._cancelled += 1
+        count = len(self.known.latest) + len(self._open)
+        if isinstance(self._domain, Box) and self._cancelled > max(count, _MOST_CANCELLED):
+            self._become(self.known, self._open)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         inside = self._cube.enter(places)
         with _times_in_user_units(t):
-            return self._inner.predict(self._timeline.at(t), inside, count_open=count_open)
+            return self.inner.predict(self._timeline.at(t), inside, count_open=count_open)
 
     def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
         inside = self._cube.enter(places)
@@ -222,7 +211,12 @@ class AdaptiveAgent:
         return self._learner.estimation(self.known)
 
     def update(self, update: Update) -> None:
-        """Take a new model; the inner agent is rebuilt, unless this agent rests."""
+        """Take a new model; the inner agent is rebuilt, unless this agent rests.
+
+        If the update says which results are contradicted, that is done stepwise: the agent before
+        chooses until the new one has seen the results, a few at each operation.
+        """
+        self._contradicted = update.contradicted
         self._become(self._learner.updated(self.known, update), self._open)
 
     def distrust(self) -> None:
@@ -237,6 +231,8 @@ class AdaptiveAgent:
     def rest(self, *, resting: bool = True) -> None:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
         self._resting = resting
+        if resting:
+            self._inner.rest()
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
@@ -248,6 +244,7 @@ class AdaptiveAgent:
         """Replace all later times by ``latest``."""
         waiting = {key: replace(one, t=min(one.t, latest)) for key, one in self._open.items()}
         self._become(self.known.set_back(latest), waiting)
+        self._inner.finish()
 
     def faults(self, labelled: frozenset[int]) -> frozenset[int]:
         """The keys of results that are taken for faults, given those that were so far.
@@ -260,31 +257,39 @@ class AdaptiveAgent:
         beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
         kept = [one.key for one in self.known.latest]
         faulty = {kept[i] for i in np.flatnonzero(beyond)}
-        if isinstance(self._inner, Doubting):
-            faulty |= (self._inner.doubted | self._contradicted) & set(kept)
+        inner = self._inner.current
+        faulty |= (inner.doubted | inner.contradicted) & set(kept)
         found = (labelled - set(kept)) | faulty | set(self.known.outage)
         return frozenset(key for key in found if key != TOLD_AT_ONCE)
 
     def _become(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
         """Take over some knowledge, with an inner agent that has seen its results."""
-        if self._resting:
-            self.known, self._open = known, dict(waiting)
-            return
-        timeline, agent = self._timeline_of(known), self._start(known.model)
-        doubtful = self._learner.contradictions(known)
+        self._cancelled = 0
+        if not self._resting:
+            new, stepwise = self._new_agent(known, waiting), self._contradicted is not None
+            self._inner.begin(new, stepwise=stepwise)
+        self.known, self._open = known, dict(waiting)
+
+    def _new_agent(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
+        """An agent for what is known, which has seen nothing yet."""
+        doubtful = self._doubtful(known)
         latest = [
             replace(one, precision=doubtful.get(i, one.precision))
             for i, one in enumerate(known.latest)
         ]
-        seen = [*self._learner.fleet_results(known), *latest]
-        events = [*((one.key, one) for one in seen), *waiting.items()]
-        for key, one in sorted(events, key=lambda event: event[1].t):
-            agent.open(key, timeline.at(one.t), one.place)
-            if not np.isnan(one.y):
-                agent.tell(key, known.clipped(one.y), one.precision)
-        self._inner, self.known, self._timeline = agent, known, timeline
-        self._contradicted = frozenset(known.latest[i].key for i in doubtful)
-        self._open = dict(waiting)
+        seen = [*self._learner.fleet_results(known), *latest, *waiting.values()]
+        contradicted = frozenset(known.latest[i].key for i in doubtful)
+        agent, timeline = self._start(known.model), self._timeline_of(known)
+        unseen = sorted(seen, key=lambda one: one.t)
+        return InnerAgent(known.model, agent, timeline, unseen, contradicted)
+
+    def _doubtful(self, known: Knowledge) -> dict[int, Precision]:
+        """The precision of results that later ones contradict, by their position."""
+        given = self._contradicted
+        if given is None:
+            return self._learner.contradictions(known)
+        keys = enumerate(one.key for one in known.latest)
+        return {i: Precision(given[key]) for i, key in keys if key in given}
 
     def _timeline_of(self, known: Knowledge) -> Timeline:
         if self._recipe.own_units:
@@ -300,44 +305,51 @@ class AdaptiveAgent:
     def state(self) -> State:
         return {
             **self.known.state(),
-            "timeline": np.array(astuple(self._timeline)),
-            "contradicted": np.array(sorted(self._contradicted), dtype=np.int64),
+            **self._contradicted_state(),
+            "cancelled": np.array(self._cancelled),
             "open/key": np.array(list(self._open), dtype=np.int64),
             **columns("open", self._open.values()),
-        } | under("inner/", self._inner.state())
+        } | self._inner.state()
+
+    def _contradicted_state(self) -> State:
+        given = self._contradicted
+        if given is None:
+            return {}
+        keys, variances = np.array(list(given), dtype=np.int64), np.array(list(given.values()))
+        return {"given/key": keys, "given/variance": variances}
 
     def restore(self, state: State) -> None:
-        self.known = Knowledge.restored(state)
-        self._timeline = Timeline(*state["timeline"].tolist())
-        contradicted = state.get("contradicted", np.empty(0))  # older files lack it
-        self._contradicted = frozenset(contradicted.tolist())
+        self.known, self._contradicted = Knowledge.restored(state), None
+        if "given/key" in state:
+            given = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
+            self._contradicted = dict(zip(*given, strict=True))
+        self._cancelled = int(state.get("cancelled", 0))  # older files lack it
+        self._inner = Succession.restored(self.known.model, self._start, state)
         keys = state["open/key"].tolist()
         opened = [
             replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)
         ]
         self._open = dict(zip(keys, opened, strict=True))
-        self._inner = self._start(self.model)
-        self._inner.restore(part(state, "inner/"))
 
     # ---- the inner agent and the first points
 
     def _selective(self) -> Selective:
-        if not isinstance(self._inner, Selective):
+        if not isinstance(self.inner, Selective):
             raise InputError("a recipe whose policy takes a context", short_repr(self._recipe))
-        return self._inner
+        return self.inner
 
     def _sampling(self) -> Sampling:
-        if not isinstance(self._inner, Sampling):
+        if not isinstance(self.inner, Sampling):
             raise NoBeliefError(
                 "a recipe whose policy has a joint posterior", short_repr(self._recipe)
             )
-        return self._inner
+        return self.inner
 
     def _weighing(self) -> Weighing:
-        if not isinstance(self._inner, Weighing):
+        if not isinstance(self.inner, Weighing):
             expected = "a recipe whose policy has a joint posterior"
             raise NoBeliefError(expected, short_repr(self._recipe))
-        return self._inner
+        return self.inner
 
     def _is_first(self) -> bool:
         if not self._starts_apart:

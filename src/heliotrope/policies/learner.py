@@ -31,6 +31,7 @@ from heliotrope.estimation import (
     outlier_bounds,
     usual_noise,
 )
+from heliotrope.linalg import one_thread
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
 from heliotrope.precision import USUAL, Precision
@@ -70,10 +71,15 @@ class Due:
 
 @dataclass(frozen=True)
 class Update:
-    """A new model, and the due estimate that it answers."""
+    """A new model, and the due estimate that it answers.
+
+    ``contradicted`` are the variances, by key, of results that later ones contradict; None if that
+    is still to be found out.
+    """
 
     model: Model
     due: Due = Due()
+    contradicted: Mapping[int, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +91,23 @@ class Estimation:
     groups: Sequence[Sequence[int]]
     model: Model
     due: Due
+    keys: Sequence[int] = ()  # of the results
 
     def run(self) -> Update:
         """Estimate the model, which takes a while."""
         bounds = outlier_bounds(self.results.cautious) if self.recipe.clips else OutlierBounds()
-        found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
+        with one_thread():
+            found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
         return Update(found, self.due)
+
+    def run_beside(self) -> Update:
+        """Estimate the model for a study that goes on; also find which results are contradicted."""
+        update, keys = self.run(), np.array(self.keys, dtype=np.int64)
+        named = np.flatnonzero(keys != TOLD_AT_ONCE)
+        with one_thread():
+            found = _contradictions(self.recipe, self.results.at(named), update.model)
+        variances = {int(keys[named[i]]): one.row[0] for i, one in found.items()}
+        return replace(update, contradicted=variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +131,6 @@ class Knowledge:
     @property
     def bounds(self) -> OutlierBounds:
         return self.model.outlier_bounds()
-
-    def clipped(self, value: float) -> float:
-        """A value within the bounds of outliers; policies of a world doubt outliers themselves."""
-        return value if self.model.world is not None else self.bounds.clip_one(value)
 
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
@@ -185,7 +198,8 @@ class Learner:
         kept = self._fewer(_divided(known, known.due)[0])
         kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
         model = (known.earlier if known.due.back else None) or known.model
-        return Estimation(self._recipe, self._results(kept), self._groups, model, known.due)
+        keys, results = [one.key for one in kept], self._results(kept)
+        return Estimation(self._recipe, results, self._groups, model, known.due, keys)
 
     def updated(self, known: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
@@ -205,13 +219,9 @@ class Learner:
 
     def contradictions(self, known: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
-        model = known.model
-        few = len(known.latest) < _FEWEST_WITH_FAULTS
-        if model.world is None or few or not self._recipe.clips:
+        if not known.latest:
             return {}
-        variances = contradicted(self._regime(known.latest, model), known.bounds)
-        found = np.flatnonzero(~np.isnan(variances)).tolist()
-        return {i: Precision(float(variances[i])) for i in found}
+        return _contradictions(self._recipe, self._results(known.latest), known.model)
 
     def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
         """What similar studies suggest, as results at the time of the first one."""
@@ -279,6 +289,16 @@ class Learner:
         points = self._domain.at(np.concatenate([one.place for one in kept]))
         t, y = np.array([(one.t, one.y) for one in kept]).T
         return Results(t, points, y, noise_of(kept))
+
+
+def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
+    """The precision of results that later ones contradict, by their position."""
+    if model.world is None or len(results.y) < _FEWEST_WITH_FAULTS or not recipe.clips:
+        return {}
+    regime = Regime(results, model.world, model.pace)
+    variances = contradicted(regime, model.outlier_bounds())
+    found = np.flatnonzero(~np.isnan(variances)).tolist()
+    return {i: Precision(float(variances[i])) for i in found}
 
 
 def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:

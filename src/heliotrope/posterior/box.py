@@ -20,7 +20,6 @@ gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from heliotrope.domains import Box, Places
 from heliotrope.kernels import DomainKernel, SpaceKernel, as_multiple
@@ -33,7 +32,7 @@ from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, SHARED
-from heliotrope.validation import Array, Indices
+from heliotrope.validation import Array
 
 LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
@@ -232,14 +231,17 @@ class BoxEngine(MarkovEngine):
         Q = self._by_pair(self._explained(count_open=True))
         kept = most_relevant(K, self._by_point(self._alpha), Q, most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
-        T = self._projection(K, kept)
-        self._B, self._alpha, self._Q = self._B[kept], T @ self._alpha, T @ self._Q @ T.T
-        self._pending.transform(lambda gammas: gammas @ T.T)
+        others = np.setdiff1d(np.arange(len(self._B)), kept)
+        W = [projection(block, kept, others) for block in K]
 
-    def _projection(self, K: Array, kept: Indices) -> Array:
-        """The matrix that maps all N weights to those of the kept points."""
-        R, P = len(self._shared), len(self._spatial)
-        spatial = np.zeros((len(kept), P, K.shape[1], P))
-        for p in range(P):
-            spatial[:, p, :, p] = projection(K[p], kept)
-        return np.asarray(block_diag(np.eye(R), spatial.reshape(len(kept) * P, -1)))
+        def projected(weights: Array) -> Array:
+            """Weights (..., N) of all points, as those of the kept ones."""
+            points = self._by_point(weights)
+            moved = [points[..., others, p] @ block.T for p, block in enumerate(W)]
+            new = points[..., kept, :] + np.stack(moved, axis=-1)
+            levels = weights[..., : len(self._shared)]
+            return np.concatenate([levels, new.reshape(*weights.shape[:-1], -1)], axis=-1)
+
+        self._pending.transform(projected)
+        self._alpha, self._Q = projected(self._alpha), projected(projected(self._Q).T)  # symmetric
+        self._B = self._B[kept]

@@ -21,7 +21,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError
-from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.linalg import jittered_cholesky, one_thread, solve_lower_in_rows
 from heliotrope.posterior.spacetime import LEAST_NOISE, PredictsParts, SpaceTime
 from heliotrope.posterior.stacked import StackedTerms, View
 from heliotrope.precision import Precision
@@ -86,6 +86,7 @@ class PendingEvaluations:
         self._keys: list[int] = []
         self._C, self._m, self._G = _NONE
         self._room = np.empty((0, 0))
+        self._told: tuple[float, Array] | None = None  # noise, and the rows H for it
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -98,6 +99,7 @@ class PendingEvaluations:
         self._G, self._m = G, np.append(self._m, mean)
         self._C = np.concatenate([self._C, c[None]]) if o else c[None]
         self._keys.append(key)
+        self._told = None
 
     def _with_room(self, o: int) -> Array:
         """G as the corner of o rows of a larger array, so that it is rarely copied."""
@@ -115,7 +117,7 @@ class PendingEvaluations:
     def transform(self, change: Callable[[Array], Array]) -> None:
         """Apply a linear change of the state's coordinates, the columns of C."""
         if self._keys:
-            self._C = change(self._C)
+            self._C, self._told = change(self._C), None
 
     def condition(self, key: int, y: float, noise: float) -> tuple[Array, float, float]:
         """Observe g + noise = y; return the gain row u, the innovation z and the log density.
@@ -141,11 +143,14 @@ class PendingEvaluations:
         """Rows H (o, N): observing the open evaluations would explain the covariance H^T H.
 
         Of very many, only the latest are counted: the variance is then a little larger, and the
-        cost of a choice does not grow with their number.
+        cost of a choice does not grow with their number. A choice reads the rows several times.
         """
-        C, G = self._C[-_COUNTED:], self._G[-_COUNTED:, -_COUNTED:]
-        root = jittered_cholesky(G + noise * np.eye(len(G)), jitter=0.0)
-        return solve_lower(root, C)
+        if self._told is None or self._told[0] != noise:
+            C, G = self._C[-_COUNTED:], self._G[-_COUNTED:, -_COUNTED:]
+            with one_thread():
+                root = jittered_cholesky(G + noise * np.eye(len(G)), jitter=0.0)
+                self._told = noise, solve_lower_in_rows(root, C)
+        return self._told[1]
 
     def state(self) -> State:
         keys = np.array(self._keys, dtype=np.int64)
@@ -157,9 +162,11 @@ class PendingEvaluations:
             raise InputError(f"arrays of {len(keys)} open evaluations", "another length")
         self._keys = keys.tolist()
         self._C, self._m, self._G = (array.copy() for array in arrays)
+        self._told = None
 
     def _delete(self, j: int) -> None:
         del self._keys[j]
+        self._told = None
         if not self._keys:
             self._C, self._m, self._G = _NONE
             return

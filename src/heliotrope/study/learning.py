@@ -23,7 +23,10 @@ def learn(state: StudyState, emit: Emit) -> None:
 
 
 def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
-    """Take what was learned elsewhere about a metric, unless another process was first."""
+    """Take what was learned elsewhere about a metric, unless another process was first.
+
+    If the update says which results are contradicted, the next operations do that stepwise.
+    """
     learner = state.metrics[name].optimizer.learner
     if learner is not None and learner.known.due == update.due:
         emit(_learned_event(update, state, name))
@@ -42,4 +45,7 @@ def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
     """The event of a new model, which is that of the values as they are told."""
     model = update.model.signed(state.metrics[name].config.sign).to_json()
     body = {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model}
-    return {**body, **due_as_json(update.due), **state.config.about(name)}
+    found = update.contradicted
+    ids = {} if found is None else {state.ids.of(key): found[key] for key in sorted(found)}
+    stepwise = {} if found is None else {"contradicted": ids}
+    return {**body, **due_as_json(update.due), **stepwise, **state.config.about(name)}

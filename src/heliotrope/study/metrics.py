@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from heliotrope.domains import Finite
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
 from heliotrope.live.rules import Limit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from heliotrope.serialization.codec import Arrays
     from heliotrope.study.config import StudyConfig
 
+_NUMBERS, _LABELS = "history/numbers", "history/labels"  # times, values and points; indices
 REPLAYED = 300  # latest results that a new policy is given
 
 
@@ -58,13 +60,13 @@ class MetricState:
         if self.optimizer.learner is not None:
             self.optimizer.learner.rest(resting=resting)
 
-    def learn(self, body: Mapping[str, Any]) -> None:
-        """Take the model of an event."""
+    def learn(self, body: Mapping[str, Any], contradicted: Mapping[int, float] | None) -> None:
+        """Take the model of an event, and the variances of results that others contradict."""
         if self.optimizer.learner is None:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
         model = model.of_dimension(self.optimizer.domain.dimension)
-        self.optimizer.learner.update(Update(model.signed(self.config.sign), due))
+        self.optimizer.learner.update(Update(model.signed(self.config.sign), due, contradicted))
         self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:
@@ -108,11 +110,16 @@ class MetricState:
         optimizer, arrays = self.optimizer.parts()
         since = {} if np.isinf(self.since) else {"since": self.since}
         known = {"faults": sorted(self.faults), "model": self.model.to_json(), **since}
+        if isinstance(self.optimizer.domain, Finite):  # the labels say where results lie
+            arrays[_NUMBERS] = arrays[_NUMBERS][:, :2]
         return {**known, "optimizer": optimizer}, arrays
 
     def restored(self, header: Json, arrays: Arrays) -> MetricState:
         """The metric of :meth:`parts`."""
-        found = MetricState(self.config, self._limits)
+        found, domain = MetricState(self.config, self._limits), self.optimizer.domain
+        if isinstance(domain, Finite):
+            points = domain.at(domain.check(arrays[_LABELS][:, 0]))
+            arrays = {**arrays, _NUMBERS: np.hstack([arrays[_NUMBERS][:, :2], points])}
         found.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
         found.model = Model.from_json(header["model"])
         found.since = float(header.get("since", -np.inf))

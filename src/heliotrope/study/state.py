@@ -27,7 +27,7 @@ from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
 from heliotrope.study.progress import Progress, errors_in
-from heliotrope.validation import Json, as_number, as_whole
+from heliotrope.validation import Json, as_number, as_positive, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
 VERSION = 1
@@ -110,22 +110,34 @@ class StudyState:
     def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
         """Apply the next events; after a FormatError this state cannot be used any more.
 
-        Building a policy and replaying results takes long, so only the last one is built.
+        Building a policy and replaying results takes long, so only the last one is built, or the
+        last two: one that is taken stepwise follows the one before.
         """
-        learned = {
-            self._named(body): i for i, body in enumerate(bodies) if body.get("kind") == "learned"
-        }
+        first_built = self._first_built(bodies)
         for name, metric in self.metrics.items():
             if self._bare:
                 metric.renew()
-            if name in learned:
+            if name in first_built:
                 metric.rest(resting=True)
         for i, body in enumerate(bodies):
             with _fitting(body):
-                if i in learned.values():
+                if i in first_built.values():
                     self.metrics[self._named(body)].rest(resting=False)
                 self.apply(body)
         self._bare = False
+
+    def _first_built(self, bodies: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+        """By metric, the position of the first event whose model needs a policy, if any does."""
+        before, found = dict[str, int](), dict[str, int]()
+        for i, body in enumerate(bodies):
+            if body.get("kind") == "learned":
+                name = self._named(body)
+                if "contradicted" not in body:
+                    found[name] = i
+                elif name in before:
+                    found[name] = before[name]
+                before[name] = i
+        return found
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Apply the next event."""
@@ -152,12 +164,21 @@ class StudyState:
         elif kind == "gained":
             self.progress.gain(body)
         elif kind == "learned":
-            self.metrics[self._named(body)].learn(body)
+            self.metrics[self._named(body)].learn(body, self._contradicted(body))
         elif kind == "judged":
             self._apply_judged(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
+
+    def _contradicted(self, body: Mapping[str, Any]) -> dict[int, float] | None:
+        """The variances in a learned event that is taken stepwise, by number; None in others."""
+        found = body.get("contradicted")
+        if found is None:
+            return None
+        return {
+            self.ids.number_of(id): as_positive(one, "contradicted") for id, one in found.items()
+        }
 
     def _named(self, body: Mapping[str, Any]) -> str:
         """The metric that a learned or a judged event is about."""

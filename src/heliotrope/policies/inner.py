@@ -1,0 +1,186 @@
+"""The agent inside one that learns its model: one model, and the evaluations that it is shown.
+
+A new model needs a new agent that sees the latest results. Showing it all of them at once takes
+long, so it may be shown a few at each operation, while the agent before it still chooses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from heliotrope.estimation import Model
+from heliotrope.policies.learner import CubeEvaluation, columns, evaluations
+from heliotrope.policies.protocol import Agent, Doubting
+from heliotrope.precision import Precision
+from heliotrope.serialization.codec import State, part, under
+
+_AT_ONCE = 12  # results that one operation shows to an agent with a new model
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Time counted in results: ``told`` of them at time ``latest``, a ``pace`` apart."""
+
+    latest: float = 0.0
+    told: float = 0.0
+    pace: float = 1.0
+
+    def at(self, t: float) -> float:
+        """The number of results expected by time t."""
+        return self.told + (t - self.latest) / self.pace
+
+
+@dataclass(eq=False)
+class InnerAgent:
+    """An agent for a model, and the evaluations that it is still to be shown, oldest first.
+
+    ``contradicted`` are the keys of results that later ones contradict.
+    """
+
+    model: Model
+    agent: Agent
+    timeline: Timeline
+    unseen: Sequence[CubeEvaluation]
+    contradicted: frozenset[int] = frozenset()
+
+    @property
+    def doubted(self) -> set[int]:
+        """The keys of the evaluations whose values it takes for faults."""
+        return set(self.agent.doubted) if isinstance(self.agent, Doubting) else set()
+
+    def open(self, one: CubeEvaluation) -> None:
+        """Begin an evaluation, the latest one."""
+        if self.unseen:
+            self.unseen = [*self.unseen, one]
+        else:
+            self.agent.open(one.key, self.timeline.at(one.t), one.place)
+
+    def tell(self, key: int, y: float, precision: Precision) -> None:
+        """Take the value of an open evaluation."""
+        i = self._queued(key)
+        if i is None:
+            self.agent.tell(key, self._clipped(y), precision)
+        else:
+            told = replace(self.unseen[i], y=y, precision=precision)
+            self.unseen = [*self.unseen[:i], told, *self.unseen[i + 1 :]]
+
+    def cancel(self, key: int) -> None:
+        """Forget an open evaluation."""
+        i = self._queued(key)
+        if i is None:
+            self.agent.cancel(key)
+        else:
+            self.unseen = [*self.unseen[:i], *self.unseen[i + 1 :]]
+
+    def see(self, count: int | None = None) -> None:
+        """Show the agent the next evaluations, by default all."""
+        now, self.unseen = self.unseen[:count], [] if count is None else self.unseen[count:]
+        for one in now:
+            self.agent.open(one.key, self.timeline.at(one.t), one.place)
+            if not np.isnan(one.y):
+                self.agent.tell(one.key, self._clipped(one.y), one.precision)
+
+    def _clipped(self, y: float) -> float:
+        """A value within the bounds of outliers; the agent of a world doubts outliers itself."""
+        return y if self.model.world is not None else self.model.outlier_bounds().clip_one(y)
+
+    def _queued(self, key: int) -> int | None:
+        """The position of an open evaluation that the agent was not shown yet, or None."""
+        found = (i for i, one in enumerate(self.unseen) if one.key == key and np.isnan(one.y))
+        return next(found, None)
+
+    def state(self) -> State:
+        """Its state as arrays, without the model."""
+        return {
+            "timeline": np.array(astuple(self.timeline)),
+            "contradicted": np.array(sorted(self.contradicted), dtype=np.int64),
+            **(columns("unseen", self.unseen) if self.unseen else {}),
+        } | under("inner/", self.agent.state())
+
+    @classmethod
+    def restored(cls, model: Model, agent: Agent, state: State) -> InnerAgent:
+        """Read :meth:`state` into a new agent for the model."""
+        agent.restore(part(state, "inner/"))
+        unseen = evaluations("unseen", state) if "unseen/t" in state else []
+        contradicted = state.get("contradicted", np.empty(0))  # older files lack it
+        timeline = Timeline(*state["timeline"].tolist())
+        return cls(model, agent, timeline, unseen, frozenset(contradicted.tolist()))
+
+
+class Succession:
+    """The inner agent that chooses, and one for a newer model that is to take over from it."""
+
+    def __init__(self, first: InnerAgent, following: InnerAgent | None = None) -> None:
+        self.current, self.next = first, following
+        self._rests = False  # the current one is not shown what happens
+
+    def open(self, one: CubeEvaluation) -> None:
+        for agent in self._shown():
+            agent.open(one)
+        self._go_on()
+
+    def tell(self, key: int, y: float, precision: Precision) -> bool:
+        """Take a value; whether the current agent now believes earlier ones that it doubted."""
+        before = self.current.doubted
+        for agent in self._shown():
+            agent.tell(key, y, precision)
+        confirmed = self.next is None and not before <= self.current.doubted
+        self._go_on()
+        return confirmed
+
+    def cancel(self, key: int) -> None:
+        for agent in self._shown():
+            agent.cancel(key)
+        self._go_on()
+
+    def begin(self, new: InnerAgent, *, stepwise: bool) -> None:
+        """Let an agent take over: at once, or after some more operations."""
+        if stepwise:
+            self.finish()  # else frequent models would never be used
+        new.see(_AT_ONCE if stepwise else None)
+        self.next = new
+        self._switch()
+
+    def finish(self) -> None:
+        """Let the next agent see all results, and take over."""
+        if self.next is not None:
+            self.next.see()
+            self._switch()
+
+    def rest(self) -> None:
+        """Leave the current agent as it is, until another one takes over."""
+        self._rests, self.next = True, None
+
+    def _shown(self) -> list[InnerAgent]:
+        current = [] if self._rests else [self.current]
+        return current if self.next is None else [*current, self.next]
+
+    def _go_on(self) -> None:
+        if self.next is not None:
+            self.next.see(_AT_ONCE)
+            self._switch()
+
+    def _switch(self) -> None:
+        if self.next is not None and not self.next.unseen:
+            self.current, self.next, self._rests = self.next, None, False
+
+    def state(self) -> State:
+        """The state of both as arrays; the newest model is known elsewhere."""
+        if self.next is None:
+            return self.current.state()
+        model = json.dumps(self.current.model.to_json()).encode()
+        own = {"inner_model": np.frombuffer(model, dtype=np.uint8)} | self.current.state()
+        return own | under("next/", self.next.state())
+
+    @classmethod
+    def restored(cls, newest: Model, start: Callable[[Model], Agent], state: State) -> Succession:
+        """Read :meth:`state`, given the newest model and what starts the agent of a model."""
+        if "inner_model" not in state:
+            return cls(InnerAgent.restored(newest, start(newest), state))
+        model = Model.from_json(json.loads(state["inner_model"].tobytes()))
+        following = InnerAgent.restored(newest, start(newest), part(state, "next/"))
+        return cls(InnerAgent.restored(model, start(model), state), following)
