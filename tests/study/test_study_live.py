@@ -186,6 +186,23 @@ def test_a_crossing_widens_the_margin_of_a_study() -> None:
     assert trust.strain == pytest.approx(0.5 * (1.0 - 0.05))
 
 
+@pytest.mark.parametrize(
+    "space", [{"workers": ht.Integer(1, 16)}, {"workers": ht.Real(1, 16)}], ids=["listed", "box"]
+)
+def test_a_summary_says_that_nothing_is_known_to_be_safe(space: dict[str, Any]) -> None:
+    limits, known = {"p99": {"below": 200.0}}, {"workers": 8}
+    metrics = {"throughput": "maximize", "p99": "watch"}
+    study = Study.create(
+        "web", space, metrics=metrics, limits=limits, baseline=known, store=MemoryStore()
+    )
+    for step in range(8):
+        study.tell(study.ask(), {"throughput": 800.0 + step, "p99": 500.0})
+    assert study.ask().reason == "fallback"
+    best = study.summary()["best"]
+    assert not best["safe"]
+    assert best["probability"] is best["margin"] is None
+
+
 def test_snapshots_hold_all_metrics(web: Study) -> None:
     web.applied({"workers": 3, "batch": 8})
     full = web._cache.read(lambda state: state)
