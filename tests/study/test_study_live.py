@@ -182,8 +182,16 @@ def test_a_crossing_widens_the_margin_of_a_study() -> None:
     study = create()
     for value in (100.0, 900.0):
         study.tell(study.ask(), {"throughput": 800.0, "p99": value})
-    trust = study._cache.read(lambda state: state.progress.trust["p99"])
-    assert trust.strain == pytest.approx(0.5 * (1.0 - 0.05))
+    strain = strain_of(study)
+    assert strain == pytest.approx(0.5 * (1.0 - 0.05))
+    fallback = study.ask()
+    assert fallback.reason == "fallback"  # it was not believed safe, so it is no strain
+    study.tell(fallback, {"throughput": 800.0, "p99": 900.0})
+    assert strain_of(study) == pytest.approx(strain - 0.5 * 0.05)
+
+
+def strain_of(study: Study) -> float:
+    return study._cache.read(lambda state: state.progress.trust["p99"].strain)
 
 
 @pytest.mark.parametrize(
