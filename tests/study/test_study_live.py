@@ -198,11 +198,8 @@ def strain_of(study: Study) -> float:
     "space", [{"workers": ht.Integer(1, 16)}, {"workers": ht.Real(1, 16)}], ids=["listed", "box"]
 )
 def test_a_summary_says_that_nothing_is_known_to_be_safe(space: dict[str, Any]) -> None:
-    limits, known = {"p99": {"below": 200.0}}, {"workers": 8}
-    metrics = {"throughput": "maximize", "p99": "watch"}
-    study = Study.create(
-        "web", space, metrics=metrics, limits=limits, baseline=known, store=MemoryStore()
-    )
+    goals = {**GOALS, "baseline": {"workers": 8}, "moves": None}
+    study = Study.create("web", space, store=MemoryStore(), **goals)
     for step in range(8):
         study.tell(study.ask(), {"throughput": 800.0 + step, "p99": 500.0})
     assert study.ask().reason == "fallback"
