@@ -137,8 +137,8 @@ async def _client(load: Load, number: int, outcome: Outcome) -> None:
     for step in range(load.pairs):
         if load.applied is not None and step % EVERY == 0:
             await live()
-        number_told = (number + step) % 7 / 7
-        value = dict.fromkeys(load.metrics, number_told) if load.metrics else number_told
+        measured = random()
+        value = dict.fromkeys(load.metrics, measured) if load.metrics else measured
         more: dict[str, Any] = {"ask": {}} if load.together else {}
         answer = await timed("tell", id=ask["id"], value=value, **more)
         told.append((name, ask["id"], value))
