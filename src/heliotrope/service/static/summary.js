@@ -72,9 +72,10 @@ function bestParts(summary) {
   return [element("dl", {}, ...pairs), ...words];
 }
 
-/** The confidence in the best; with few results the spread of the values is unknown. */
+/** The confidence in the best, if anything is known to keep all limits and the spread of the values is known. */
 function confidenceWords({ probability, margin, ...best }, { lead, front }) {
   if (front) return [`This is the best by ${lead} alone. The trade-offs are below.`];
+  if (best.safe === false) return ["Nothing is known to keep all limits now."];
   if (probability === null) return ["There are too few results for a confidence."];
   const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
   const [low, high] = interval(best).map((edge) => within(edge, best.std));
