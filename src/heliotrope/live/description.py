@@ -69,7 +69,8 @@ class Live:
         known = ", ".join(self.metrics)
         for name in self.rules.limited:
             if name not in self.metrics:
-                raise InputError(f"a metric among {known}", short_repr(name), "", "limits")
+                advice = "Name it in metrics."
+                raise InputError(f"a metric among {known}", short_repr(name), advice, "limits")
         self._check_objectives()
         if self.baseline is None and self.rules.needs_baseline:
             raise InputError("a baseline for relative limits", "none", "", "baseline")

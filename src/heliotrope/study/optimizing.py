@@ -206,6 +206,8 @@ def as_callbacks(callbacks: object) -> Sequence[Callback]:
 
 def _told(measured: Measured, config: StudyConfig) -> Mapping[str, Any]:
     """The arguments of ``tell`` for what a function returned, which may be values by metric."""
+    if measured is None:
+        raise InputError("the function to return its result", "None")
     if not isinstance(measured, Mapping):
         return {"value": measured}
     names = ("value", *CHECKS)
