@@ -54,6 +54,9 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     verbs = ("create", "open", "ask", "tell", "add", "cancel", "belief", "summary", "optimize")
     assert {f"heliotrope.Study.{verb}" for verb in verbs} <= names
     assert {"heliotrope.policies.cp_gp_ucb", "heliotrope.terms.Season"} <= names
+    results = ("Summary", "BestChoice", "Drift", "Gain", "BeliefReport", "Track", "Front")
+    assert {f"heliotrope.study.results.{one}" for one in results} <= names
+    assert "heliotrope.plot.limits" in names
 
 
 def test_the_reference_lists_every_command(site: Path) -> None:

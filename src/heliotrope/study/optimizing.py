@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One evaluation of a run, with what was measured or why it was cancelled."""
+    """An ``evaluation`` of a run, with what was ``measured``, or the ``error`` that cancelled it."""
 
     evaluation: Evaluation
     measured: Measured | None = None
@@ -43,7 +43,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """How a run of ``optimize`` went, and why it ended."""
+    """How a run of ``optimize`` went: how many results were told, and why it ended.
+
+    ``reason`` is "n", "timeout", "callback" or "interrupted".
+    """
 
     told: int = 0
     cancelled: int = 0
