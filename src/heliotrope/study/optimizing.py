@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """An ``evaluation`` of a run, with what was ``measured``, or the ``error`` that cancelled it."""
+    """An ``evaluation`` of a run: what was ``measured``, or the ``error`` that cancelled it."""
 
     evaluation: Evaluation
     measured: Measured | None = None
