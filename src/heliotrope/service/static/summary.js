@@ -9,7 +9,7 @@ export function showSummary(summary) {
   byId("best").replaceChildren(...bestParts(summary));
   showGain(summary);
   byId("drift").textContent = [drift.words, summary.warning].filter(Boolean).join(" ");
-  byId("drift-rate").textContent = rateWords(drift, setup.clock);
+  byId("drift-rate").textContent = rateWords(drift, setup);
   byId("setup").textContent = JSON.stringify({ setup, model }, null, 2);
 }
 
@@ -82,9 +82,10 @@ function confidenceWords({ probability, margin, ...best }, { lead, front }) {
   return [`Probability of ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
 }
 
-function rateWords({ epsilon, interval: range }, clock) {
+function rateWords({ epsilon, interval: range }, { clock, policy }) {
   if (epsilon === null) return "";
-  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : ", as given";
+  const source = "epsilon" in policy ? ", as given" : ", as learned";
+  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : source;
   const unit = (clock.unit ?? "step").replace(/^1\s*(?=[a-z])/, "");
   return `ε = ${number(epsilon)} per ${unit}${likely}`;
 }
