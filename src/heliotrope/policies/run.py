@@ -19,6 +19,8 @@ from heliotrope.precision import Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array, short_repr
 
+_ROUNDING = 1e-9  # of a standard deviation: means that differ by less are equal
+
 
 class PolicyRun:
     """A policy and its agent, which has seen some observations and open suggestions.
@@ -83,7 +85,8 @@ class PolicyRun:
         if measured is None:
             return found
         known = self.at(measured, t)
-        return known if self._sign * known.mean >= self._sign * found.mean else found
+        lead = self._sign * (found.mean - known.mean)
+        return found if lead > _ROUNDING * found.std else known
 
     def at(self, place: Places, t: float) -> Best:
         """A place with its posterior mean and deviation."""
