@@ -33,6 +33,7 @@ DATABASE = 5  # every fifth time the database is killed, and the service must re
 CLIENTS = 8
 EVENTS, LIVE_EVENTS, SECONDS = 400, 100, 0.01  # at most, of load before a kill
 ENDLESS = 10**6  # pairs
+PATIENCE = 600.0  # seconds until the events of a load are there, on a busy machine
 NAME, VARIED = "pump", "share"
 LIVE = StudyConfig.from_json(
     {
@@ -102,7 +103,7 @@ class _Survivor:
         due = self._last() + self._rng.randint(1, EVENTS if goals is None else LIVE_EVENTS)
         with ThreadPoolExecutor(1) as pool:
             playing = pool.submit(run, load)
-            wait_for(lambda: self._last() >= due)
+            wait_for(lambda: self._last() >= due, PATIENCE)
             sleep(self._rng.uniform(0.0, SECONDS))
             kill()
             self._latest = playing.result()

@@ -793,3 +793,83 @@ def test_files_are_packed_kept_and_no_others(api: Api) -> None:
     assert (again.status_code, again.content) == (304, b"")
     for other in ("/static/nothing.js", "/static/..%2Fpages.py", "/static/%2Fetc%2Fpasswd"):
         assert httpx.get(api.url + other).status_code == 404
+
+
+# ---- running systems
+
+LIMITED = {
+    "space": {"a": REAL},
+    "policy": {},
+    "metrics": {"rate": "maximize", "heat": "watch"},
+    "limits": {"heat": {"below": 0.6}},
+    "baseline": {"a": 0.2},
+}
+TRADED = {
+    "space": {"a": REAL},
+    "policy": {},
+    "metrics": {"rate": "maximize", "heat": "minimize"},
+}
+
+
+def run(api: Api, name: str, results: int) -> None:
+    """Tell a rate that rises with heat."""
+    for _ in range(results):
+        ask = api.post(f"/studies/{name}/ask", {})
+        a = ask["params"]["a"]
+        api.post(f"/studies/{name}/tell", {"id": ask["id"], "value": {"rate": a, "heat": a**2}})
+
+
+def shapes(page: Page, id: str, kind: str) -> Any:
+    """The lines or rectangles of a picture, without those at a parameter's value."""
+    script = f"document.getElementById('{id}').layout?.shapes?.filter(s => s.type === '{kind}')"
+    found = page.evaluate(script) or []
+    return [shape for shape in found if kind == "rect" or shape["y0"] == shape["y1"]]
+
+
+def test_a_running_system_shows_limits_unsafe_values_the_baseline_and_reasons(
+    open_page: Open, api: Api
+) -> None:
+    path = api.study("limited", LIMITED)
+    run(api, "limited", 12)
+    reason = api.post("/studies/limited/ask", {})["reason"]
+    page = open_page(path)
+    page.locator("#metric").select_option("heat")
+    expect(page.locator("#belief-words")).to_contain_text("Limit: heat below 0.6.")
+    wait_until(page, "document.getElementById('rewards').layout?.shapes?.length > 0")
+    for picture in ("belief", "rewards"):
+        assert [shape["y0"] for shape in shapes(page, picture, "line")] == [0.6]
+    believed = api.get("/studies/limited/belief?metric=heat")
+    unsafe = [
+        v for v, is_safe in zip(believed["values"], believed["safe"], strict=True) if not is_safe
+    ]
+    shaded = shapes(page, "belief", "rect")
+    assert unsafe
+    assert all(any(one["x0"] <= v <= one["x1"] for one in shaded) for v in unsafe)
+    assert not any(one["x0"] <= 0.2 <= one["x1"] for one in shaded)
+    names = page.evaluate("document.getElementById('rewards').data.map(trace => trace.name)")
+    assert "baseline, 95 %" in names
+    gain = api.get("/studies/limited")["gain"]
+    expect(page.locator("#gain")).to_have_text(gain["words"])
+    words = {"explore": "exploring", "best": "the best now", "baseline": "the baseline again"}
+    words |= {"boundary": "looking at a limit", "fallback": "the safest known"}
+    expect(page.locator("#asks")).to_contain_text(words[reason])
+
+
+def test_trade_offs_are_a_picture(open_page: Open, api: Api) -> None:
+    path = api.study("traded", TRADED)
+    run(api, "traded", 12)
+    page = open_page(path)
+    choices = api.get("/studies/traded/front")["choices"]
+    assert len(choices) > 1
+    assert drawn(page, "front", 0, "x") == [one["metrics"]["rate"]["mean"] for one in choices]
+    assert drawn(page, "front", 0, "y") == [one["metrics"]["heat"]["mean"] for one in choices]
+
+
+def test_the_page_says_that_nothing_is_known_to_be_safe(open_page: Open, api: Api) -> None:
+    path = api.study("hot", LIMITED)
+    for step in range(8):
+        ask = api.post("/studies/hot/ask", {})
+        value = {"rate": 0.1 * step, "heat": 2.0}
+        api.post("/studies/hot/tell", {"id": ask["id"], "value": value})
+    page = open_page(path)
+    expect(page.locator("#best")).to_contain_text("Nothing is known to keep all limits now.")
