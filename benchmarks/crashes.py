@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -29,16 +31,16 @@ from studies import what
 KILLS = 50  # of each store's service, or of the database under it
 DATABASE = 5  # every fifth time the database is killed, and the service must recover
 CLIENTS = 8
-EVENTS, SECONDS = 400, 0.01  # at most, of load before a kill
+EVENTS, LIVE_EVENTS, SECONDS = 400, 100, 0.01  # at most, of load before a kill
 ENDLESS = 10**6  # pairs
-NAME = "pump"
+NAME, VARIED = "pump", "share"
 LIVE = StudyConfig.from_json(
     {
-        "space": {"workers": {"type": "integer", "low": 1, "high": 16}},
+        "space": {VARIED: {"type": "real", "low": 0.0, "high": 1.0}},
         "metrics": {"throughput": "maximize", "p99": "watch"},
-        "limits": {"p99": {"below": 2.0}},
-        "baseline": {"workers": 8},
-        "moves": {"largest": {"workers": 4}},
+        "limits": {"p99": {"below": 0.97}},  # results are from 0 to 1, anywhere
+        "baseline": {VARIED: 0.5},
+        "moves": {"largest": {VARIED: 0.25}},
     }
 )
 
@@ -69,14 +71,16 @@ def _survived(kind: str, url: str, database: Server | None, setup: StudyConfig) 
                     survivor.play_until(service, service.kill)
         with command(url, "--no-demo") as service:
             survivor.check(service)
+        reasons = survivor.reasons()
     killed = f"killed {KILLS} times under load"
     if database is not None:
         killed += f", {KILLS // DATABASE} times its database instead"
     return Finding(
-        f"{kind}, the service {killed}: every acknowledged result is stored, and the "
+        f"{kind}, the service {killed}: everything acknowledged is stored, and the "
         "next suggestion equals that of an uninterrupted copy",
-        f"{survivor.told:,} acknowledged, {survivor.lost} lost; "
-        f"{survivor.equal} of {survivor.checks} suggestions equal",
+        f"{survivor.told:,} results and {survivor.applied:,} applied settings acknowledged, "
+        f"{survivor.lost} lost; {survivor.equal} of {survivor.checks} suggestions equal; "
+        f"{survivor.held:,} asks held; reasons {dict(reasons)}",
         survivor.lost == 0 and survivor.equal == survivor.checks,
     )
 
@@ -87,14 +91,15 @@ class _Survivor:
     def __init__(self, store: Store, rng: Random) -> None:
         self._store, self._rng, self._copy = store, rng, _Copy(store)
         self._latest = Outcome()
-        self.told = self.lost = self.checks = self.equal = 0
+        self.told = self.applied = self.held = self.lost = self.checks = self.equal = 0
 
     def play_until(self, service: Command, kill: Callable[[], None]) -> None:
         """Let clients ask and tell, and kill the service or its database at a random time."""
         goals = Study.open(NAME, self._store).config.goals
-        metrics = [] if goals is None else list(goals.metrics)
-        load = Load(port_of(service), [NAME], CLIENTS, ENDLESS, until_cut=True, metrics=metrics)
-        due = self._last() + self._rng.randint(1, EVENTS)
+        load = Load(port_of(service), [NAME], CLIENTS, ENDLESS, until_cut=True)
+        if goals is not None:
+            load = replace(load, metrics=list(goals.metrics), applied=VARIED)
+        due = self._last() + self._rng.randint(1, EVENTS if goals is None else LIVE_EVENTS)
         with ThreadPoolExecutor(1) as pool:
             playing = pool.submit(run, load)
             wait_for(lambda: self._last() >= due)
@@ -102,18 +107,27 @@ class _Survivor:
             kill()
             self._latest = playing.result()
         self.told += self._latest.pairs
+        self.applied += sum(map(len, self._latest.applied))
+        self.held += self._latest.held
 
     def check(self, service: Command) -> None:
-        """Look for the acknowledged results, and compare the next suggestion."""
+        """Look for what was acknowledged, and compare the next suggestion."""
         study = Study.open(NAME, self._store)
-        for one in self._latest.told:
-            self.lost += len(lost(study, [("told", id, logged(value)) for _, id, value in one]))
+        for told in self._latest.told:
+            self.lost += len(lost(study, [("told", id, logged(value)) for _, id, value in told]))
+        for applied in self._latest.applied:
+            self.lost += len(lost(study, [("applied", logged(params)) for params in applied]))
         with service.client() as client:
             asked = Evaluation(**post(client, f"/{NAME}/ask"))
             self.checks += 1
             self.equal += what(asked) == what(self._copy.asked())
             for ask in study.open_asks():
                 post(client, f"/{NAME}/cancel", id=ask.id)
+
+    def reasons(self) -> Counter[str]:
+        """How often each reason was given for an ask."""
+        bodies = [event.body for event in Study.open(NAME, self._store).events()]
+        return Counter(str(body["reason"]) for body in bodies if "reason" in body)
 
     def _last(self) -> int:
         return self._store.find(NAME).events
@@ -147,5 +161,5 @@ class _Copy:
 
 def _suggestion(state: StudyState) -> Evaluation:
     """What a study would ask next, without an event."""
-    t, place, _ = decisions.chosen(state, None, None)
-    return Evaluation(state.ids.next(), t, **state.config.adapter.describe(place))
+    t, place, why = decisions.chosen(state, None, None)
+    return Evaluation(state.ids.next(), t, **state.config.adapter.describe(place), **why)

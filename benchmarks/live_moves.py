@@ -100,6 +100,7 @@ def picture(path: str) -> None:
         ylabel="regret of a step",
         title="Labels are the cost of moving by 1",
     )
+    axes.margins(0.1)
     axes.legend()
     figure.savefig(path, dpi=120)
 

@@ -12,8 +12,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from random import random
 from time import perf_counter
 from typing import Any
+
+COST, EVERY = 0.3, 5  # of a measurement; and the steps between two times that a value is applied
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Load:
 
     With ``together`` a result and the next ask are one request, otherwise two. Clients take the
     studies in turn. With ``until_cut`` a client ends at its first failed request. With ``metrics``
-    each result has a value for each of them.
+    each result has a value for each of them. With ``applied``, the name of a parameter from 0 to 1,
+    some asks have a cost, and clients say now and then that the system runs with another value.
     """
 
     port: int
@@ -32,18 +36,22 @@ class Load:
     together: bool = False
     until_cut: bool = False
     metrics: Sequence[str] = ()
+    applied: str | None = None
 
 
 @dataclass
 class Outcome:
-    """Total seconds, seconds of each request, and the acknowledged results.
+    """Total seconds, seconds of each request, and what was acknowledged.
 
-    ``told`` lists study, id and value by client, in the order of its requests.
+    ``told`` lists study, id and value by client, and ``applied`` the parameters that run, in the
+    order of its requests. ``held`` counts the asks that were answered with a time to wait for.
     """
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
     told: list[list[tuple[str, str, Any]]] = field(default_factory=list)
+    applied: list[list[dict[str, float]]] = field(default_factory=list)
+    held: int = 0
 
     @property
     def pairs(self) -> int:
@@ -114,10 +122,23 @@ async def _client(load: Load, number: int, outcome: Outcome) -> None:
         outcome.latencies.append(perf_counter() - started)
         return answer
 
+    async def live() -> None:
+        """Say that another value runs, and ask with a cost."""
+        assert load.applied is not None
+        params = {load.applied: random()}
+        await timed("applied", params=params)
+        outcome.applied[number].append(params)
+        asked = await timed("ask", cost=COST)
+        outcome.held += "hold_until" in asked
+        if "id" in asked:
+            await timed("cancel", id=asked["id"])
+
     ask = await timed("ask")
     for step in range(load.pairs):
-        number_told = (number + step) % 7 / 7
-        value = dict.fromkeys(load.metrics, number_told) if load.metrics else number_told
+        if load.applied is not None and step % EVERY == 0:
+            await live()
+        measured = random()
+        value = dict.fromkeys(load.metrics, measured) if load.metrics else measured
         more: dict[str, Any] = {"ask": {}} if load.together else {}
         answer = await timed("tell", id=ask["id"], value=value, **more)
         told.append((name, ask["id"], value))
@@ -132,11 +153,15 @@ async def _until_cut(load: Load, number: int, outcome: Outcome) -> None:
 
 
 async def _all(load: Load) -> Outcome:
-    outcome = Outcome(told=[[] for _ in range(load.clients)])
+    outcome = Outcome(told=_lists(load), applied=_lists(load))
     client, started = _until_cut if load.until_cut else _client, perf_counter()
     await asyncio.gather(*(client(load, number, outcome) for number in range(load.clients)))
     outcome.seconds = perf_counter() - started
     return outcome
+
+
+def _lists(load: Load) -> list[list[Any]]:
+    return [[] for _ in range(load.clients)]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/reference/page.md, with the browser and the service of the tests."""
+"""Take the pictures of the page in docs, with the browser and the service of the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from browser import launched  # noqa: E402
 from heliotrope.service import create_app  # noqa: E402
 from serving import post, serving  # noqa: E402
 
-Measure = Callable[[dict[str, Any], float], float]
+Measure = Callable[[dict[str, Any], float], "float | dict[str, float]"]
 SENSORS = ["hall", "roof", "cellar", "kitchen", "attic", "north wall", "south wall"]
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 375, "height": 812}
@@ -53,6 +53,16 @@ def rate(ask: dict[str, Any], t: float) -> float:
     return 5.0 * math.exp(-u * u)
 
 
+def serving_well(ask: dict[str, Any], t: float) -> dict[str, float]:
+    """More workers answer more requests, each of them later; the load changes slowly."""
+    workers, batch = ask["params"]["workers"], ask["params"]["batch"]
+    load = 20.0 * math.sin(t / 20.0)
+    return {
+        "throughput": 500.0 + 40.0 * workers - 0.5 * batch + load,
+        "p99": 60.0 + 8.0 * workers + 0.8 * batch + 0.3 * load,
+    }
+
+
 STUDIES: Mapping[str, tuple[dict[str, Any], Measure, int]] = {
     "boiler": (
         {
@@ -78,6 +88,19 @@ STUDIES: Mapping[str, tuple[dict[str, Any], Measure, int]] = {
         comfort,
         60,
     ),
+    "web": (
+        {
+            "space": {
+                "workers": {"type": "integer", "low": 1, "high": 16},
+                "batch": {"type": "integer", "low": 8, "high": 64, "step": 8},
+            },
+            "metrics": {"throughput": "maximize", "p99": "watch"},
+            "limits": {"p99": {"below": 200.0}},
+            "baseline": {"workers": 8, "batch": 32},
+        },
+        serving_well,
+        30,
+    ),
 }
 
 
@@ -88,9 +111,16 @@ def fill(client: httpx.Client) -> None:
         post(client, "", name=name, **described)
         for step in range(steps):
             ask = post(client, f"/{name}/ask", **weather(described, step))
-            value = measure(ask, ask["t"]) + 0.1 * noise.standard_normal()
+            value = noisy(measure(ask, ask["t"]), noise)
             post(client, f"/{name}/tell", id=ask["id"], value=value)
         post(client, f"/{name}/ask", **weather(described, steps))
+
+
+def noisy(value: float | dict[str, float], noise: np.random.Generator) -> Any:
+    """A value, or values by metric, as they are measured."""
+    if isinstance(value, dict):
+        return {name: one + 3.0 * noise.standard_normal() for name, one in value.items()}
+    return value + 0.1 * noise.standard_normal()
 
 
 def weather(described: Mapping[str, Any], step: int) -> dict[str, Any]:
@@ -100,7 +130,9 @@ def weather(described: Mapping[str, Any], step: int) -> dict[str, Any]:
     return {"context": {"outside": round(15.0 + 24.0 * math.sin(0.8 * step), 1)}}
 
 
-def take(browser: Browser, url: str, picture: str, **options: Any) -> None:
+def take(
+    browser: Browser, url: str, picture: str, *, metric: str | None = None, **options: Any
+) -> None:
     """Take a picture of a whole page once everything on it is drawn."""
     page = browser.new_page(**options)
     page.goto(url)
@@ -109,6 +141,8 @@ def take(browser: Browser, url: str, picture: str, **options: Any) -> None:
             page.wait_for_selector(f"#{id} .main-svg", timeout=60_000)
     if not url.endswith("/docs"):
         page.get_by_text("Live", exact=True).wait_for()
+    if metric is not None:
+        page.get_by_label("Metric").select_option(metric)
     shoot(page, picture, full_page=not url.endswith("/docs"))
     page.close()
 
@@ -142,6 +176,7 @@ def main() -> None:
         take(browser, f"{at}/sensors", "options", viewport=DESK, color_scheme="dark")
         take(browser, f"{at}/learning rate", "band", viewport=DESK)
         take(browser, f"{at}/fan", "context", viewport=DESK, color_scheme="dark")
+        take(browser, f"{at}/web", "live", metric="p99", viewport=DESK)
         rotate(browser, f"{at}/boiler", **phone)
         take(browser, url, "list", viewport=DESK)
         take(browser, f"{url}/docs", "docs", viewport=DESK)

@@ -19,6 +19,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))  # MkDocs loads this file by its path
@@ -43,11 +44,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, config: MkDocsConfig, **_: object) -> str:
-    """Let links to files outside ``docs`` lead to the repository."""
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
+    """Let links to files outside ``docs`` lead to the repository, and fill in what is made."""
+    if page.file.src_uri == "gallery/index.md":
+        markdown = as_cards(markdown)
+    if page.file.src_uri == "explanation/benchmarks.md":
+        markdown = markdown.replace(LATEST, latest_ratios(_history()))
     repository = f"{config.repo_url}/blob/main"
     markdown = _OUTSIDE.sub(rf"]({repository}/\1)", markdown)
     return _ROOT_FILES.sub(rf"]({repository}/\1)", markdown)
+
+
+def on_post_page(output: str, **_: object) -> str:
+    """Correct the theme: it would ask GitHub about the repository, and its search has no name."""
+    output = output.replace(' data-md-component="source"', "")
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')
 
 
 # ---- the command line
@@ -77,7 +88,9 @@ def _section(command: Any, context: Any) -> str:
 
 def _options(command: Any) -> str:
     rows = [_option(one) for one in command.params if one.name != "help" and not _is_hidden(one)]
-    return "\n".join(["| argument or option | |", "|---|---|", *rows]) + "\n" if rows else ""
+    return (
+        "\n".join(["| argument or option | meaning |", "|---|---|", *rows]) + "\n" if rows else ""
+    )
 
 
 def _is_hidden(option: Any) -> bool:
@@ -91,7 +104,7 @@ def _option(option: Any) -> str:
     is_plain = default is None or default is False or default in ((), []) or callable(default)
     shown = "" if is_plain else f" Default: `{default}`."
     said = (getattr(option, "help", None) or "").replace("|", "\\|")
-    return f"| {', '.join(f'`{one}`' for one in spelled)} | {said}{shown} |"
+    return f"| {', '.join(f'`{one}`{{ .option }}' for one in spelled)} | {said}{shown} |"
 
 
 # ---- the notebooks
@@ -116,6 +129,23 @@ def notebook_pages() -> Iterator[Made]:
         yield f"gallery/{path.stem}.md", "\n\n".join(parts) + "\n"
 
 
+_ROW = re.compile(r"^\| \[(.+?)\]\((\w+)\.md\) \| (.+) \|$", flags=re.M)
+
+_CARD = """-   [![{0}]({1}-1.png)]({1}.md)
+
+    **[{0}]({1}.md)**
+
+    {2}
+"""
+
+
+def as_cards(markdown: str) -> str:
+    """The table of notebooks as cards, each with the first picture of its notebook."""
+    text, *_ = markdown.partition("| notebook |")
+    cards = "\n".join(_CARD.format(*row) for row in _ROW.findall(markdown))
+    return f'{text}<div class="grid cards" markdown>\n\n{cards}\n</div>\n'
+
+
 def _title_of(cell: dict[str, Any]) -> str:
     """What a picture shows: the cell's metadata say it, for readers who do not see it."""
     return str(cell["metadata"].get("alt", "The picture that this code draws"))
@@ -128,14 +158,31 @@ def _text_of(output: dict[str, Any]) -> str:
 # ---- the benchmarks over time
 
 
+LATEST = "<!-- the latest ratios -->"
+
+
 def benchmark_files() -> Iterator[Made]:
-    """The ratios that ``make bench`` has recorded, as a picture and a table of the latest."""
+    """The ratios that ``make bench`` has recorded, as a picture."""
+    yield "images/benchmarks.svg", _picture(_history())
+
+
+def _history() -> list[dict[str, str]]:
     with HISTORY.open() as file:
-        rows = list(csv.DictReader(file))
-    yield "images/benchmarks.svg", _picture(rows)
+        return list(csv.DictReader(file))
+
+
+def latest_ratios(rows: list[dict[str, str]]) -> str:
+    """A table of the latest value of each ratio."""
+    latest = {row["figure"]: row for row in rows}
+    lines = [
+        f"| {row['figure']} | {row['value']} | {row['holds']} | {row['date']}, {row['commit']} |"
+        for row in latest.values()
+    ]
+    return "\n".join(["| claim | measured | holds | when |", "|---|---|---|---|", *lines])
 
 
 _GREY = "#7a8089"  # readable on white and on black
+_RED = "#d03b3b"
 
 
 def _picture(rows: list[dict[str, str]]) -> bytes:
@@ -144,29 +191,34 @@ def _picture(rows: list[dict[str, str]]) -> bytes:
     mpl.use("Agg")
     from matplotlib.figure import Figure
 
-    series: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    series: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in rows:
-        series[row["figure"]].append((row["commit"], float(row["value"])))
-    commits = list(dict.fromkeys(row["commit"] for row in rows))
+        series[row["figure"]].append(row)
     with mpl.rc_context(
-        {
-            "text.color": _GREY,
-            "axes.edgecolor": _GREY,
-            "axes.labelcolor": _GREY,
-            "xtick.color": _GREY,
-            "ytick.color": _GREY,
-        }
+        {"text.color": _GREY, "axes.edgecolor": _GREY, "xtick.color": _GREY, "ytick.color": _GREY}
     ):
         figure = Figure(figsize=(5, 1.9 * len(series)), layout="constrained")  # fits a phone
-        for axes, (name, points) in zip(
-            figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True
-        ):
-            axes.plot([commits.index(c) for c, _ in points], [v for _, v in points], "o-")
+        columns = figure.subplots(len(series), squeeze=False)[:, 0]
+        for axes, (name, points) in zip(columns, series.items(), strict=True):
+            _draw(axes, points)
             axes.set_title(fill(name, 52), fontsize=10, loc="left")
-            axes.set_xticks(range(len(commits)), commits, fontsize=9, rotation=30)
-            axes.set_ylim(0)
-            axes.set_facecolor("none")
-            axes.grid(alpha=0.3)
         picture = io.BytesIO()
         figure.savefig(picture, format="svg", metadata={"Date": None}, transparent=True)
     return picture.getvalue()
+
+
+def _draw(axes: Any, points: list[dict[str, str]]) -> None:
+    """One ratio by commit; red where its claim does not hold."""
+    values = [float(row["value"]) for row in points]
+    places = range(len(points))
+    axes.plot(places, values, "-", color="tab:blue")
+    colours = [_RED if row["holds"] == "no" else "tab:blue" for row in points]
+    axes.scatter(places, values, color=colours, zorder=3)
+    for place, row in zip(places, points, strict=True):
+        offset = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+        axes.annotate(row["value"], (place, float(row["value"])), fontsize=9, **offset)
+    axes.set_xticks(places, [f"{row['commit']}\n{row['date']}" for row in points], fontsize=9)
+    axes.set_xlim(-0.5, max(len(points) - 0.5, 1.5))
+    axes.set_ylim(0, 1.35 * max(values))
+    axes.set_facecolor("none")
+    axes.grid(alpha=0.3)

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from heliotrope.errors import HeliotropeError
-from heliotrope.storage import GroupCommit, open_store
+from heliotrope.storage import EventBody, GroupCommit, open_store
 from heliotrope.study import Study
 from studies import some_choice, some_context, some_result
 from writers import PROCESSES, start
@@ -19,7 +19,7 @@ from writers import PROCESSES, start
 PROCESSES.set_forkserver_preload(["heliotrope.study", "heliotrope.storage.sqlite", "psycopg"])
 
 Acknowledged = tuple[Any, ...]
-"""What a call gave: ("asked", id), ("told", id, value) or ("cancelled", id)."""
+"""What a call gave: ("asked", id), ("told", id, value), ("cancelled", id), ("applied", params)."""
 
 
 def work(url: str, seed: int, steps: int, says: Connection) -> None:
@@ -37,6 +37,11 @@ def step(
     study: Study, mine: list[str], rng: random.Random, say: Callable[[Acknowledged], None]
 ) -> None:
     """One random action of a client."""
+    if study.config.goals is not None and rng.random() < 0.1:
+        params = some_choice(study, rng)
+        study.applied(params)
+        say(("applied", logged(params)))
+        return
     if rng.random() < 0.1:
         context, value = some_context(study, rng), some_result(study, rng)
         added = study.add(some_choice(study, rng), value, context=context).id
@@ -83,10 +88,7 @@ def killed(url: str, seed: int, after: int) -> list[Acknowledged]:
 
 def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
     """Acknowledged events that the log lacks, or has in another order."""
-    log = [
-        (b["kind"], b["id"], *([logged(b["value"])] if "value" in b else []))
-        for b in _bodies(study)
-    ]
+    log = [_entry(event.body) for event in study.events()]
     places = {entry: place for place, entry in enumerate(log)}
     missing, last = [], -1
     for entry in said:
@@ -98,12 +100,14 @@ def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
 
 
 def logged(value: Any) -> Any:
-    """A value, or values by metric, as it can be looked up."""
+    """A value, values by metric, or parameters, as they can be looked up."""
     return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 
-def _bodies(study: Study) -> list[Any]:
-    return [event.body for event in study.events() if "id" in event.body]
+def _entry(body: EventBody) -> Acknowledged:
+    if body["kind"] == "applied":
+        return "applied", logged(body["params"])
+    return body["kind"], body.get("id"), *([logged(body["value"])] if "value" in body else [])
 
 
 __all__ = ["HeliotropeError", "acknowledged", "killed", "logged", "lost", "start", "step", "work"]

@@ -95,7 +95,7 @@ def some_result(study: Study, rng: random.Random) -> Any:
 
 def what(ask: Evaluation) -> tuple[Any, ...]:
     """An ask without its id's beginning, which is the study's own."""
-    return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context
+    return ask.id.rpartition("-")[2], ask.t, ask.params, ask.option, ask.context, ask.reason
 
 
 def shown(study: Study, *times: float) -> list[Any]:

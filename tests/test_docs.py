@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,25 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_links_lead_somewhere(name: str) -> None:  # of the other pages the site's build tests them
     links = re.findall(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)", (ROOT / name).read_text())
     assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+def test_the_reference_has_every_route_with_its_fields() -> None:
+    page = (ROOT / "docs" / "reference" / "service.md").read_text()
+    routes = dict(re.findall(r"^\| `([^`]+)` (\|.*)$", page, flags=re.M))
+    described = json.loads((ROOT / "clients" / "typescript" / "openapi.json").read_text())
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            short = re.sub(r"^/api/studies/{name}(?=/)", "...", path)
+            row = routes[f"{method.upper()} {short}"]
+            row = row.replace("as for `tell`", routes["POST .../tell"])
+            missing = [one for one in _inputs(operation) if not re.search(rf"\b{one}\b", row)]
+            assert missing == [], (method, path)
+
+
+def _inputs(operation: dict[str, Any]) -> list[str]:
+    queries = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    return [*queries, *body.get("schema", {}).get("properties", ())]
 
 
 def load_example(name: str) -> ModuleType:

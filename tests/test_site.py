@@ -12,8 +12,10 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.utils import CountHandler
@@ -52,6 +54,9 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     verbs = ("create", "open", "ask", "tell", "add", "cancel", "belief", "summary", "optimize")
     assert {f"heliotrope.Study.{verb}" for verb in verbs} <= names
     assert {"heliotrope.policies.cp_gp_ucb", "heliotrope.terms.Season"} <= names
+    results = ("Summary", "BestChoice", "Drift", "Gain", "BeliefReport", "Track", "Front")
+    assert {f"heliotrope.study.results.{one}" for one in results} <= names
+    assert "heliotrope.plot.limits" in names
 
 
 def test_the_reference_lists_every_command(site: Path) -> None:
@@ -101,6 +106,22 @@ def address(site: Path) -> Iterator[str]:
 def test_search_finds_words_in_a_browser(address: str) -> None:
     with launched() as browser:
         page = browser.new_page()
+        asked = list[str]()
+        page.on("request", lambda request: asked.append(request.url))
         for word, file in WORDS:
             page.goto(f"{address}/index.html?q={word}")
             page.wait_for_selector(f".md-search-result__link[href*='how-to/{file}.html']")
+        assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_have_no_serious_accessibility_error(
+    address: str, scheme: Literal["light", "dark"]
+) -> None:
+    with launched() as browser:
+        page = browser.new_page(color_scheme=scheme)
+        for file in ("index", "how-to/limit", "reference/api/study", "gallery/index"):
+            page.goto(f"{address}/{file}.html")
+            found = Axe().run(page).response["violations"]
+            grave = [one["help"] for one in found if one["impact"] in ("serious", "critical")]
+            assert grave == [], file

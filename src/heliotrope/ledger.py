@@ -183,6 +183,8 @@ class Ledger:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t] for s in waiting],
         }
+        if any(s.reason for s in waiting):
+            header["reasons"] = [s.reason for s in waiting]
         if self.visible != Visible():
             header["counting"] = codec.encode(astuple(self.visible), arrays)
         if self.failures:
@@ -202,6 +204,9 @@ class Ledger:
         for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
             self.open[key] = suggestion_at(key, t, place)
+        if "reasons" in header:  # only live rules give them
+            for one, reason in zip(tuple(self.open.values()), header["reasons"], strict=True):
+                self.open[one.id] = replace(one, reason=reason and str(reason))
         self.history = History.restored(part(arrays, "history/"))
         if "counting" in header:  # older files have none: everything is visible
             first, end, since = codec.decode(header["counting"], arrays)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heliotrope as ht
-from heliotrope.estimation import OutlierBounds, Results, World, contradicted
+from heliotrope.estimation import OutlierBounds, Regime, Results, World, contradicted
 from heliotrope.validation import Array
 from heliotrope.warps import Logarithm
 
@@ -29,7 +29,7 @@ NONE = OutlierBounds()
 
 def found(x: list[float], y: list[float], world: World = WORLD) -> list[int]:
     results = Results(np.arange(float(len(x))), np.array(x)[:, None], np.array(y))
-    return np.flatnonzero(~np.isnan(contradicted(results, world, 1.0, NONE))).tolist()
+    return np.flatnonzero(~np.isnan(contradicted(Regime(results, world, 1.0), NONE))).tolist()
 
 
 def test_a_value_that_two_later_ones_contradict_is_found() -> None:
@@ -58,7 +58,7 @@ def test_errors_are_those_of_a_prediction_from_all_others() -> None:
     y = np.sin(3.0 * x) + 0.1 * rng.normal(size=12)
     y[5] = 6.0
     t = np.arange(12.0)
-    variance = contradicted(Results(t, x[:, None], y), WORLD, 1.0, NONE)
+    variance = contradicted(Regime(Results(t, x[:, None], y), WORLD, 1.0), NONE)
     others = np.arange(12) != 5
     prior = WORLD.prior()
     kernels = prior.kernels_over(ht.Box(0, 1))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
@@ -17,7 +16,6 @@ from heliotrope.estimation import (
     Results,
     estimate_model,
     estimate_robustly,
-    level_shift_length,
     outlier_bounds,
 )
 
@@ -178,31 +176,3 @@ def test_one_outlier_does_not_make_every_record_one() -> None:
     assert not found.suit(np.append(values, -1e6))
     assert not found.suit(np.append(values, np.linspace(8.0, 14.0, 9)))
     assert not outlier_bounds(values[:-1]).suit(values)
-
-
-def test_a_few_outliers_or_distant_places_are_no_level_shift() -> None:
-    rng = np.random.default_rng(0)
-    x, y, new = rng.random((30, 2)), rng.random(30), [9.0, 9.1, 8.9, 9.0]
-
-    def last(*values: ArrayLike, apart: float = 0.01) -> int:
-        points = np.vstack([x, x + apart])
-        return level_shift_length(np.concatenate(values), lambda: points, length_scale=0.2)
-
-    assert last(y, new) == last(y, new, apart=0.0) == 4
-    assert last(y, new, apart=5.0) == 0
-    assert last(y, new[:3]) == last(y[:15], new) == 0
-    assert last(y, [9.0, 9.0, 9.0, -7.0]) == last(y, [1.2, 1.5, 1.1, 1.2]) == 0
-    assert last(y, new * 8) == 32
-    assert last(np.zeros(25), [-5.0, -4.0, -6.0, -5.5]) == 4
-    assert last(np.zeros(25), [-5.0, 4.0, -6.0, -5.5]) == 0
-    many = np.tile(y, 5)
-    assert last(many, [99.0] * 4) == 0  # of 154 values, four may be outliers
-    assert last(many, [99.0] * 5) == 5
-
-
-@pytest.mark.parametrize("outlier", [50.0, 500.0, -5e3])
-def test_an_old_outlier_does_not_hide_a_jump(outlier: float) -> None:
-    rng = np.random.default_rng(0)
-    y = np.append(rng.uniform(-1.0, 1.0, 60), rng.uniform(-61.0, -59.0, 4))
-    y[20] = outlier
-    assert level_shift_length(y, lambda: np.zeros((64, 1)), length_scale=0.2) == 4

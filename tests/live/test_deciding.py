@@ -45,6 +45,45 @@ def test_without_a_safe_one_the_safest_is_chosen() -> None:
     assert chosen(view([1.0, 3.0, 2.0], [0.0, -0.1, 0.1])) == Decision(2, "fallback")
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3, 13, 29])  # the last two differ from the safest now
+def test_a_fallback_counts_the_chance_of_now_and_of_the_next_step(seed: int) -> None:
+    rng, q = np.random.default_rng(seed), 5
+    margins, roots = rng.normal(-0.3, 0.1, (q, 2)), rng.normal(size=(2, q, q)) / np.sqrt(q)
+    joint, factor = roots @ roots.transpose(0, 2, 1), np.array([3.0, 1.0])
+    doubt = factor * np.sqrt(np.diagonal(joint, axis1=1, axis2=2).T)
+    one = View(
+        score=np.zeros(q),
+        mean=np.zeros(q),
+        std=np.zeros(q),
+        margin=margins,
+        doubt=doubt,
+        reachable=np.ones(q, dtype=bool),
+        price=np.zeros(q),
+        noise=np.full(2, 0.1),
+        covariance=lambda limit, some, others: joint[limit][np.ix_(some, others)],
+        factor=factor,
+    )
+    chances = [_simulated_chance(margins, joint, 0.1, x, rng) for x in range(q)]
+    found = chosen(one)
+    assert found.reason == "fallback"
+    assert chances[found.index] >= max(chances) - 0.03  # errors of both simulations
+
+
+def _simulated_chance(
+    margins: Array, joint: Array, noise: float, x: int, rng: np.random.Generator
+) -> float:
+    """The chance that x keeps all limits now, and the safest candidate after a result at x."""
+    draws = 20_000
+    now, after = 1.0, np.ones((draws, len(margins)))
+    for limit, K in enumerate(joint):
+        gain = K[x] / (K[x, x] + noise)
+        surprise = np.sqrt(K[x, x] + noise) * rng.standard_normal((draws, 1))
+        mean, std = margins[:, limit] + surprise * gain, np.sqrt(np.diag(K) - gain * K[x])
+        now *= norm.cdf(margins[x, limit] / np.sqrt(K[x, x]))
+        after *= norm.cdf(mean / std)
+    return float(now + after.max(axis=1).mean())
+
+
 def test_the_search_starts_from_what_is_known() -> None:
     one = replace(view([1.0, 3.0], [-1.0, 1.0]), known=(0,))
     assert chosen(one, first=True) == Decision(0, "first")

@@ -102,6 +102,24 @@ def test_a_saved_optimizer_continues_alike(opt: ht.Optimizer, tmp_path: Path) ->
     assert np.array_equal(again.safe(), opt.safe())
 
 
+def test_a_fallback_that_crosses_is_no_strain() -> None:
+    opt = ht.Optimizer(SPACE, ht.auto(SPACE), live=LIVE)
+
+    def told(opt: ht.Optimizer, id: int, p99: float) -> float:
+        opt.tell(id, {"rate": 40.0, "p99": p99})
+        return float(opt.parts()[1]["live/trust"][1, 2])
+
+    assert told(opt, opt.ask().id, 48.0) == 0.0
+    strain = told(opt, opt.ask().id, 900.0)
+    assert strain == pytest.approx(0.5 * (1.0 - 0.05))
+    ask = opt.ask()
+    assert ask.reason == "fallback"
+    again = ht.Optimizer.from_parts(*opt.parts())
+    assert [one.reason for one in again.open] == ["fallback"]
+    for one in (opt, again):
+        assert told(one, ask.id, 900.0) == pytest.approx(strain - 0.5 * 0.05)
+
+
 def test_what_runs_now_can_be_said(opt: ht.Optimizer) -> None:
     copy = ht.Optimizer.from_parts(*opt.parts())
     copy.applied({"workers": 1, "mode": "a"})

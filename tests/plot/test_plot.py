@@ -175,6 +175,65 @@ def test_parts_are_those_of_the_learned_world(study: ht.Study) -> None:
         ht.plot.parts(empty)
 
 
+LIMITED: dict[str, Any] = {
+    "metrics": {"rate": "maximize", "p99": "watch"},
+    "limits": {"p99": {"above": 0.0, "below": 200.0}},
+    "store": "memory:",
+}
+
+
+def limited(space: Any, safe: Any) -> ht.Study:
+    def measure(chosen: Any) -> dict[str, float]:
+        size = {"a": 2, "b": 12, "c": 30}[chosen] if isinstance(chosen, str) else chosen["n"]
+        return {"rate": 10.0 * size, "p99": 60.0 + 10.0 * size}
+
+    made = ht.Study.create("limited", space, safe=[safe], **LIMITED)
+    made.optimize(measure, 12)
+    made.add("c" if isinstance(safe, str) else {**safe, "n": 24}, measure("c"))
+    return made
+
+
+def spans(axes: Any) -> list[tuple[float, float]]:
+    return [(one.get_x(), one.get_x() + one.get_width()) for one in axes.patches]
+
+
+def test_limits_of_one_parameter_are_lines_and_what_is_unsafe_is_shaded() -> None:
+    made = limited({"n": ht.Integer(1, 24)}, {"n": 3})
+    axes = ht.plot.limits(made)
+    shown = made.belief(metric="p99")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("n", "p99")
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), shown["mean"])
+    lines = [heights(line)[0] for line in axes.lines if line.get_label() == "limit"]
+    assert lines == [0.0, 200.0]
+    shaded = [any(low <= n <= high for low, high in spans(axes)) for n in shown["values"]]
+    assert shaded == [not safe for safe in shown["safe"]]
+    assert shaded[-1]
+    assert not shaded[2]
+
+
+def test_limits_of_options_and_of_maps() -> None:
+    options = limited(["a", "b", "c"], "a")
+    axes = ht.plot.limits(options, "p99")
+    assert {line.get_label() for line in axes.lines} >= {"limit", "not known to keep all limits"}
+    flat = limited({"n": ht.Integer(1, 24), "m": ht.Real(0, 1)}, {"n": 3, "m": 0.5})
+    veil: Array = np.ma.asarray(ht.plot.limits(flat).collections[1].get_array(), dtype=float)
+    kept = np.array(flat.belief(metric="p99")["safe"])
+    np.testing.assert_array_equal(np.ma.getmaskarray(np.ma.masked_invalid(veil)), kept)
+    cut = ht.plot.limits(flat, parameter="n")
+    assert cut.get_xlabel() == "n"
+    assert spans(cut)
+
+
+def test_limits_need_limits(study: ht.Study) -> None:
+    with pytest.raises(InputError, match="a study with limits"):
+        ht.plot.limits(study)
+    with pytest.raises(InputError, match="a study with limits"):
+        ht.plot.limits(optimizer(FLAT, lambda _: 1.0, 2))  # type: ignore[arg-type]
+    made = limited({"n": ht.Integer(1, 24)}, {"n": 3})
+    with pytest.raises(InputError, match="metric: expected a metric with a limit, of p99; got 'r"):
+        ht.plot.limits(made, "rate")
+
+
 def test_other_sources_are_refused(study: ht.Study) -> None:
     with pytest.raises(InputError, match="a study, an optimizer, or shares by name"):
         ht.plot.parts(3)  # type: ignore[arg-type]

@@ -522,6 +522,21 @@ def test_options_are_ranked_and_markup_in_their_names_stays_text(open_page: Open
     assert page.evaluate("window.pwned") is None
 
 
+def test_the_charts_of_options_keep_their_width(open_page: Open, api: Api) -> None:
+    page = open_page(api.study("narrow", SPACES["options"], results=2))
+    for told in range(3, 6):
+        api.step("narrow", 1.0)
+        wait_until(page, f"document.getElementById('rewards').data?.[0].x.length === {told}")
+        assert page.locator(".wide:has(#rewards), .wide:has(#moves)").count() == 0
+
+
+def test_the_source_of_the_drift_rate_is_said(open_page: Open, api: Api) -> None:
+    given = open_page(api.study("given rate", SPACES["options"], results=3))
+    expect(given.locator("#drift-rate")).to_contain_text("as given")
+    learned = open_page(api.study("learned rate", {**SPACES["options"], "policy": {}}, results=3))
+    expect(learned.locator("#drift-rate")).to_contain_text("as learned")
+
+
 def test_the_best_has_a_confidence_after_enough_results(open_page: Open, api: Api) -> None:
     page = open_page(api.study("unsure", {"options": ["p", "q", "r"], "policy": {}}))
     best = page.locator("#best")

@@ -68,6 +68,7 @@ def test_another_configuration_is_refused_with_what_differs(
     with pytest.raises(StudyExistsError) as caught:
         ht.Study.create("bowl", **(given | change), exist_ok=True)
     assert words in str(caught.value)
+    assert caught.value.__suppress_context__  # one traceback
     with pytest.raises(StudyExistsError):
         ht.Study.create("bowl", **given)
     assert ht.Study.open("bowl", url).summary().events == 1
@@ -194,6 +195,7 @@ def test_failures_are_cancelled_and_said_in_one_line(
     assert lines[0].endswith("the function failed (RuntimeError: the pump is off)")
     assert lines[2].startswith("bowl: cancelled x 0.")
     assert "got nan" in lines[3]
+    assert "expected the function to return its result; got None" in lines[1]
 
 
 def test_a_slow_function_ends_at_the_timeout(

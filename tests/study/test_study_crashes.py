@@ -64,17 +64,22 @@ def test_processes_share_a_study(url: str) -> None:
 LIVE: dict[str, Any] = {
     "metrics": {"rate": "maximize", "heat": "watch"},
     "limits": {"heat": {"below": 15.0}},
-    "baseline": "roof",
+    "baseline": {"n": 3, "x": 0.5},
+    "moves": {"largest": {"x": 0.3}},
 }
 
 
-@pytest.mark.parametrize(("goals", "kills"), [({}, 10), (LIVE, 3)], ids=["plain", "live"])
+@pytest.mark.parametrize(
+    ("space", "goals", "kills"),
+    [("options", {}, 10), ("constant beside real", LIVE, 3)],
+    ids=["plain", "live"],
+)
 def test_what_was_acknowledged_survives_a_kill(
-    tmp_path: Path, goals: dict[str, Any], kills: int
+    tmp_path: Path, space: str, goals: dict[str, Any], kills: int
 ) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     with closing(open_store(url)) as store:
-        Study.create("pump", SPACES["options"], store=store, **goals)
+        Study.create("pump", SPACES[space], store=store, **goals)
     rng, said = random.Random(5), list[list[Acknowledged]]()
     for seed in range(kills):
         said.append(killed(url, seed, after=rng.randrange(1, 30)))

@@ -182,8 +182,30 @@ def test_a_crossing_widens_the_margin_of_a_study() -> None:
     study = create()
     for value in (100.0, 900.0):
         study.tell(study.ask(), {"throughput": 800.0, "p99": value})
-    trust = study._cache.read(lambda state: state.progress.trust["p99"])
-    assert trust.strain == pytest.approx(0.5 * (1.0 - 0.05))
+    strain = strain_of(study)
+    assert strain == pytest.approx(0.5 * (1.0 - 0.05))
+    fallback = study.ask()
+    assert fallback.reason == "fallback"  # it was not believed safe, so it is no strain
+    study.tell(fallback, {"throughput": 800.0, "p99": 900.0})
+    assert strain_of(study) == pytest.approx(strain - 0.5 * 0.05)
+
+
+def strain_of(study: Study) -> float:
+    return study._cache.read(lambda state: state.progress.trust["p99"].strain)
+
+
+@pytest.mark.parametrize(
+    "space", [{"workers": ht.Integer(1, 16)}, {"workers": ht.Real(1, 16)}], ids=["listed", "box"]
+)
+def test_a_summary_says_that_nothing_is_known_to_be_safe(space: dict[str, Any]) -> None:
+    goals = {**GOALS, "baseline": {"workers": 8}, "moves": None}
+    study = Study.create("web", space, store=MemoryStore(), **goals)
+    for step in range(8):
+        study.tell(study.ask(), {"throughput": 800.0 + step, "p99": 500.0})
+    assert study.ask().reason == "fallback"
+    best = study.summary()["best"]
+    assert not best["safe"]
+    assert best["probability"] is best["margin"] is None
 
 
 def test_snapshots_hold_all_metrics(web: Study) -> None:

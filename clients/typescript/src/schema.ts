@@ -1825,7 +1825,7 @@ export interface operations {
                     objective?: {
                         [key: string]: number;
                     };
-                    /** @description Bounds by metric; a share such as "95%" is one of the baseline. */
+                    /** @description Bounds by metric; a percentage such as "95%" is of the baseline. */
                     limits?: {
                         [key: string]: {
                             below?: number | string;
@@ -1834,7 +1834,7 @@ export interface operations {
                             at_least?: number | string;
                         };
                     };
-                    /** @description Probability with which an ask may cross each limit. Default: 0.05. */
+                    /** @description Probability with which an ask may cross any limit. Default: 0.05. */
                     risk?: number;
                     /** @description What runs today: parameters by name, or the name of an option. */
                     baseline?: Record<string, unknown> | string;

@@ -27,6 +27,12 @@ def _json_option(meaning: str) -> Any:
     return typer.Option(metavar="VALUES", help=help)
 
 
+def _parameters_option(meaning: str) -> Any:
+    """An option of typed parameters, which :func:`read_values` reads."""
+    example = '{"x": {"type": "real", "low": 0, "high": 1}}'
+    return typer.Option(metavar="JSON", help=f"{meaning} by name: JSON or a file, as {example}.")
+
+
 def _check_numbers(given: Any) -> Any:
     """Return what :func:`as_numbers` can read; BadParameter. Typer would change its result."""
     as_numbers(given)
@@ -134,11 +140,11 @@ def _command(name: str, **settings: Any) -> Callable[[_Function], _Function]:
 @_command("create")
 def create_command(
     name: Name,
-    space: Annotated[str | None, _json_option("Parameters by name")] = None,
+    space: Annotated[str | None, _parameters_option("Parameters")] = None,
     options: Annotated[
         str | None, typer.Option(help="Names separated by commas, or a JSON list.")
     ] = None,
-    context: Annotated[str | None, _json_option("Parameters given at every ask")] = None,
+    context: Annotated[str | None, _parameters_option("Parameters given at every ask")] = None,
     policy: Annotated[str | None, _json_option("Kind and parameters")] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize/--maximize", help="Whether low or high values are good.")
@@ -160,11 +166,11 @@ def create_command(
         str | None,
         typer.Option(
             metavar="LIMITS",
-            help="Limits such as p99<200,throughput>95%, or JSON. A share is one of the baseline.",
+            help="Limits such as p99<200,throughput>95%, or JSON; a percentage is of the baseline.",
         ),
     ] = None,
     risk: Annotated[
-        float | None, typer.Option(help="Probability of crossing each limit. Default: 0.05.")
+        float | None, typer.Option(help="Probability of crossing any limit. Default: 0.05.")
     ] = None,
     baseline: Annotated[
         str | None, _json_option("What runs today, or the name of an option")

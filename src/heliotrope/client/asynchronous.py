@@ -112,7 +112,7 @@ class AsyncService:
     async def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
     ) -> AsyncStudy:
-        """Create a study from its description as JSON; with ``exist_ok``, or continue it."""
+        """Create a study from its description as JSON, or with ``exist_ok`` continue it."""
         return await self._study(calls.create(name, description, exist_ok))
 
     async def open(self, name: str) -> AsyncStudy:

@@ -60,7 +60,7 @@ class Service:
     def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
     ) -> RemoteStudy:
-        """Create a study from its description as JSON; with ``exist_ok``, or continue it.
+        """Create a study from its description as JSON, or with ``exist_ok`` continue it.
 
         If the answer to an earlier attempt was lost, and the study now exists with exactly this
         description, it counts as created by the earlier attempt.

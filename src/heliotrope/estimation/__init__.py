@@ -5,6 +5,11 @@ tracking, ``auto`` and studies estimate a :class:`Model` from their results agai
 (:func:`estimate_robustly`).
 """
 
+from heliotrope.estimation.changes import (
+    faults as faults,
+    length_of_new_world as length_of_new_world,
+    length_of_return as length_of_return,
+)
 from heliotrope.estimation.contradictions import contradicted as contradicted
 from heliotrope.estimation.data import (
     Data as Data,
@@ -34,11 +39,10 @@ from heliotrope.estimation.online import (
     estimate_sum as estimate_sum,
 )
 from heliotrope.estimation.outliers import (
-    SHORTEST_LEVEL_SHIFT as SHORTEST_LEVEL_SHIFT,
     OutlierBounds as OutlierBounds,
-    level_shift_length as level_shift_length,
     outlier_bounds as outlier_bounds,
 )
+from heliotrope.estimation.regime import Regime as Regime
 from heliotrope.estimation.results import (
     Results as Results,
     cautious as cautious,

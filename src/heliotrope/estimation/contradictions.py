@@ -12,37 +12,39 @@ The value i has the error e_i = [P r]_i / P_ii given all others, with the varian
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from heliotrope.domains import Box
 from heliotrope.estimation.outliers import OutlierBounds
-from heliotrope.estimation.results import Results
-from heliotrope.estimation.world import World
+from heliotrope.estimation.regime import Regime
 from heliotrope.validation import Array
 
 _IMPLAUSIBLE = 4.0  # deviations from what all others say
 _NEAR = 0.25  # length scales between two measurements of the same place
-_LEAST_NOISE = 1e-6  # share of the variance, so that K can be inverted
+_LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
 _AGAIN = 2  # later results at the place that must oppose the value, by half of its error or more
 
 
-def contradicted(results: Results, world: World, pace: float, bounds: OutlierBounds) -> Array:
+def contradicted(regime: Regime, bounds: OutlierBounds) -> Array:
     """The noise variance (n,) of each contradicted result, as its distance suggests; NaN elsewhere.
 
-    One is found at a time, the least plausible first: it makes others look implausible. Times are
-    divided by the ``pace``. An outlier that was not measured again counts as the bound it passes.
+    One is found at a time, the least plausible first: it makes others look implausible. An outlier
+    that was not measured again counts as the bound it passes.
     """
-    later = _later_at_the_place(results, world)
+    results = regime.results
+    later = _later_at_the_place(regime)
     again = np.count_nonzero(later, axis=1) >= _AGAIN
     found = np.full(len(results.y), np.nan)
     if not again.any():
         return found
-    r, slope = _residuals(np.where(again, results.y, bounds.clip(results.y)), world)
-    P = np.linalg.inv(_covariance(results, world, pace, slope))
+    clipped = replace(results, y=np.where(again, results.y, bounds.clip(results.y)))
+    r, slope, K, _ = regime._replace(results=clipped).residuals()
+    P = np.linalg.inv(K)
     while True:
-        precision = np.maximum(P.diagonal(), np.finfo(float).tiny)  # 0 for a huge error found
+        precision = np.maximum(P.diagonal(), _LEAST_PRECISION)  # 0 for a huge error found
         error = P @ r / precision
         opposed = np.sign(error)[:, None] * (r[:, None] - r[None, :]) > 0.5 * np.abs(error)[:, None]
         doubtful = np.isnan(found) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
@@ -56,26 +58,9 @@ def contradicted(results: Results, world: World, pace: float, bounds: OutlierBou
         found[worst] = variance * slope[worst] ** -2
 
 
-def _later_at_the_place(results: Results, world: World) -> NDArray[np.bool_]:
+def _later_at_the_place(regime: Regime) -> NDArray[np.bool_]:
     """Which results (columns) are later ones at the place of each (rows), (n, n)."""
-    x = results.x / np.array(world.lengths)
+    results = regime.results
+    x = results.x / np.array(regime.world.lengths)
     later = results.t[None, :] > results.t[:, None]
     return np.asarray((cdist(x, x) < _NEAR) & later)
-
-
-def _residuals(y: Array, world: World) -> tuple[Array, Array]:
-    """Warped values less their mean, and the slope of the warp."""
-    return world.warp.inside(y) - world.mean, world.warp.slope(y)
-
-
-def _covariance(results: Results, world: World, pace: float, slope: Array) -> Array:
-    prior, t = world.prior(), results.t / pace
-    d = results.x.shape[1]
-    kernels = prior.kernels_over(Box(np.zeros(d), np.ones(d)))
-    K = np.zeros((len(t), len(t)))
-    for term, kernel in zip(prior.terms, kernels, strict=True):
-        K += kernel.block(results.x, results.x) * term.in_time(t[:, None], t[None, :], t[0])
-    own, repeats = results.noise.T
-    noise = np.where(np.isnan(own), world.noise / repeats, own * slope**2)
-    K.flat[:: len(K) + 1] += np.maximum(noise, _LEAST_NOISE * world.deviation**2)
-    return K

@@ -25,6 +25,7 @@ KernelName: TypeAlias = Literal["matern", "se"]
 KERNEL_NAMES: tuple[KernelName, ...] = ("matern", "se")
 
 _LEAST_NOISE = 1e-4  # as a share of the variance
+_LEAST_PART = 1e-6  # the same, of what stays and what all places share, where nothing does
 _FASTEST = 1.0 - 1e-15  # drift per unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # up to the first count, a quarter more is less than the second
 _EARLY = [1]  # counts of results after which to estimate again
@@ -82,6 +83,22 @@ class Model:
             return self
         bounds, world = self.outlier_bounds(sign), self.world and self.world.negated()
         return replace(self, mean=-self.mean, low=bounds.low, high=bounds.high, world=world)
+
+    def as_world(self, dimension: int) -> World:
+        """The world; without one, a world that drifts as a whole."""
+        if self.world is not None:
+            return self.world
+        return World(
+            mean=self.mean,
+            mean_variance=self.variance,
+            stays=_LEAST_PART * self.variance,
+            drifts=self.variance,
+            level=_LEAST_PART * self.variance,
+            noise=self.noise,
+            drift_rate=min(self.rate, _FASTEST),
+            level_rate=0.0,
+            lengths=(self.length_scale,) * dimension,
+        )
 
     @property
     def epsilon(self) -> float:

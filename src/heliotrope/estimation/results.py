@@ -24,7 +24,7 @@ def usual_noise(count: int) -> Array:
 
 
 def cautious(y: Array, noise: Array) -> Array:
-    """Values (n,) for the detection of outliers and level shifts, given their noise (n, 2).
+    """Values (n,) for the detection of outliers, given their noise (n, 2).
 
     A value with its own variance moves towards the median by up to three standard errors.
 
@@ -92,6 +92,15 @@ class Results:
     def at(self, places: Indices | slice) -> Results:
         """Some of the results."""
         return Results(self.t[places], self.x[places], self.y[places], self.noise[places])
+
+    def followed_by(self, later: Results) -> Results:
+        """These results and then others."""
+        pairs = zip(self._columns, later._columns, strict=True)
+        return Results(*map(np.concatenate, pairs))
+
+    @property
+    def _columns(self) -> tuple[Array, ...]:
+        return self.t, self.x, self.y, self.noise
 
     def informative(self) -> Results:
         """The latest results, which show noise and drift, and older ones that lie apart.

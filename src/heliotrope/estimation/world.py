@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Matern
 from heliotrope.errors import InputError
 from heliotrope.priors import Prior
 from heliotrope.terms import Drifts, Level, Season, Stays, Term
-from heliotrope.validation import as_array, as_number, as_positive, as_whole
+from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
 from heliotrope.warps import IDENTITY, Identity, Warp, warp_from_json
 
 HARMONICS = 2  # of a season
@@ -63,6 +63,11 @@ class World:
             if variance > least:
                 terms.append(Season(kernel, self.period, HARMONICS, forgets))
         return Prior(noise=self.noise, mean=self.mean, terms=terms)
+
+    def in_season(self, lags: Array) -> Array:
+        """The correlation of what returns with itself, some time later."""
+        season = Season(1.0, self.period, HARMONICS, season_rate(self.period))
+        return season.in_time(lags, np.zeros(1))
 
     @property
     def deviation(self) -> float:

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from heliotrope.estimation.changes import faults
+from heliotrope.estimation.regime import Regime
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.sum_fit import Fit, Found
 from heliotrope.estimation.world import World
@@ -26,7 +28,8 @@ _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm
 _SPAN_WITH_ZEROS, _MOST_ZEROS = 100.0, 0.1  # the same, if up to a tenth of the values are zero
 _SKEWS = (-1.2, -0.6, 0.6, 1.2)
 _FAR = 10.0  # median distances from the median
-_FEWEST_FAULTS, _MOST_FAULTS = 3, 0.33  # fewer are found one by one; share of the values
+_FEWEST_FAULTS, _MOST_FAULTS = 3, 0.33  # that show in the values alone; share of the values
+_FEWEST_KNOWN = 8  # results that the world before rests on, before faults are judged by it
 _UNIT = 0.5  # of a warp that shortens a tail, in deviations of the values
 _CLIMBED = 2  # warps, the most likely ones, whose parameters are searched for
 _LEAST_PERIODS = 1.15  # that results must span, before a season of that period is considered
@@ -45,16 +48,14 @@ def estimate_world(
 
     ``groups`` are the coordinates that share a length scale. Values are warped if that makes them
     more likely. If the world before rests on more results (some were dropped since, at a
-    level shift), values vary as widely as then, as long as there are few: all may be of one place.
+    jump), values vary as widely as then, as long as there are few: all may be of one place.
     The world has a season of a ``period``, if that is not 0. Otherwise it has one of the
     ``candidates`` if the results span it and make it likely. Both are in the unit of the times.
     """
     plain = Fit(results, groups, IDENTITY, before, period)
     fit, found = _most_likely([plain.with_warp(warp) for warp in _warps(results)])
-    faulty = _far_from_most(results.cautious)
-    if np.count_nonzero(faulty) >= _FEWEST_FAULTS:
-        faulty &= plain.are_near_others(faulty)
-    if np.count_nonzero(faulty) >= _FEWEST_FAULTS:
+    faulty = _may_be_faults(results, before, plain)
+    if faulty.any():
         others = plain.with_faults(faulty)
         warps = _warps(results.at(np.flatnonzero(~faulty)))
         doubting, better = _most_likely([others.with_warp(warp) for warp in warps])
@@ -77,6 +78,19 @@ def _most_likely(fits: Sequence[Fit]) -> tuple[Fit, Found]:
         fits = sorted(fits, key=lambda fit: -fit.density(fit.start()))[:_CLIMBED]
     found = [(fit, fit.best()) for fit in fits]
     return max(found, key=lambda one: one[1].score)
+
+
+def _may_be_faults(results: Results, before: World | None, fit: Fit) -> NDArray[np.bool_]:
+    """Which results are far from most but near usual ones; if hardly any, which surprise."""
+    far = _far_from_most(results.cautious)
+    if np.count_nonzero(far) >= _FEWEST_FAULTS:
+        far &= fit.are_near_others(far)
+    if np.count_nonzero(far) >= _FEWEST_FAULTS:
+        return far
+    if before is None or before.results < _FEWEST_KNOWN:
+        return np.zeros_like(far)
+    surprising = faults(Regime(results, before, results.pace))
+    return np.asarray(surprising & (np.mean(surprising) <= _MOST_FAULTS))
 
 
 def _far_from_most(y: Array) -> NDArray[np.bool_]:

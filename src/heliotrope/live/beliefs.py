@@ -88,9 +88,10 @@ class Trust:
     """How far the predictions of a metric were off, and how often it crossed its limits.
 
     Errors are in deviations, and old ones fade. ``strain`` rises with each result that crosses a
-    limit and falls with each that keeps it, at rates that balance if a share ``risk`` crosses. So
-    the share that crosses stays near the risk at most, whatever is wrong with the model (adaptive
-    conformal inference).
+    limit and falls with each other one, at rates that balance if a share ``risk`` crosses. So of
+    the settings that were believed safe, the share that crosses stays near the risk at most,
+    whatever is wrong with the model (adaptive conformal inference). A fallback was not believed
+    safe: if it crosses, that does not count, since nothing was promised.
 
     Examples
     --------

@@ -89,6 +89,7 @@ class Chooser:
             avoided=None if self.avoids is None else self.avoids(places),
             covariance=self._covariance(places, t),
             noise=np.array([self.limited[one.metric].noise for one in self.rules.limits]),
+            factor=np.array([self._factor(one) for one in self.rules.limits]),
         )
 
     def reachable(self, places: Places, standing: Standing) -> Mask:
@@ -123,8 +124,10 @@ class Chooser:
         else:
             mean, variance = belief.predict(t, places)
             mean = mean - limit.bound
-        factor = self.trust.get(limit.metric, Trust()).factor
-        return limit.sign * mean, factor * np.sqrt(variance)
+        return limit.sign * mean, self._factor(limit) * np.sqrt(variance)
+
+    def _factor(self, limit: Limit) -> float:
+        return self.trust.get(limit.metric, Trust()).factor
 
     def _covariance(self, places: Places, t: float):  # type: ignore[no-untyped-def]
         def covariance(limit: int, some: Indices, others: Indices) -> Array:

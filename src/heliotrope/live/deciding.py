@@ -5,6 +5,7 @@ Symbols
 q  candidates          l  limits
 score, mean, std (q,)  acquisition's score, posterior mean and deviation of the objective
 margin, doubt (q, l)   mean and standard deviation of how far inside each limit a candidate is
+factor (l,)            of the model's deviation in doubt: how far the model is trusted
 z                      deviations between mean and limit at which the risk is just kept
 """
 
@@ -17,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from heliotrope.acquisition.maximize import argmax
 from heliotrope.rng import RNGFactory
@@ -28,6 +29,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Covariance: TypeAlias = Callable[[int, Indices, Indices], Array]
 
 _CLOSEST = 100  # candidates that are compared on each side of the boundary
+_RESULTS = 32  # simulated results, each also with its sign changed
 _TINY = 1e-300
 _FAR = 40.0  # deviations: the normal density is 0 there
 
@@ -58,6 +60,7 @@ class View:
     baseline: int | None = None
     horizon: float = 0.0
     avoided: Mask | None = None
+    factor: Array | float = 1.0
 
 
 @dataclass(frozen=True)
@@ -125,18 +128,44 @@ def _not_avoided(view: View, allowed: Mask) -> Mask:
 
 def _first(view: View) -> int:
     """The first known candidate that can be reached, or else the safest one."""
-    return next((one for one in view.known if view.reachable[one]), _safest(view))
+    reachable = [one for one in view.known if view.reachable[one]]
+    return reachable[0] if reachable else _safest(view)
 
 
 def _safest(view: View) -> int:
-    """The reachable candidate that most likely keeps its least certain limit.
+    """The reachable candidate that most likely keeps all limits, now and at the next step.
 
-    Without limits, it is the one that is cheapest to reach.
+    The next step's chance is that of the safest candidate after the result, by the model itself: a
+    factor that is larger for one limit would hide what is known of the others. Without limits, it
+    is the candidate that is cheapest to reach.
     """
     if view.margin.shape[1] == 0:
         return int(np.argmin(np.where(view.reachable, view.price, np.inf)))
-    deviations = (view.margin / np.maximum(view.doubt, _TINY)).min(axis=1)
-    return int(np.argmax(np.where(view.reachable, deviations, -np.inf)))
+    deviation = np.maximum(view.doubt / view.factor, _TINY)
+    chance = log_ndtr(view.margin / deviation).sum(axis=1)
+    top = np.flatnonzero(view.reachable)
+    top = top[np.argsort(-chance[top], kind="stable")][:_CLOSEST]
+    return int(top[np.argmax(np.exp(chance[top]) + _next_chance(view, deviation, top))])
+
+
+def _next_chance(view: View, deviation: Array, some: Indices) -> Array:
+    """The expected chance of the safest of some candidates after one of them is measured, (some,).
+
+    A result at x moves the margin at y by a normal step of deviation Cov[x, y] / sd[result at x].
+    """
+    limits = range(view.margin.shape[1])
+    covariances = [view.covariance(limit, some, some) for limit in limits]
+    results = np.sqrt(np.square(deviation[some]) + view.noise)
+    steps = [c / results[:, [limit]] for limit, c in enumerate(covariances)]
+    left = [np.square(deviation[some, limit]) - np.square(steps[limit]) for limit in limits]
+    stds = [np.sqrt(np.maximum(one, _TINY)) for one in left]
+    draws = np.random.default_rng(0).standard_normal((_RESULTS, len(limits)))
+    total = np.zeros(len(some))
+    for draw in np.concatenate([draws, -draws]):
+        margins = [view.margin[some, limit] + draw[limit] * steps[limit] for limit in limits]
+        chances = [ndtr(margins[limit] / stds[limit]) for limit in limits]
+        total += np.prod(chances, axis=0).max(axis=1)
+    return total / (2 * _RESULTS)
 
 
 def _openings(view: View, z: float, kept: Mask, allowed: Mask) -> Array:

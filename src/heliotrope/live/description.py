@@ -25,10 +25,10 @@ class Live:
     """The metrics of a live system, and the rules for changing its settings.
 
     ``metrics`` says of each metric whether to maximize, minimize or watch it. With several to
-    maximize or minimize, asks go round among the best trade-offs. All ``limits`` together are kept
-    with a probability of at least 1 - ``risk``. The search starts from the ``baseline``, which runs
-    today, and from ``safe`` settings, which keep the limits. A ``share`` of the asks measures the
-    baseline again, and more while the gain is unsure (``stale``). ``moves`` bounds each
+    maximize or minimize, asks take turns among the best trade-offs. All ``limits`` together are
+    kept with a probability of at least 1 - ``risk``. The search starts from the ``baseline``, which
+    runs today, and from ``safe`` settings, which keep the limits. A ``share`` of the asks measures
+    the baseline again, and more while the gain is uncertain (``stale``). ``moves`` bounds each
     change, and its cost.
 
     Examples
@@ -69,7 +69,8 @@ class Live:
         known = ", ".join(self.metrics)
         for name in self.rules.limited:
             if name not in self.metrics:
-                raise InputError(f"a metric among {known}", short_repr(name), "", "limits")
+                advice = "Name it in metrics."
+                raise InputError(f"a metric among {known}", short_repr(name), advice, "limits")
         self._check_objectives()
         if self.baseline is None and self.rules.needs_baseline:
             raise InputError("a baseline for relative limits", "none", "", "baseline")

@@ -39,20 +39,21 @@ class Distances:
         """Which places are no further than the largest move from each of those applied."""
         within = np.ones(len(places), dtype=bool)
         if self._moves.largest:
+            values, largest = self._values(places), self._largest * (1.0 + _ROUNDING)
             for one in applied:
-                within &= (self._apart(places, one) <= self._largest * (1.0 + _ROUNDING)).all(1)
+                within &= (self._apart(values, self._values(one)) <= largest).all(1)
         return within
 
     def price(self, places: Places, applied: Places | None) -> Array:
         """The cost of moving to each place from the one applied."""
         if applied is None or not self._moves.cost:
             return np.zeros(len(places))
-        price: Array = self._apart(places, applied) @ self._costs
+        price: Array = self._apart(self._values(places), self._values(applied)) @ self._costs
         return price
 
-    def _apart(self, places: Places, applied: Places) -> Array:
+    def _apart(self, values: Array, applied: Array) -> Array:
         """Distances (q, parameters)."""
-        apart = np.abs(self._values(places) - self._values(applied))
+        apart = np.abs(values - applied)
         if not isinstance(self._space, SearchSpace):
             return apart if self._space is None else np.sign(apart)
         parameters = self._space.parameters.values()

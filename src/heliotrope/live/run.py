@@ -95,7 +95,7 @@ class LiveRun:
         for name, (y, precision) in told.items():
             agent, sign = self._judge(lead, name)
             error = standardized_error(agent, now, place, sign * y, precision)
-            crossed = rules.crosses(name, y)
+            crossed = suggestion.reason != "fallback" and rules.crosses(name, y)
             self._trust[name] = self._trust[name].after(error, crossed=crossed, risk=rules.risk)
             if name in rules.limited and Trust.is_contradicted_by(error):
                 assert isinstance(agent, AdaptiveAgent)

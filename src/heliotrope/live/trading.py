@@ -28,7 +28,7 @@ def random_sum(agents: list[tuple[float, Agent]], spreads: Array, make_rng: RNGF
     """A weighted sum of objectives with random weights, all trade-offs being equally likely.
 
     Weights are per ``spreads``, the deviation of each objective's values, so units do not matter.
-    Each ask takes other weights, and so the asks go round among the trade-offs.
+    Each ask takes other weights, so the asks take turns among the trade-offs.
     """
     weights = make_rng().dirichlet(np.ones(len(agents)))
     return Belief(

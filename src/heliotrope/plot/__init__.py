@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from heliotrope.errors import InputError, NoBeliefError, requires_extra
 from heliotrope.estimation import Model
 from heliotrope.optimizer import Optimizer
-from heliotrope.plot.slices import OptionBeliefs, Slice, Surface, slices_of, view_of
+from heliotrope.plot.drawing import BAND, BAND_LABEL, BLUE, GREY, draw, draw_limits, shortened
+from heliotrope.plot.slices import limits_of, slices_of, view_of
 from heliotrope.study.everyday import EverydayStudy
 from heliotrope.validation import Array, as_array, as_number, as_table, short_repr
 
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
 
     from heliotrope.lab.replay import ReplayResult
 
-__all__ = ["belief", "importance", "parts", "regret", "track"]
-
-_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#777777"  # differ in grey, too
-_BAND = 2.0  # standard deviations
-_BAND_LABEL = "± 2 standard deviations"
-_LONGEST = 24  # characters of an option's name
+__all__ = ["belief", "importance", "limits", "parts", "regret", "track"]
 
 
 def belief(
@@ -44,13 +40,28 @@ def belief(
     Options are points with intervals, one parameter is a curve, two are a map. With more
     parameters it is the curve of the given one or of the first, with the others as in the best.
     """
-    axes, shown = _axes(ax), view_of(source, t, parameter)
-    if isinstance(shown, OptionBeliefs):
-        _draw_options(axes, shown)
-    elif isinstance(shown, Surface):
-        _draw_surface(axes, shown)
-    else:
-        _draw_slice(axes, shown)
+    axes = _axes(ax)
+    draw(axes, view_of(source, t, parameter))
+    return axes
+
+
+def limits(
+    source: EverydayStudy,
+    metric: str | None = None,
+    t: float | None = None,
+    *,
+    parameter: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The belief about a limited metric of a study, its limits, and which choices keep them.
+
+    The metric is by default the first with a limit. Dotted lines are its limits. What is not known
+    to keep all limits is shaded; such options are hollow points.
+    """
+    name, bounds = limits_of(source, metric, t)
+    axes, shown = _axes(ax), view_of(source, t, parameter, name)
+    draw(axes, shown, name)
+    draw_limits(axes, shown, bounds)
     return axes
 
 
@@ -69,10 +80,10 @@ def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
             times, mean, std = (
                 np.array([one[name] for one in best]) for name in ("t", "mean", "std")
             )
-            axes.plot(times, mean, color=_BLUE, label="believed best")
-            band = mean - _BAND * std, mean + _BAND * std
-            axes.fill_between(times, *band, color=_BLUE, alpha=0.2, label=_BAND_LABEL)
-    axes.plot(t, y, ".", color=_GREY, markersize=4, label="results")
+            axes.plot(times, mean, color=BLUE, label="believed best")
+            band = mean - BAND * std, mean + BAND * std
+            axes.fill_between(times, *band, color=BLUE, alpha=0.2, label=BAND_LABEL)
+    axes.plot(t, y, ".", color=GREY, markersize=4, label="results")
     axes.locator_params("x", integer=bool(np.all(t == np.round(t))))
     axes.set(xlabel="time", ylabel="value")
     axes.legend(frameon=False)
@@ -92,7 +103,7 @@ def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None =
         mean = averages.mean(axis=0)
         (line,) = axes.plot(steps, mean, label=name)
         if len(averages) > 1:
-            error = _BAND * averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
+            error = BAND * averages.std(axis=0, ddof=1) / np.sqrt(len(averages))
             axes.fill_between(steps, mean - error, mean + error, color=line.get_color(), alpha=0.2)
     axes.set(xlabel="steps", ylabel="average regret $R_t / t$")
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
@@ -173,54 +184,10 @@ def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, An
 
 def _bars(axes: Axes, shares: Mapping[str, float], label: str) -> Axes:
     ordered = sorted(shares.items(), key=lambda one: one[1])
-    names = [_shortened(name) for name, _ in ordered]
-    drawn = axes.barh(range(len(names)), [share for _, share in ordered], color=_BLUE)
+    names = [shortened(name) for name, _ in ordered]
+    drawn = axes.barh(range(len(names)), [share for _, share in ordered], color=BLUE)
     axes.bar_label(drawn, [f" {share:.0%}" for _, share in ordered])
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel=label)
     axes.margins(x=0.2)
     return axes
-
-
-def _draw_options(axes: Axes, shown: OptionBeliefs) -> None:
-    order = np.argsort(shown.mean)
-    at = np.arange(len(order))
-    spread = _BAND * shown.std[order]
-    axes.errorbar(shown.mean[order], at, xerr=spread, fmt="o", color=_BLUE, ecolor=_GREY)
-    axes.set_yticks(at, [_shortened(shown.names[i]) for i in order])
-    axes.set(xlabel="value")
-
-
-def _draw_slice(axes: Axes, shown: Slice) -> None:
-    if shown.is_discrete:
-        at = np.arange(len(shown.values))
-        axes.errorbar(at, shown.mean, yerr=_BAND * shown.std, fmt="o", color=_BLUE, ecolor=_GREY)
-        axes.set_xticks(at, [_shortened(str(value)) for value in shown.values])
-    else:
-        band = shown.mean - _BAND * shown.std, shown.mean + _BAND * shown.std
-        axes.plot(shown.values, shown.mean, color=_BLUE, label="mean")
-        axes.fill_between(
-            shown.values, *band, color=_BLUE, alpha=0.2, linewidth=0, label=_BAND_LABEL
-        )
-        axes.axvline(shown.best, color=_ORANGE, linestyle="--", label="best")
-        axes.legend(frameon=False)
-        axes.set_xscale("log" if shown.log else "linear")
-    axes.set(xlabel=shown.name, ylabel="value")
-
-
-def _draw_surface(axes: Axes, shown: Surface) -> None:
-    drawn = axes.pcolormesh(*shown.values, shown.mean, cmap="cividis", shading="nearest")
-    axes.figure.colorbar(drawn, ax=axes, label="value")
-    axes.plot(*shown.best, "*", color=_ORANGE, markersize=14, markeredgecolor="white", label="best")
-    axes.set(xlabel=shown.names[0], ylabel=shown.names[1])
-    for axis, log in zip((axes.set_xscale, axes.set_yscale), shown.log, strict=True):
-        axis("log" if log else "linear")
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # not on the map
-
-
-def _shortened(name: str) -> str:
-    """A long name without its middle."""
-    if len(name) <= _LONGEST:
-        return name
-    half = (_LONGEST - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"

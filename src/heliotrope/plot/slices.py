@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
@@ -17,14 +18,17 @@ from heliotrope.validation import Array, short_repr
 
 _LINE, _SIDE = 101, 41  # points of a curve, and of a side of a map
 
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class OptionBeliefs:
-    """The belief about every option."""
+    """The belief about every option; ``safe`` ones are known to keep all limits."""
 
     names: Sequence[str]
     mean: Array
     std: Array
+    safe: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,7 @@ class Slice:
     best: Any
     log: bool = False
     is_discrete: bool = False
+    safe: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +54,23 @@ class Surface:
     mean: Array
     best: tuple[float, float]
     log: tuple[bool, bool]
+    safe: Mask | None = None
 
 
 View = OptionBeliefs | Slice | Surface
 
 
-def view_of(source: EverydayStudy | Optimizer, t: float | None, parameter: str | None) -> View:
-    """What a picture of the belief shows; a ``parameter`` asks for its slice."""
-    view, slices = _shown(source, t)
+def view_of(
+    source: EverydayStudy | Optimizer,
+    t: float | None,
+    parameter: str | None,
+    metric: str | None = None,
+) -> View:
+    """What a picture of the belief shows; a ``parameter`` asks for its slice.
+
+    ``metric`` names one of several metrics of a study.
+    """
+    view, slices = _shown(source, t, metric)
     if parameter is None and view is not None:
         return view
     named = {one.name: one for one in slices}
@@ -65,6 +79,21 @@ def view_of(source: EverydayStudy | Optimizer, t: float | None, parameter: str |
     if parameter not in named:
         raise InputError(f"a parameter among {', '.join(named) or 'none'}", repr(parameter)[:60])
     return named[parameter]
+
+
+def limits_of(
+    source: EverydayStudy, metric: str | None, t: float | None
+) -> tuple[str, Sequence[float]]:
+    """The name of a limited metric, by default of the first, and its bounds in its own unit."""
+    goals = source.config.goals if isinstance(source, EverydayStudy) else None
+    if goals is None or not goals.rules.limits:
+        advice = "Pass limits to Study.create."
+        raise InputError("a study with limits", short_repr(source), advice)
+    name = goals.rules.limited[0] if metric is None else metric
+    if name not in goals.rules.limited:
+        known = ", ".join(goals.rules.limited)
+        raise InputError(f"a metric with a limit, of {known}", short_repr(name), "", "metric")
+    return name, [one["bound"] for one in source.belief(t, metric=name).get("limits", ())]
 
 
 def slices_of(source: EverydayStudy | Optimizer, t: float | None) -> Sequence[Slice]:
@@ -76,24 +105,27 @@ def slices_of(source: EverydayStudy | Optimizer, t: float | None) -> Sequence[Sl
 
 
 def _shown(
-    source: EverydayStudy | Optimizer, t: float | None
+    source: EverydayStudy | Optimizer, t: float | None, metric: str | None = None
 ) -> tuple[View | None, Sequence[Slice]]:
     if isinstance(source, EverydayStudy):
-        return _of_study(source, t)
+        return _of_study(source, t, metric)
     if isinstance(source, Optimizer):
         return _of_optimizer(source, t)
     raise InputError("a study or an optimizer", short_repr(source))
 
 
-def _of_study(study: EverydayStudy, t: float | None) -> tuple[View | None, Sequence[Slice]]:
+def _of_study(
+    study: EverydayStudy, t: float | None, metric: str | None
+) -> tuple[View | None, Sequence[Slice]]:
     """The picture of a study's belief, None if it is one slice of several; and all slices."""
-    shown: Mapping[str, Any] = study.belief(t)
+    shown: Mapping[str, Any] = study.belief(t, metric=metric)
     if shown["view"] == "none":
         raise InputError("a policy with a belief", "one without")
     if shown["view"] == "options":
         rows = shown["options"]
         mean, std = (np.array([row[name] for row in rows]) for name in ("mean", "std"))
-        return OptionBeliefs([row["option"] for row in rows], mean, std), []
+        safe = np.array([row["safe"] for row in rows]) if "safe" in rows[0] else None
+        return OptionBeliefs([row["option"] for row in rows], mean, std, safe), []
     space = study.config.space
     assert isinstance(space, SearchSpace)
     best = shown["best"]["params"]
@@ -108,7 +140,13 @@ def _of_study(study: EverydayStudy, t: float | None) -> tuple[View | None, Seque
 def _slice(space: SearchSpace, band: Mapping[str, Any], best: Mapping[str, Any]) -> Slice:
     name = band["parameter"]
     mean, std = np.array(band["mean"]), np.array(band["std"])
-    return _named(name, space.parameters[name], band["values"], mean, std, best[name])
+    made = _named(name, space.parameters[name], band["values"], mean, std, best[name])
+    return replace(made, safe=_safe(band))
+
+
+def _safe(shown: Mapping[str, Any]) -> Mask | None:
+    """Which of the values shown are known to keep all limits; None without limits."""
+    return np.array(shown["safe"]) if "safe" in shown else None
 
 
 def _named(
@@ -127,7 +165,8 @@ def _surface(space: SearchSpace, shown: Mapping[str, Any], best: Mapping[str, An
     log = tuple(_is_log(space.parameters[name]) for name in names)
     at = tuple(float(best[name]) for name in names)
     across, up = ([float(value) for value in values] for values in shown["values"])
-    return Surface(names, (across, up), np.array(shown["mean"]), at, log)  # type: ignore[arg-type]
+    mean, safe = np.array(shown["mean"]), _safe(shown)
+    return Surface(names, (across, up), mean, at, log, safe)  # type: ignore[arg-type]
 
 
 def _through(
@@ -139,15 +178,12 @@ def _through(
         int(np.abs(np.array(values) - at).argmin())
         for values, at in zip(surface.values, surface.best, strict=True)
     )
-    across, up = surface.names
-    return [
-        _named(
-            across, space.parameters[across], shown["values"][0], mean[row], std[row], best[across]
-        ),
-        _named(
-            up, space.parameters[up], shown["values"][1], mean[:, column], std[:, column], best[up]
-        ),
-    ]
+    cuts: list[Any] = [(row, slice(None)), (slice(None), column)]
+    slices = []
+    for name, values, cut in zip(surface.names, shown["values"], cuts, strict=True):
+        made = _named(name, space.parameters[name], values, mean[cut], std[cut], best[name])
+        slices.append(replace(made, safe=None if surface.safe is None else surface.safe[cut]))
+    return slices
 
 
 def _of_optimizer(opt: Optimizer, t: float | None) -> tuple[View | None, Sequence[Slice]]:

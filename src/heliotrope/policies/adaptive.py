@@ -26,6 +26,7 @@ from heliotrope.domains import (
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.policies.fleet import Fleet
+from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.inner import InnerAgent, Succession, Timeline
 from heliotrope.policies.learner import (
     CubeEvaluation,
@@ -44,6 +45,8 @@ from heliotrope.policies.protocol import (
     Selective,
     Weighing,
 )
+from heliotrope.policies.warped import WarpedAgent
+from heliotrope.policies.widened import Widened
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
@@ -195,10 +198,26 @@ class AdaptiveAgent:
     def noise(self) -> float:
         return self._weighing().noise
 
-    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+    def predict_for_people(
+        self, t: float, places: Places, *, count_open: bool
+    ) -> tuple[Array, Array]:
+        """Like :meth:`predict`, but the variances of a learned world allow for a wrong model."""
         inside = self._cube.enter(places)
         with _times_in_user_units(t):
-            return self._sampling().sample(self._timeline.at(t), inside, rng, size)
+            return self._believed().predict(self._timeline.at(t), inside, count_open=count_open)
+
+    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
+        """Joint draws for people: those of a learned world allow for a wrong model."""
+        inside, believed = self._cube.enter(places), self._believed()
+        sampling = believed if isinstance(believed, Widened) else self._sampling()
+        with _times_in_user_units(t):
+            return sampling.sample(self._timeline.at(t), inside, rng, size)
+
+    def _believed(self) -> Agent | Widened:
+        inner = self.inner
+        if self.model.world is None or not isinstance(inner, (GPAgent, WarpedAgent)):
+            return inner
+        return Widened(inner, len(self.known.latest))
 
     @property
     def log_likelihood(self) -> float:

@@ -31,7 +31,7 @@ _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
 def auto(domain: Domain | Contextual | SpaceLike, season: float | None = None) -> Adaptive:
     """The policy to start with: TV-GP-UCB that learns what the world is made of.
 
-    If values return after a known time, such as a day, give that ``season`` in units of t.
+    If values repeat with a known period, such as a day, give it as ``season``, in units of t.
 
     Examples
     --------

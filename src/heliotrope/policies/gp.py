@@ -51,7 +51,7 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 _IMPLAUSIBLE = (
     4.0  # deviations: less likely than a fault of one in a hundred, spread over a hundred
 )
-_MOST_DOUBTED = 2  # values in a row
+_MOST_LOW, _MOST_HIGH = 2, 1  # values in a row that are doubted
 
 EngineLike: TypeAlias = str | EngineOptions | None
 """An engine's name or options, or None for the cheapest exact one."""
@@ -67,8 +67,9 @@ class GPPolicy:
     or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
     kept when the memory restarts. Values beyond ``low`` and ``high`` are clipped.
 
-    With ``doubts``, an implausibly low value counts little, unless two others in a row precede it.
-    A policy leaves a place where it believes in low values, so it would never detect a fault there.
+    With ``doubts``, an implausible value counts little, unless one as high, or two as low, precede
+    it. After a high one the policy looks again at its place. After a low one it must not leave: it
+    would never detect a fault there.
     """
 
     prior: Prior
@@ -114,6 +115,7 @@ class GPAgent:
         self._keys: dict[int, Places] = {}  # places of the evaluations of the current epoch
         self._doubted = 0  # latest values in a row that were doubted
         self._run = list[int]()  # keys of these
+        self._again: Places | None = None  # where the latest value was implausibly high
         self.doubted = set[int]()  # keys of the evaluations whose values count little
         self._told, self._now = False, -inf
         first = policy.first
@@ -135,6 +137,8 @@ class GPAgent:
                 return random_choice(choices, make_rng())
             if is_choice(choices, self._first):
                 return self._first
+        if self._again is not None and is_choice(choices, self._again):
+            return self._again
         return self._policy.acquisition.choose(self._engine_at(t), choices, t, make_rng)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
@@ -152,6 +156,7 @@ class GPAgent:
             self._engine, self._keys = engine, {}
         self._epoch = epoch
         self._keys[key], self._now = place, max(self._now, t)
+        self._again = None
         if self._spreads and len(self._begun) < initial_count(self._domain):
             self._begun.append(place)
 
@@ -168,17 +173,20 @@ class GPAgent:
     def _believed(self, key: int, value: float, precision: Precision) -> Precision:
         """The precision of a value; one that is doubted has its distance as standard error."""
         mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
-        below, noise = float(mean[0]) - value, precision.noise(self._policy.prior.noise)
-        is_doubted = below > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
+        error, noise = value - float(mean[0]), precision.noise(self._policy.prior.noise)
+        is_doubted = abs(error) > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
         self._doubted = self._doubted + 1 if is_doubted else 0
-        if not 0 < self._doubted <= _MOST_DOUBTED:
+        self._again = None
+        if not 0 < self._doubted <= (_MOST_LOW if error < 0.0 else _MOST_HIGH):
             if is_doubted:  # confirmed
                 self.doubted.difference_update(self._run)
             self._run = []
             return precision
+        if error > 0.0:
+            self._again = self._keys[key]
         self._run.append(key)
         self.doubted.add(key)
-        return Precision(below**2 + noise)
+        return Precision(error**2 + noise)
 
     def cancel(self, key: int) -> None:
         if key in self._keys:
@@ -236,6 +244,7 @@ class GPAgent:
             "doubted": np.array(self._doubted),
             "doubted/run": np.array(self._run, dtype=np.int64),
             "doubted/keys": np.array(sorted(self.doubted), dtype=np.int64),
+            "again": np.empty(0) if self._again is None else self._again,
             "now": np.array(self._now),
             "told": np.array(self._told),
             "begun": np.array([place[0] for place in self._begun]),
@@ -249,6 +258,8 @@ class GPAgent:
         self._doubted = int(state.get("doubted", 0))
         self._run = state["doubted/run"].tolist() if "doubted/run" in state else []
         self.doubted = set(state["doubted/keys"].tolist()) if "doubted/keys" in state else set()
+        again = state.get("again", np.empty(0))  # older files lack it
+        self._again = again if len(again) else None
         self._now = float(state.get("now", -inf))
         self._told = bool(state["told"])
         begun = state.get("begun", np.empty(0))  # older files lack it

@@ -85,7 +85,8 @@ class InnerAgent:
                 self.agent.tell(one.key, self._clipped(one.y), one.precision)
 
     def _clipped(self, y: float) -> float:
-        return self.model.outlier_bounds().clip_one(y)
+        """A value within the bounds of outliers; the agent of a world doubts outliers itself."""
+        return y if self.model.world is not None else self.model.outlier_bounds().clip_one(y)
 
     def _queued(self, key: int) -> int | None:
         """The position of an open evaluation that the agent was not shown yet, or None."""

@@ -19,14 +19,15 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
-    SHORTEST_LEVEL_SHIFT,
     Model,
     OutlierBounds,
+    Regime,
     Results,
     cautious,
     contradicted,
     is_estimate_due,
-    level_shift_length,
+    length_of_new_world,
+    length_of_return,
     outlier_bounds,
     usual_noise,
 )
@@ -40,6 +41,7 @@ from heliotrope.validation import Array
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
 _MOST = 600  # number of results that triggers the selection above
 _FEWEST_WITH_FAULTS = 8
+_FEWEST_OF_A_WORLD = 2
 _REMEMBERED = 1000  # keys of results that were told in an outage
 
 
@@ -58,8 +60,8 @@ class CubeEvaluation:
 class Due:
     """An estimate that is due since ``told`` results, from those at the time ``since`` or later.
 
-    ``back`` says that values are again as before the latest level shift, so this was an outage:
-    the results before the shift count again, and those of the outage do not.
+    ``back`` says that the world before the latest jump is back, so this was an outage: the
+    results before the jump count again, and those of the outage do not.
     """
 
     told: int = 0
@@ -112,9 +114,9 @@ class Estimation:
 class Knowledge:
     """The model, and the results that it is estimated from.
 
-    ``told`` counts all results of the present level, dropped ones included. ``since`` is the time
-    of the latest level shift, ``before`` are results before it. ``outage`` are the keys of results
-    of outages.
+    ``told`` counts all results since the latest jump, dropped ones included. ``since`` is the time
+    of the latest jump, ``before`` are results before it, and ``earlier`` is the model of then.
+    ``outage`` are the keys of results of outages.
     """
 
     model: Model = field(default_factory=Model)
@@ -124,6 +126,7 @@ class Knowledge:
     before: Sequence[CubeEvaluation] = ()
     due: Due | None = None
     outage: tuple[int, ...] = ()
+    earlier: Model | None = None
 
     @property
     def bounds(self) -> OutlierBounds:
@@ -146,6 +149,7 @@ class Knowledge:
             "since": np.array(self.since),
             "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
+            "earlier": _text(None if self.earlier is None else self.earlier.to_json()),
             **columns("latest", self.latest),
             **columns("before", self.before),
         }
@@ -153,7 +157,10 @@ class Knowledge:
     @classmethod
     def restored(cls, state: State) -> Knowledge:
         """Read :meth:`state`; older files lack some parts."""
-        due = json.loads(state["due"].tobytes()) if "due" in state else None
+        due, earlier = (
+            json.loads(state[name].tobytes()) if name in state else None
+            for name in ("due", "earlier")
+        )
         return cls(
             Model.from_json(json.loads(state["model"].tobytes())),
             int(state["told"]),
@@ -162,6 +169,7 @@ class Knowledge:
             evaluations("before", state) if "before/t" in state else (),
             None if due is None else due_from_json(due),
             tuple(state["outage"].tolist()) if "outage" in state else (),
+            None if earlier is None else Model.from_json(earlier),
         )
 
 
@@ -175,7 +183,7 @@ class Learner:
     def after(self, known: Knowledge, one: CubeEvaluation) -> Knowledge:
         """What is known after a result, and whether an estimate is due."""
         latest, told = sorted([*known.latest, one], key=attrgetter("t")), known.told + 1
-        due = self._due(replace(known, told=told), latest, one)
+        due = self._due(replace(known, told=told), latest)
         kept = latest if len(latest) <= _MOST else self._fewer(latest)
         return replace(known, told=told, latest=kept, due=due)
 
@@ -189,9 +197,9 @@ class Learner:
             return None
         kept = self._fewer(_divided(known, known.due)[0])
         kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
-        keys = [one.key for one in kept]
-        results = self._results(kept)
-        return Estimation(self._recipe, results, self._groups, known.model, known.due, keys)
+        model = (known.earlier if known.due.back else None) or known.model
+        keys, results = [one.key for one in kept], self._results(kept)
+        return Estimation(self._recipe, results, self._groups, model, known.due, keys)
 
     def updated(self, known: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
@@ -201,10 +209,12 @@ class Learner:
         found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
         if due.back:
             outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
-            return replace(found, told=len(latest), since=-inf, before=(), outage=outage)
+            found = replace(found, since=-inf, before=(), earlier=None, outage=outage)
+            return replace(found, told=len(latest))
         if aside:
-            before = _of_one_level(aside)
-            return replace(found, told=len(latest), since=due.since, before=before)
+            before = _of_one_world(aside)
+            found = replace(found, since=due.since, before=before, earlier=known.model)
+            return replace(found, told=len(latest))
         return found
 
     def contradictions(self, known: Knowledge) -> dict[int, Precision]:
@@ -229,15 +239,14 @@ class Learner:
         t = latest[0].t if latest else 0.0
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
-    def _due(
-        self, known: Knowledge, latest: Sequence[CubeEvaluation], one: CubeEvaluation
-    ) -> Due | None:
-        if _has_returned(known, one.y):
-            return Due(known.told, one.t, back=True)
-        values = cautious(np.array([each.y for each in latest]), noise_of(latest))
-        since = self._level_shift(latest, values, known.model.length_scale)
+    def _due(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
+        back = self._return(known, latest)
+        if back is not None:
+            return Due(known.told, back, back=True)
+        since = self._jump(known, latest)
         if since is not None:
             return Due(known.told, since)
+        values = cautious(np.array([one.y for one in latest]), noise_of(latest))
         if known.due is None and (is_estimate_due(known.told) or self._misses(known, values)):
             return Due(known.told, known.since)
         return known.due
@@ -246,18 +255,30 @@ class Learner:
         """Whether other bounds of outliers suit the values better."""
         return self._recipe.clips and not known.bounds.suit(values)
 
-    def _level_shift(
-        self, latest: Sequence[CubeEvaluation], values: Array, length_scale: float
-    ) -> float | None:
-        """The time of the first result after a level shift, or None.
-
-        Results at the time of the last one before the shift do not count.
-        """
-        last = level_shift_length(values, lambda: self._results(latest).x, length_scale)
-        if not last:
+    def _return(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
+        """The time of the first result after an outage, or None."""
+        if known.earlier is None or not known.before:
             return None
-        later = [one.t for one in latest[-last:] if one.t > latest[-last - 1].t]
-        return later[0] if len(later) >= SHORTEST_LEVEL_SHIFT else None
+        before = self._regime(known.before, known.earlier)
+        count = length_of_return(before, self._regime(latest, known.model))
+        return latest[-count].t if count else None
+
+    def _jump(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
+        """The time of the first result of a new world, or None.
+
+        Results at the time of the last one before the jump do not count.
+        """
+        if known.model == Model():  # nothing was estimated yet
+            return None
+        count = length_of_new_world(self._regime(latest, known.model))
+        if not count:
+            return None
+        later = [one.t for one in latest[-count:] if one.t > latest[-count - 1].t]
+        return later[0] if len(later) >= _FEWEST_OF_A_WORLD else None
+
+    def _regime(self, some: Sequence[CubeEvaluation], model: Model) -> Regime:
+        results = self._results(some)
+        return Regime(results, model.as_world(results.x.shape[1]), model.pace)
 
     def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
         if len(kept) <= _LATEST + _APART:
@@ -274,7 +295,8 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     """The precision of results that later ones contradict, by their position."""
     if model.world is None or len(results.y) < _FEWEST_WITH_FAULTS or not recipe.clips:
         return {}
-    variances = contradicted(results, model.world, model.pace, model.outlier_bounds())
+    regime = Regime(results, model.world, model.pace)
+    variances = contradicted(regime, model.outlier_bounds())
     found = np.flatnonzero(~np.isnan(variances)).tolist()
     return {i: Precision(float(variances[i])) for i in found}
 
@@ -288,18 +310,10 @@ def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[Cub
     return [*known.before, *later] if due.back else later, aside
 
 
-def _of_one_level(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
-    """Results before a level shift, without the last ones if several have that time."""
+def _of_one_world(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+    """Results before a jump, without the last ones if several have that time."""
     earlier = [one for one in aside if one.t < aside[-1].t]
     return aside if len(aside) - len(earlier) == 1 else earlier
-
-
-def _has_returned(known: Knowledge, value: float) -> bool:
-    """Whether a value is among those before the latest level shift, and not among those since."""
-    before, since = ([one.y for one in some] for some in (known.before, known.latest))
-    if not before or not since or min(since) <= value <= max(since):
-        return False
-    return min(before) <= value <= max(before)
 
 
 def due_as_json(due: Due) -> dict[str, Any]:

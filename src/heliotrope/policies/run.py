@@ -88,7 +88,7 @@ class PolicyRun:
     def at(self, place: Places, t: float) -> Best:
         """A place with its posterior mean and deviation."""
         place = self._adapter.canonical(place)
-        mean, variance = self.agent.predict(t, place, count_open=False)
+        mean, variance = self._predict(t, place, count_open=False)
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
         level, std = self._sign * float(mean[0]), float(np.sqrt(variance[0]))
         return Best(t, x, index, level, std, **self._adapter.labels(place))
@@ -96,11 +96,16 @@ class PolicyRun:
     def belief(self, t: float, places: Places, count_open: bool, part: str | None) -> Belief:
         """Posterior mean and standard deviation of f_t, or of a part of it, at places."""
         if part is None:
-            mean, variance = self.agent.predict(t, places, count_open=count_open)
+            mean, variance = self._predict(t, places, count_open=count_open)
         else:
             mean, variance = self._gp_agent().predict(t, places, count_open=count_open, part=part)
         points = self._adapter.domain.at(places) if places.ndim == 1 else places
         return Belief(t, points, self._sign * mean, np.sqrt(variance))
+
+    def _predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        learner = self.learner
+        predict = self.agent.predict if learner is None else learner.predict_for_people
+        return predict(t, places, count_open=count_open)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         """Joint posterior draws of f_t, (size, places)."""

@@ -34,45 +34,45 @@ class WarpedAgent:
     """The agent of the inner policy, which sees warped values."""
 
     def __init__(self, policy: WarpedPolicy, domain: Domain) -> None:
-        self._policy, self._warp = policy, policy.warp
-        self._inner: GPAgent = policy.policy.start(domain)
-        self.choose, self.choose_among = self._inner.choose, self._inner.choose_among
-        self.best, self.best_among = self._inner.best, self._inner.best_among
-        self.open, self.cancel = self._inner.open, self._inner.cancel
-        self.state, self.restore = self._inner.state, self._inner.restore
+        self._policy, self.warp = policy, policy.warp
+        self.inner: GPAgent = policy.policy.start(domain)
+        self.choose, self.choose_among = self.inner.choose, self.inner.choose_among
+        self.best, self.best_among = self.inner.best, self.inner.best_among
+        self.open, self.cancel = self.inner.open, self.inner.cancel
+        self.state, self.restore = self.inner.state, self.inner.restore
 
     @property
     def doubted(self) -> set[int]:
-        return self._inner.doubted
+        return self.inner.doubted
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         if precision.variance is not None:
-            steep = float(self._warp.slope(y)) ** 2
+            steep = float(self.warp.slope(y)) ** 2
             precision = Precision(precision.variance * steep, precision.repeats)
-        self._inner.tell(key, float(self._warp.inside(y)), precision)
+        self.inner.tell(key, float(self.warp.inside(y)), precision)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        return self._warp.moments(*self._inner.predict(t, places, count_open=count_open))
+        return self.warp.moments(*self.inner.predict(t, places, count_open=count_open))
 
     def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
         """The scores of z as values, which have the same order."""
-        return self._warp.outside(self._inner.scores(t, places, make_rng))
+        return self.warp.outside(self.inner.scores(t, places, make_rng))
 
     def covariance(self, t: float, places: Places) -> Array:
-        mean, _ = self._inner.predict(t, places, count_open=False)
-        return self._warp.covariance(mean, self._inner.covariance(t, places))
+        mean, _ = self.inner.predict(t, places, count_open=False)
+        return self.warp.covariance(mean, self.inner.covariance(t, places))
 
     @property
     def noise(self) -> float:
         """The noise variance at the prior mean of the values."""
         prior = self._policy.policy.prior
         center, noise = np.array([np.mean(prior.mean)]), np.array([prior.noise])
-        return float(self._warp.moments(center, noise)[1][0])
+        return float(self.warp.moments(center, noise)[1][0])
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        return self._warp.outside(self._inner.sample(t, places, rng, size))
+        return self.warp.outside(self.inner.sample(t, places, rng, size))
 
     @property
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the warped values."""
-        return self._inner.log_likelihood
+        return self.inner.log_likelihood

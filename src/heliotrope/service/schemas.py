@@ -172,14 +172,14 @@ _OPTIONAL = {
     },
     "limits": {
         "type": "object",
-        "description": 'Bounds by metric; a share such as "95%" is one of the baseline.',
+        "description": 'Bounds by metric; a percentage such as "95%" is of the baseline.',
         "additionalProperties": _LIMIT,
     },
     "risk": {
         "type": "number",
         "exclusiveMinimum": 0,
         "exclusiveMaximum": 1,
-        "description": "Probability with which an ask may cross each limit. Default: 0.05.",
+        "description": "Probability with which an ask may cross any limit. Default: 0.05.",
     },
     "baseline": {
         **_PLACE,

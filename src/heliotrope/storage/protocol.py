@@ -189,7 +189,8 @@ def as_bytes(data: object) -> bytes:
 
 def unknown_study(study: object) -> UnknownStudyError:
     """The error of a name or uid that no study in the store has."""
-    return UnknownStudyError("a study that the store holds", repr(study)[:120], "Was it deleted?")
+    advice = "Check its name, and whether it was deleted."
+    return UnknownStudyError("a study that the store holds", repr(study)[:120], advice)
 
 
 def snapshot_ahead(seq: int, last: int) -> InputError:

@@ -258,7 +258,7 @@ def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
             "the configuration of the existing study",
             "another one: " + "; ".join(differing[:_SHOWN]),
             "Take another name, or Study.open to continue that study.",
-        )
+        ) from None  # that the name is taken is expected
 
 
 def _compared(config: StudyConfig) -> dict[str, Any]:

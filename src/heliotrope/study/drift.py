@@ -10,7 +10,11 @@ from heliotrope.study.clocks import Wall, duration, short
 from heliotrope.study.metrics import MetricState
 from heliotrope.validation import Json
 
-_WARPED = {"identity": "", "log": "; as logarithms", "sinh-arcsinh": "; skewed"}
+_WARPED = {
+    "identity": "",
+    "log": " The model takes logarithms of the values.",
+    "sinh-arcsinh": " The model has a skewed scale of values.",
+}
 _SHOWN_SHARE = 0.01  # of the variance, that is worth a mention
 
 
@@ -65,7 +69,7 @@ def _world_in_words(state: MetricState, world: World) -> str:
     said = {
         "stays": "stays",
         "drifts": f"drifts with a half-life of {lives['drifts']}",
-        "level": f"is common to all places, with a half-life of {lives['level']}",
+        "level": f"is a level that all places share (half-life {lives['level']})",
         "noise": "is noise",
         "season": f"returns every {_time(state, world.period * model.pace)}",
     }
@@ -74,8 +78,8 @@ def _world_in_words(state: MetricState, world: World) -> str:
         f"{share:.0%} {said[name]}" for name, share in shares if share >= _SHOWN_SHARE
     )
     faults = len(state.faults)
-    taken = f"; {faults:,} result{'s' * (faults != 1)} taken for faults" if faults else ""
-    return f"{words}{_WARPED[world.warp.kind]}{taken}."
+    taken = f" {faults:,} result{'s' * (faults != 1)} taken for faults." if faults else ""
+    return f"Of the variation, {words}.{_WARPED[world.warp.kind]}{taken}"
 
 
 def _half_life(state: MetricState, epsilon: float) -> str:

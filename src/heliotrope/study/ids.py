@@ -50,7 +50,7 @@ class Ids:
             raise UnknownSuggestionError(
                 "the id of an ask of this study",
                 repr(id)[:60],
-                "Was the study restored from a copy since?",
+                "Pass what ask returned; ask again if the study was restored from a copy since.",
                 "id",
             )
         return number

@@ -208,16 +208,16 @@ def _valued(live: LiveBelief, place: Places, believed: Belief) -> Json:
 def _confidence(live: LiveBelief, best: Places) -> Json:
     """The probability that nothing that keeps the limits is better by more than a margin.
 
-    The margin is that of a study without goals.
+    The margin is that of a study without goals. It is unknown if nothing is known to keep them.
     """
     is_listed, weights = isinstance(live.config.space, Options), live.goals.weights
-    y = live.lead.history.y
-    if weights is None or len(y) < FEW or np.ptp(y) == 0.0:
+    y, places = live.lead.history.y, live.places()
+    places = places[live.safe(places)]
+    if weights is None or len(y) < FEW or np.ptp(y) == 0.0 or not len(places):
         return {"probability": None, "margin": None}
     spread = np.sqrt(sum((weight * live.spread(name)) ** 2 for name, weight in weights.items()))
     margin = 0.0 if is_listed else SHARE * float(spread)
-    believed, places = live.weighted(weights), live.places()
-    places = places[live.safe(places)]
+    believed = live.weighted(weights)
     mean, variance = believed.predict(live.t, places)
     rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
     joint = np.concatenate([best, rivals])

@@ -48,7 +48,7 @@ class MetricState:
         """Know nothing yet; ``limits`` are those of this metric."""
         self.config, self.model, self._limits = config, Model(), limits
         self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
-        self.since = -np.inf  # time of the last level shift: earlier results do not count
+        self.since = -np.inf  # time of the last jump: earlier results do not count
         self.faults = frozenset[int]()  # numbers of the results that are taken for faults
 
     def renew(self) -> None:

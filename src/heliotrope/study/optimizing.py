@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One evaluation of a run, with what was measured or why it was cancelled."""
+    """An ``evaluation`` of a run: what was ``measured``, or the ``error`` that cancelled it."""
 
     evaluation: Evaluation
     measured: Measured | None = None
@@ -43,7 +43,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """How a run of ``optimize`` went, and why it ended."""
+    """How a run of ``optimize`` went: how many results were told, and why it ended.
+
+    ``reason`` is "n", "timeout", "callback" or "interrupted".
+    """
 
     told: int = 0
     cancelled: int = 0
@@ -206,6 +209,8 @@ def as_callbacks(callbacks: object) -> Sequence[Callback]:
 
 def _told(measured: Measured, config: StudyConfig) -> Mapping[str, Any]:
     """The arguments of ``tell`` for what a function returned, which may be values by metric."""
+    if measured is None:
+        raise InputError("the function to return its result", "None")
     if not isinstance(measured, Mapping):
         return {"value": measured}
     names = ("value", *CHECKS)

@@ -25,7 +25,7 @@ def past_belief(state: MetricState, t: float) -> Callable[[], Optimizer]:
 def blank(state: MetricState, results: Sequence[Observation]) -> Optimizer:
     """An optimizer without results, with the present model and drift.
 
-    If the results that it will get precede a level shift, it has their mean.
+    If the results that it will get precede a jump, it has their mean.
     """
     config, model = state.config, state.model
     if results and results[-1].t < state.since:

@@ -49,15 +49,17 @@ class Progress:
     ) -> None:
         """Take a told event; what was asked for runs from then on."""
         for name, error in errors_in(body).items():
-            self.trust[name] = self._trust_after(name, error, results[name])
+            believed = self.reasons.get(number) != "fallback"
+            value, _ = results[name]
+            self.trust[name] = self._trust_after(name, error, value, believed=believed)
         if number in self.reasons and told is not None:
             self.applied = point_of(told)
 
-    def _trust_after(self, name: str, error: float, result: Measurement) -> Trust:
-        """The trust in a limited metric's belief after a result."""
+    def _trust_after(self, name: str, error: float, value: float, *, believed: bool) -> Trust:
+        """The trust in a limited metric's belief after a result where it was believed safe."""
         assert self._goals is not None
-        rules, (value, _) = self._goals.rules, result
-        crossed = rules.crosses(name, value)
+        rules = self._goals.rules
+        crossed = believed and rules.crosses(name, value)
         return self.trust[name].after(error, crossed=crossed, risk=rules.risk)
 
     def apply(self, body: Mapping[str, Any]) -> None:

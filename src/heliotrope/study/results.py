@@ -34,10 +34,11 @@ class Result(dict[str, Any]):
 
 
 class BestChoice(Result):
-    """The best choice now, with its mean and standard deviation.
+    """The best choice now: ``params`` or the name of an ``option``, in the ``context`` if any.
 
-    Nothing else is better by more than ``margin`` with this ``probability``; both are None while
-    too few results are known.
+    ``mean`` and ``std`` are its believed value and the standard deviation of that. With this
+    ``probability`` nothing else is better by more than ``margin``; both are None while too few
+    results are known.
     """
 
     t: float
@@ -56,7 +57,10 @@ class BestChoice(Result):
 
 
 class Drift(Result):
-    """The drift per unit of time, its interval, and its meaning in words."""
+    """The drift ``epsilon`` per unit of time, its 95 % ``interval``, and its meaning in ``words``.
+
+    Without an interval the rate was given, or is the most likely one.
+    """
 
     epsilon: float | None
     interval: list[float] | None
@@ -77,7 +81,30 @@ class Gain(Result):
 
 
 class Summary(Result):
-    """The configuration and the state; ``faults`` are the ids of results taken for faults."""
+    """The configuration and the state of a study.
+
+    Attributes
+    ----------
+    name, uid, setup, created
+        The name, the identifier, the configuration as JSON, and the wall time of the creation.
+    t, context
+        The present time and the context that the best refers to.
+    events, asked, told
+        Numbers of events, of evaluations, and of results.
+    faults
+        Ids of the results taken for faults.
+    open
+        Open evaluations, oldest first.
+    model
+        The model as it was last estimated.
+    best, drift
+        The best choice now, None without results; and how fast the function changes.
+    warning
+        Why the latest results can hardly be followed, if so.
+    lead, metrics, baseline, applied, gain, front
+        Of a running system: the metric of the best, all metrics, the baseline, what runs now, the
+        gain over the baseline, and the trade-offs between several objectives.
+    """
 
     name: str
     uid: str
@@ -112,7 +139,17 @@ class Summary(Result):
 
 
 class BeliefReport(Result):
-    """The belief at a time; ``view`` says which other fields there are."""
+    """The belief at time ``t`` in a ``context``, with the ``best`` choice; ``view`` is its form.
+
+    - "options": ``options``, each with its mean and std.
+    - "band": ``mean`` and ``std`` along one ``parameter``.
+    - "map": ``mean`` and ``std`` over two ``parameters``.
+    - "slices": ``slices``, a band for each parameter through the best.
+    - "none": no belief.
+
+    The key "values" holds the values of the parameters, and with limits "safe" says which choices
+    are known to keep them.
+    """
 
     t: float
     view: str
@@ -141,7 +178,10 @@ class Front(Result):
 
 
 class Track(Result):
-    """The latest results, and the best as it was believed at some times."""
+    """The latest ``results``, and the ``best`` as it was believed at some times.
+
+    ``certificate`` is a bound of the regret so far, for policies that have one.
+    """
 
     results: list[Json]
     best: list[BestChoice]

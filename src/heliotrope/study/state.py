@@ -102,7 +102,7 @@ class StudyState:
 
     @property
     def since(self) -> float:
-        """The time of the last level shift: earlier results do not count."""
+        """The time of the last jump: earlier results do not count."""
         return self.lead.since
 
     # ---- events applied

@@ -95,6 +95,8 @@ class Study(EverydayStudy):
             Parameters by name that each ask gives instead of choosing them; or a SearchSpace.
         policy
             Such as ``{"epsilon": 0.01}``; parameters that are not given are learned.
+        direction
+            "maximize" or "minimize": whether high or low values are good.
         clock
             A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
             default time counts the asks.
@@ -105,7 +107,7 @@ class Study(EverydayStudy):
             default asks stay open.
         like
             Names of similar studies in the store. This one starts from what they have learned:
-            what the world is made of, scales, and their means, with doubt.
+            the terms of the model, its scales, and the means, as uncertain as the studies differ.
         store
             A store or its URL: memory:, sqlite:///file.db, postgresql://...
         exist_ok
@@ -114,12 +116,12 @@ class Study(EverydayStudy):
         now
             The wall clock; tests replace it.
         goals
-            Of a running system: ``metrics`` with the aim of each, such as ``{"throughput":
-            "maximize", "p99": "watch"}``, and the weights of an ``objective``; ``limits`` that an
-            ask crosses with a probability of at most ``risk``; the ``baseline`` that runs today,
-            measured in a ``share`` of asks; other ``safe`` choices; and ``moves``, the largest
-            step and the cost of a unit, by parameter. The how-to page "Tuning a running system"
-            describes them.
+            Of a running system; each is optional, and the how-to page "Tuning a running system"
+            describes them. ``metrics`` has the aim of each, such as ``{"throughput": "maximize",
+            "p99": "watch"}``; ``objective`` has the weights of a sum to maximize. An ask crosses
+            one of the ``limits`` with a probability of at most ``risk``. The ``baseline`` is what
+            runs today; a ``share`` of the asks measures it again. ``safe`` lists other choices that
+            keep the limits. ``moves`` has the largest step and the cost of a unit, by parameter.
         """
         with located("policy"):
             chosen = PolicyChoice.from_json(policy)
@@ -144,7 +146,7 @@ class Study(EverydayStudy):
         estimators: Estimators | None = None,
         now: Now = time.time,
     ) -> Study:
-        """Create a study from its configuration; with ``exist_ok``, or continue it.
+        """Create a study from its configuration, or with ``exist_ok`` continue it.
 
         It starts from what the studies that it is ``like`` have learned by now.
         """

@@ -81,9 +81,10 @@ class StudyVerbs(ABC):
 
         Without ``t`` the time is that of the study's clock.
 
-        ``cost`` is the price of a measurement: as much as losing this much of the objective for
-        one unit of time. With it the answer may be a :class:`~heliotrope.study.commands.Hold`: no
-        measurement before its ``until`` is worth that cost.
+        ``cost`` is the price of a measurement: it weighs as much as a loss of this size in the
+        objective over one unit of time. With it the answer may be a
+        :class:`~heliotrope.study.commands.Hold`: no measurement before its ``until`` is worth that
+        cost.
         """
         return self.do(Ask(t, context, key, lease=lease, cost=cost))
 

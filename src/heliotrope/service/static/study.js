@@ -148,7 +148,7 @@ async function showPast() {
   await (track.results.length
     ? draw(byId("rewards"), rewardsFigure(track, clock, look))
     : drawNothing(byId("rewards"), why));
-  const isLong = summary.setup.space && varying(summary.setup.space).length > 2;
+  const isLong = varying(summary.setup.space ?? {}).length > 2;
   for (const id of ["rewards", "moves"]) byId(id).closest(".card").classList.toggle("wide", isLong);
   for (const words of document.querySelectorAll("[data-in-contexts]")) {
     words.hidden = !(summary.setup.context && track.best.length);

@@ -9,7 +9,7 @@ export function showSummary(summary) {
   byId("best").replaceChildren(...bestParts(summary));
   showGain(summary);
   byId("drift").textContent = [drift.words, summary.warning].filter(Boolean).join(" ");
-  byId("drift-rate").textContent = rateWords(drift, setup.clock);
+  byId("drift-rate").textContent = rateWords(drift, setup);
   byId("setup").textContent = JSON.stringify({ setup, model }, null, 2);
 }
 
@@ -72,18 +72,20 @@ function bestParts(summary) {
   return [element("dl", {}, ...pairs), ...words];
 }
 
-/** The confidence in the best; with few results the spread of the values is unknown. */
+/** The confidence in the best, if anything is known to keep all limits and the spread of the values is known. */
 function confidenceWords({ probability, margin, ...best }, { lead, front }) {
   if (front) return [`This is the best by ${lead} alone. The trade-offs are below.`];
+  if (best.safe === false) return ["Nothing is known to keep all limits now."];
   if (probability === null) return ["There are too few results for a confidence."];
   const rival = margin ? `nothing is better by more than ${number(margin)}` : "no other option is better";
   const [low, high] = interval(best).map((edge) => within(edge, best.std));
   return [`Probability of ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
 }
 
-function rateWords({ epsilon, interval: range }, clock) {
+function rateWords({ epsilon, interval: range }, { clock, policy }) {
   if (epsilon === null) return "";
-  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : ", as given";
+  const source = "epsilon" in policy ? ", as given" : ", as learned";
+  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : source;
   const unit = (clock.unit ?? "step").replace(/^1\s*(?=[a-z])/, "");
   return `ε = ${number(epsilon)} per ${unit}${likely}`;
 }

@@ -1,0 +1,194 @@
+"""Faults, jumps to a new world, and returns to the one before, weighed by their evidence.
+
+A result follows from those before it, or is a fault of any size. If others near it repeat it, its
+place has changed, and not the world: then its value is one that this world may have. The hypotheses
+about the latest m results are that no more than this happened, or that another world began with
+them, around another mean. After a jump, a third one is that the earlier world is back. Then there
+was an outage.
+
+Symbols
+-------
+n  results, in order of time      r (n,)  warped values less their mean
+K (n, n)  covariance of the results      s  scale of a fault, whose density is Cauchy's
+"""
+
+from __future__ import annotations
+
+from math import inf, log, pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from heliotrope.estimation.regime import Regime
+from heliotrope.linalg import solve_lower
+from heliotrope.validation import Array
+
+_LATEST, _LONGEST = 64, 24  # results that count; results after a jump, at most, when it is found
+_KNOWN = 8  # results before a jump, at least
+_JUMP = 10.0  # log odds against a jump before a result
+_RETURN, _LONGEST_RETURN = 5.0, 8  # log odds against a return; results after it, at most
+_FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
+_CHANGED = 6.0  # log odds against the change of a place
+_NEAR = 0.5  # correlation of the function at places that change together
+_SAME = 0.95  # the same, at places that count as one
+
+
+class _Values(NamedTuple):
+    """r and K of results, the correlations (n, n) of their places, and the usual deviation."""
+
+    r: Array
+    K: Array
+    near: Array
+    deviation: float
+
+    @classmethod
+    def of(cls, regime: Regime) -> _Values:
+        r, _, K, near = regime.residuals()
+        return cls(r, K, near, regime.world.deviation)
+
+    def at(self, some: slice) -> _Values:
+        return _Values(self.r[some], self.K[some, some], self.near[some, some], self.deviation)
+
+
+class _Fault(NamedTuple):
+    """A fault's number, its error, and the price of taking it for a change of its place."""
+
+    i: int
+    error: float
+    price: float
+
+    def density_of_a_repeat(self, error: float, variance: float, near: float) -> float:
+        if near < _NEAR:
+            return -inf
+        return _log_normal(error - near * self.error, variance + self._doubt(near)) - self.price
+
+    def _doubt(self, near: float) -> float:
+        return (1.0 - near**2) * self.error**2
+
+
+class _Filtered(NamedTuple):
+    """Log densities of the first results, each given those before it; which are faults; the rest.
+
+    r and K of the rest are those given the first results.
+    """
+
+    densities: Array
+    faulty: NDArray[np.bool_]
+    rest: _Values
+
+
+def faults(regime: Regime) -> NDArray[np.bool_]:
+    """Which results (n,) do not follow from those before them."""
+    return _filtered(_Values.of(regime)).faulty
+
+
+def length_of_new_world(regime: Regime) -> int:
+    """Number of the latest results that a jump separates from the earlier ones, or 0.
+
+    One of them must be at a place of an earlier one: elsewhere may just be a peak.
+    """
+    values = _Values.of(regime.latest(_LATEST))
+    most = min(len(values.r) - _KNOWN, _LONGEST)
+    if most < 2:
+        return 0
+    # backwards, so that the sum of the first m is that of the latest m
+    new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
+    gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
+    revisits = [(values.near[-m:, :-m] > _SAME).any() for m in range(1, most + 1)]
+    return _longest_gain(np.where(revisits, gain, -inf), least=2)
+
+
+def length_of_return(before: Regime, since: Regime) -> int:
+    """Number of the latest results that follow from those before a jump, not from those since."""
+    before, since = before.latest(_LATEST), since.latest(_LATEST)
+    most = min(len(since.results.y) - 1, _LONGEST_RETURN)
+    if most < 1:
+        return 0
+    # a world that was learned from the few results since the jump may be too sure
+    worlds = since, since._replace(world=before.world)
+    stay = [_of_the_latest(_around_another_mean(_Values.of(one)), most) for one in worlds]
+    both = before.results.followed_by(since.results.at(slice(-most, None)))
+    latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
+    back = _filtered(latest.at(slice(None, None, -1))).densities
+    return _longest_gain(np.cumsum(back) - _RETURN - np.maximum(*stay), least=1)
+
+
+def _of_the_latest(densities: Array, most: int) -> Array:
+    """Log densities of the latest 1, 2, ... results together, given all before them."""
+    return np.cumsum(densities[::-1][:most])
+
+
+def _around_another_mean(values: _Values) -> Array:
+    """Log densities of results around any mean: of the first, and of the others' distances to it.
+
+    The first may be as far away as it is.
+    """
+    r, K = values.r, values.K
+    own = float(r[0]), float(K[0, 0])
+    first = _log_normal(own[0], own[1] + max(values.deviation**2, own[0] ** 2))
+    distances = K[1:, 1:] - K[1:, :1] - K[:1, 1:] + own[1]
+    others = values.at(slice(1, None))._replace(r=r[1:] - own[0], K=distances)
+    return np.append(first, _filtered(others).densities)
+
+
+def _filtered(values: _Values, count: int | None = None) -> _Filtered:
+    """Take the first results, or all, one by one, each for what is most likely."""
+    count = len(values.r) if count is None else count
+    as_fault, as_changed = _densities_of_faults(values)
+    densities, errors, K = _before_any_fault(values, as_fault[:count])
+    clean, near = len(densities), values.near
+    faulty = np.zeros(count, dtype=bool)
+    densities = np.append(densities, np.empty(count - clean))
+    latest: _Fault | None = None
+    for i in range(clean, count):
+        j = i - clean
+        error, variance, later = float(errors[j]), float(K[j, j]), slice(j + 1, None)
+        usual, fault, repeat = _log_normal(error, variance), float(as_fault[i]), -inf
+        if latest is not None:
+            repeat = latest.density_of_a_repeat(error, variance, float(near[i, latest.i]))
+        densities[i] = max(usual, fault, repeat)
+        faulty[i] = usual < densities[i]
+        if faulty[i]:
+            price = 0.0 if repeat >= fault else max(0.0, fault - float(as_changed[i]))
+            latest = _Fault(i, error, price)
+            continue
+        gain = K[j, later] / variance
+        errors[later] -= gain * error
+        K[later, later] -= gain[:, None] * K[j, later]
+    left, rest = slice(count - clean, None), slice(count, None)
+    others = _Values(errors[left], K[left, left], near[rest, rest], values.deviation)
+    return _Filtered(densities, faulty, others)
+
+
+def _before_any_fault(values: _Values, as_fault: Array) -> tuple[Array, Array, Array]:
+    """Log densities of the results before the first fault, all at once; r and K of the others."""
+    r, K, count = values.r, values.K, len(as_fault)
+    L, failed = lapack.dpotrf(K[:count, :count], lower=1)
+    if failed:
+        return np.empty(0), r.copy(), K.copy()
+    z = solve_lower(L, r[:count])
+    densities = -0.5 * (np.square(z) + log(2.0 * pi)) - np.log(L.diagonal())
+    faulty = np.flatnonzero(densities < as_fault)
+    clean = int(faulty[0]) if len(faulty) else count
+    explained = solve_lower(L[:clean, :clean], K[:clean, clean:])
+    errors = r[clean:] - z[:clean] @ explained
+    return densities[:clean], errors, K[clean:, clean:] - explained.T @ explained
+
+
+def _densities_of_faults(values: _Values) -> tuple[Array, Array]:
+    """Log densities (n,) of faults, and of values of this world at places that have changed."""
+    s, squares, usual = _SCALE * values.deviation, np.square(values.r), values.K.diagonal()
+    faults = -_FAULT - np.log(pi * s * (1.0 + squares / s**2))
+    return faults, -_CHANGED - 0.5 * (squares / usual + np.log(2.0 * pi * usual))
+
+
+def _log_normal(error: float, variance: float) -> float:
+    return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
+
+
+def _longest_gain(gain: Array, least: int) -> int:
+    """The number of results, at least the least, that gains most evidence; 0 if none gains."""
+    best = least - 1 + int(gain[least - 1 :].argmax())
+    return best + 1 if gain[best] > 0.0 else 0

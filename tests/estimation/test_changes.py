@@ -1,0 +1,169 @@
+"""Faults, jumps and returns, weighed by their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, pi
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.stats import multivariate_normal
+
+from heliotrope.estimation import (
+    Model,
+    Regime,
+    Results,
+    World,
+    faults,
+    length_of_new_world,
+    length_of_return,
+)
+from heliotrope.estimation.changes import _filtered, _Values
+from heliotrope.validation import Array
+from heliotrope.warps import Logarithm
+
+WORLD = World(
+    mean=0.0,
+    mean_variance=1.0,
+    stays=0.5,
+    drifts=0.5,
+    level=0.1,
+    noise=0.01,
+    drift_rate=0.01,
+    level_rate=0.01,
+    lengths=(0.2,),
+    results=40,
+)
+PLACES = (0.1, 0.9, 0.5, 0.3, 0.7)
+
+
+def regime(y: Array, x: Array | None = None, world: World = WORLD, start: float = 0.0) -> Regime:
+    places = np.resize(PLACES, len(y)) if x is None else x
+    return Regime(Results(start + np.arange(float(len(y))), places[:, None], y), world, 1.0)
+
+
+def usual(count: int, seed: int = 0, world: World = WORLD) -> Array:
+    """Values that the world may have at the places, one after the other."""
+    K = regime(np.zeros(count), world=world).residuals().K
+    return np.random.default_rng(seed).multivariate_normal(np.zeros(count), K)
+
+
+def test_densities_without_faults_are_those_of_the_normal_distribution() -> None:
+    y = usual(30)
+    one = regime(y)
+    found = _filtered(_Values.of(one))
+    assert not found.faulty.any()
+    expected = multivariate_normal(np.zeros(30), one.residuals().K).logpdf(y)
+    assert found.densities.sum() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_fault_has_its_own_density_and_says_nothing_of_others() -> None:
+    y = usual(30)
+    y[12] = 40.0
+    one = regime(y)
+    assert np.flatnonzero(faults(one)).tolist() == [12]
+    kept = np.delete(np.arange(30), 12)
+    expected = multivariate_normal(np.zeros(29), one.residuals().K[np.ix_(kept, kept)]).logpdf(
+        y[kept]
+    )
+    s = 3.0 * WORLD.deviation
+    own = -4.0 - log(pi * s * (1.0 + (40.0 / s) ** 2))
+    assert _filtered(_Values.of(one)).densities.sum() == pytest.approx(expected + own, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [-1e6, -30.0, -10.0, 10.0, 30.0, 1e6])
+def test_one_far_value_is_a_fault_and_no_jump(size: float) -> None:
+    one = regime(np.append(usual(30), size))
+    assert faults(one)[-1]
+    assert length_of_new_world(one) == 0
+
+
+@pytest.mark.parametrize("length", [2, 3, 8, 20])
+@pytest.mark.parametrize("level", [-10.0, 8.0])
+def test_a_jump_of_the_level_is_found_with_its_length(length: int, level: float) -> None:
+    y = usual(40 + length)
+    y[40:] += level
+    assert length_of_new_world(regime(y)) == length
+
+
+def test_earlier_faults_do_not_hide_a_jump() -> None:
+    y = usual(44)
+    y[40:] -= 10.0
+    y[[5, 20, 33]] = [50.0, -500.0, 5e3]
+    assert length_of_new_world(regime(y)) == 4
+
+
+def test_a_place_that_changes_is_no_new_world() -> None:
+    """Values that the world may have, again and again at one place, against all before."""
+    y, x = usual(40), np.resize(PLACES, 40)
+    y -= y[x == 0.5].mean() - 1.5
+    one = regime(np.append(y, [-0.5] * 6), np.append(x, [0.5] * 6))
+    assert faults(one)[-6:].all()
+    assert length_of_new_world(one) == 0
+
+
+def test_few_results_are_no_world() -> None:
+    assert length_of_new_world(regime(np.array([0.0] * 7 + [9.0] * 2))) == 0
+
+
+@pytest.mark.parametrize("length", [2, 5, 20])
+def test_an_outage_ends_when_the_earlier_world_is_back(length: int) -> None:
+    y = usual(60 + length)
+    before = regime(y[:40])
+    places = np.resize(PLACES, 60 + length)[40:]
+    for after in (1, 2, 3):
+        told = np.append(np.full(length, -10.0), y[40 + length : 40 + length + after])
+        since = regime(told, places[: len(told)], start=40.0)
+        found = length_of_return(before, since)
+        assert found in ((0, 1) if after == 1 else (after,))
+
+
+def test_a_new_world_is_not_left_again() -> None:
+    before = regime(usual(40))
+    for count in range(2, 30):
+        y = 8.0 + usual(count, seed=1)
+        assert length_of_return(before, regime(y, start=40.0)) == 0
+
+
+def test_most_clean_runs_have_no_jump() -> None:
+    """Each result of 20 drawn worlds is tested, as while tracking: at most one has a jump."""
+    jumps = 0
+    for seed in range(20):
+        y = usual(70, seed)
+        jumps += any(length_of_new_world(regime(y[:n])) for n in range(10, 71))
+    assert jumps <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.01, 1e6), st.floats(-1e6, 1e6), st.integers(0, 3))
+def test_the_unit_of_the_values_does_not_matter(unit: float, mean: float, after: int) -> None:
+    y = usual(30 + after)
+    y[30:] -= 10.0
+    world = replace(
+        WORLD,
+        mean=mean,
+        **{
+            name: unit**2 * getattr(WORLD, name)
+            for name in ("mean_variance", "stays", "drifts", "level", "noise")
+        },
+    )
+    scaled = regime(mean + unit * y, world=world)
+    assert length_of_new_world(scaled) == length_of_new_world(regime(y))
+    assert np.array_equal(faults(scaled), faults(regime(y)))
+
+
+def test_warped_values_are_judged_by_what_their_world_describes() -> None:
+    y = usual(40)
+    y[-3:] -= 10.0
+    logarithm = replace(WORLD, warp=Logarithm(1.0, 1e-9))
+    assert length_of_new_world(regime(np.exp(y), world=logarithm)) == 3
+
+
+def test_a_model_without_a_world_drifts_as_a_whole() -> None:
+    model = Model(mean=2.0, variance=3.0, noise=0.1, length_scale=0.4, rate=0.05)
+    world = model.as_world(2)
+    assert (world.mean, world.drifts, world.noise, world.drift_rate) == (2.0, 3.0, 0.1, 0.05)
+    assert world.lengths == (0.4, 0.4)
+    assert world.shares()["drifts"] == pytest.approx(3.0 / 3.1, rel=1e-5)
+    assert Model.of_world(WORLD, 1.0, Model().outlier_bounds()).as_world(1) is WORLD
