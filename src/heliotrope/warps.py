@@ -102,6 +102,9 @@ class Identity(Warp):
     def slope(self, y: ArrayLike) -> Array:
         return np.ones_like(np.asarray(y, dtype=float))
 
+    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        return mean, variance
+
     def negated(self) -> Identity:
         return self
 
