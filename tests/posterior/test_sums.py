@@ -110,6 +110,11 @@ def test_features_are_exact(terms: list[Term], monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(
         again.predict(t, line.points), reference.predict(t, line.indices), rtol=0, atol=1e-6
     )
+    for engine in (fast, again):
+        engine.open(60, t + 1.0, line.indices[7:8])
+        engine.tell(60, 0.4)
+    for name, kept in fast.state().items():  # to the last bit
+        np.testing.assert_array_equal(again.state()[name], kept)
 
 
 # The reference against scikit-learn, on points and times

@@ -136,23 +136,31 @@ class Columns:
         return np.asarray(leading_rows(R * scale, tolerance, None if single else values) / scale)
 
     def state(self) -> State:
-        bases = [self._bases[blocks.start] for blocks in self._stack.slices]
         return {
             f"pivots{c}": basis.pivots
-            for c, basis in enumerate(bases)
+            for c, basis in enumerate(self._of_terms())
             if isinstance(basis, FeatureColumns)
         }
 
     def restore(self, state: State) -> None:
         """Use the pivots of a saved state, since other machines may compute different ones."""
+        found = [state.get(f"pivots{c}") for c in range(len(self._kernels))]
         self._take(
-            [
-                FeatureColumns.of_pivots(kernel, state[f"pivots{c}"])
-                if f"pivots{c}" in state
-                else PointColumns(kernel, self._points)
-                for c, kernel in enumerate(self._kernels)
-            ]
+            [self._saved(*one) for one in zip(self._of_terms(), self._kernels, found, strict=True)]
         )
+
+    def _saved(
+        self, basis: PointColumns | FeatureColumns, kernel: DomainKernel, pivots: Indices | None
+    ) -> PointColumns | FeatureColumns:
+        """A term's columns with these pivots, or at all points."""
+        if pivots is None:
+            return PointColumns(kernel, self._points)
+        if isinstance(basis, FeatureColumns) and np.array_equal(basis.pivots, pivots):
+            return basis  # computed anew, it would differ by rounding errors
+        return FeatureColumns.of_pivots(kernel, pivots)
+
+    def _of_terms(self) -> list[PointColumns | FeatureColumns]:
+        return [self._bases[blocks.start] for blocks in self._stack.slices]
 
     def _take(self, terms: list[PointColumns | FeatureColumns]) -> None:
         self._bases = [terms[c] for c in self._stack.owner]
