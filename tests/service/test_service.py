@@ -656,10 +656,10 @@ def test_a_demo_follows_its_hills() -> None:
     studies = Studies(store, journal, Limits(), lambda _: None)
     demos = Demos(studies, most=1, pause=0.0)
     name = demos.start()
-    wait_for(lambda: studies.use(name, lambda study: study.summary())["told"] >= 60)
+    wait_for(lambda: studies.use(name, lambda study: study.summary())["told"] >= 100)
     demos.close()
     results = studies.use(name, lambda study: study.track())["results"]
-    late = [result["value"] for result in results[30:]]
+    late = [result["value"] for result in results[60:]]
     journal.close()
     assert len(results) <= STEPS
     assert sum(late) / len(late) > 0.3  # a random place has 0.08 on average
