@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from time import perf_counter
 
 from rich.console import Console
@@ -26,6 +27,10 @@ NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
 def main(names: list[str]) -> int:
     console, holds, commit = Console(), True, history.current_commit()
+    unknown = [name for name in names if find_spec(f"benchmarks.{name}") is None]
+    if unknown:
+        console.print(f"There is no benchmark {', '.join(unknown)}.\n\n{__doc__}", highlight=False)
+        return 2
     table = Table(
         "benchmark",
         "claim",

@@ -445,3 +445,21 @@ def test_an_outage_is_got_over() -> None:
         optimizer.tell(s, -5.0 if is_out else 0.05 * rng.standard_normal() - regret)
         late += [regret] if step >= 100 else []
     assert np.mean(late) < 0.1  # random choice has 0.22
+
+
+def test_after_an_outage_the_jump_before_it_still_counts() -> None:
+    """Values jump by 20 at step 40; then there is an outage."""
+    domain, rng = ht.grid(12), np.random.default_rng(0)
+    optimizer = ht.Optimizer(domain, ht.auto(domain), seed=0)
+    since = list[float]()
+    for step in range(120):
+        s = optimizer.ask()
+        level = 0.0 if step < 40 else -20.0 if 80 <= step < 90 else 20.0
+        hill = -((s.x[0] - 0.4) ** 2)
+        optimizer.tell(s, level + hill + 0.05 * rng.standard_normal())
+        since.append(agent_of(optimizer).known.since)
+    jump, outage = since[79], since[89]
+    assert 39.0 <= jump <= 43.0
+    assert 79.0 <= outage <= 83.0
+    assert since[-1] == jump
+    assert min(one.t for one in agent_of(optimizer).known.latest) >= jump

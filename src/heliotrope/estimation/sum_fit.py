@@ -47,7 +47,7 @@ _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
 _EXCEEDED, _EXTRA = 0.35, 2.0  # probability of a higher variance; values that the priors stand for
 _NOISY, _SHORT = 0.3, 0.5  # share of the variance that is unpredictable; usual lengths at most then
-_FAULT = 10.0  # log odds against a fault of unknown size
+_FAULT = 6.0  # log odds against a fault of unknown size
 _NEAR = 0.5  # usual length scales between two results that say something of each other
 _SKEW = 1.0  # deviation of the skew of a warp
 

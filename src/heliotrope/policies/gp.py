@@ -48,9 +48,9 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 "apart" spreads out the first few points: each lies far from the ones before it.
 """
 
-_IMPLAUSIBLE = (
-    4.0  # deviations: less likely than a fault of one in a hundred, spread over a hundred
-)
+# Deviations. The normal density there, 1.3e-4, is about that of a fault: one value in a hundred,
+# spread evenly over a hundred deviations.
+_IMPLAUSIBLE = 4.0
 _MOST_LOW, _MOST_HIGH = 2, 1  # values in a row that are doubted
 
 EngineLike: TypeAlias = str | EngineOptions | None
@@ -67,9 +67,9 @@ class GPPolicy:
     or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
     kept when the memory restarts. Values beyond ``low`` and ``high`` are clipped.
 
-    With ``doubts``, an implausible value counts little, unless one as high, or two as low, precede
-    it. After a high one the policy looks again at its place. After a low one it must not leave: it
-    would never detect a fault there.
+    With ``doubts``, an implausible value counts little: the first in a row if it is high, the first
+    two if they are low. After a high one the policy looks again at its place. A low value that were
+    believed would keep the policy away from its place, and a fault would never be detected.
     """
 
     prior: Prior
@@ -113,10 +113,10 @@ class GPAgent:
         self._engine = self._first_engine()
         self._epoch: float | None = None
         self._keys: dict[int, Places] = {}  # places of the evaluations of the current epoch
-        self._doubted = 0  # latest values in a row that were doubted
-        self._run = list[int]()  # keys of these
+        self._in_a_row = 0  # latest values that were implausibly high, or low with a minus sign
+        self._run = list[int]()  # keys of those that are doubted
         self._again: Places | None = None  # where the latest value was implausibly high
-        self.doubted = set[int]()  # keys of the evaluations whose values count little
+        self.doubted = set[int]()  # keys of values that are taken for faults
         self._told, self._now = False, -inf
         first = policy.first
         self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
@@ -165,28 +165,31 @@ class GPAgent:
         if key in self._keys:
             value = min(max(y, self._policy.low), self._policy.high)
             if self._policy.doubts:
-                precision = self._believed(key, value, precision)
+                precision = self._weigh(key, value, precision)
             self._engine.tell(key, value, precision)
             del self._keys[key]
         self._told = True
 
-    def _believed(self, key: int, value: float, precision: Precision) -> Precision:
-        """The precision of a value; one that is doubted has its distance as standard error."""
+    def _weigh(self, key: int, value: float, precision: Precision) -> Precision:
+        """Decide whether to doubt a value; return the precision with which it counts.
+
+        A doubted value has its distance from the prediction as standard error.
+        """
         mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
         error, noise = value - float(mean[0]), precision.noise(self._policy.prior.noise)
-        is_doubted = abs(error) > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
-        self._doubted = self._doubted + 1 if is_doubted else 0
-        self._again = None
-        if not 0 < self._doubted <= (_MOST_LOW if error < 0.0 else _MOST_HIGH):
-            if is_doubted:  # confirmed
-                self.doubted.difference_update(self._run)
-            self._run = []
-            return precision
-        if error > 0.0:
-            self._again = self._keys[key]
-        self._run.append(key)
-        self.doubted.add(key)
-        return Precision(error**2 + noise)
+        is_implausible = abs(error) > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
+        side = int(np.sign(error)) if is_implausible else 0
+        if side * self._in_a_row <= 0:
+            self._in_a_row, self._run = 0, []
+        self._in_a_row += side
+        self._again = self._keys[key] if self._in_a_row == 1 else None
+        if -_MOST_LOW <= self._in_a_row <= _MOST_HIGH and side:
+            self._run.append(key)
+            self.doubted.add(key)
+            return Precision(error**2 + noise)
+        self.doubted.difference_update(self._run)  # confirmed
+        self._run = []
+        return precision
 
     def cancel(self, key: int) -> None:
         if key in self._keys:
@@ -241,7 +244,7 @@ class GPAgent:
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(list(self._keys), dtype=np.int64),
             "places": np.array([place[0] for place in self._keys.values()]),
-            "doubted": np.array(self._doubted),
+            "doubted": np.array(self._in_a_row),
             "doubted/run": np.array(self._run, dtype=np.int64),
             "doubted/keys": np.array(sorted(self.doubted), dtype=np.int64),
             "again": np.empty(0) if self._again is None else self._again,
@@ -255,7 +258,7 @@ class GPAgent:
         keys = state["keys"].tolist()
         places = state.get("places", np.zeros(len(keys), dtype=np.intp))  # older files lack them
         self._keys = dict(zip(keys, list(places[:, None]), strict=True))
-        self._doubted = int(state.get("doubted", 0))
+        self._in_a_row = int(state.get("doubted", 0))
         self._run = state["doubted/run"].tolist() if "doubted/run" in state else []
         self.doubted = set(state["doubted/keys"].tolist()) if "doubted/keys" in state else set()
         again = state.get("again", np.empty(0))  # older files lack it

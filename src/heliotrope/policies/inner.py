@@ -124,7 +124,7 @@ class Succession:
         self._go_on()
 
     def tell(self, key: int, y: float, precision: Precision) -> bool:
-        """Take a value; whether the current agent now believes earlier ones that it doubted."""
+        """Take a value; return whether earlier values are no longer doubted."""
         before = self.current.doubted
         for agent in self._shown():
             agent.tell(key, y, precision)
@@ -140,7 +140,7 @@ class Succession:
     def begin(self, new: InnerAgent, *, stepwise: bool) -> None:
         """Let an agent take over: at once, or after some more operations."""
         if stepwise:
-            self.finish()  # else frequent models would never be used
+            self.finish()  # otherwise a newer model would replace this one before it is used
         new.see(_AT_ONCE if stepwise else None)
         self.next = new
         self._switch()

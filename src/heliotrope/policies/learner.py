@@ -114,9 +114,10 @@ class Estimation:
 class Knowledge:
     """The model, and the results that it is estimated from.
 
-    ``told`` counts all results since the latest jump, dropped ones included. ``since`` is the time
-    of the latest jump, ``before`` are results before it, and ``earlier`` is the model of then.
-    ``outage`` are the keys of results of outages.
+    ``told`` counts the results since the latest jump or outage, dropped ones included; those that
+    count there at first are the ones that were kept. ``since`` is the time of the latest jump.
+    ``before`` are results before it, from the time ``since_before`` on, and ``earlier`` is the
+    model of then. ``outage`` are the keys of results of outages.
     """
 
     model: Model = field(default_factory=Model)
@@ -127,6 +128,7 @@ class Knowledge:
     due: Due | None = None
     outage: tuple[int, ...] = ()
     earlier: Model | None = None
+    since_before: float = -inf
 
     @property
     def bounds(self) -> OutlierBounds:
@@ -138,15 +140,17 @@ class Knowledge:
             [replace(one, t=min(one.t, latest)) for one in some]
             for some in (self.latest, self.before)
         )
-        since = min(self.since, latest)
+        since, since_before = min(self.since, latest), min(self.since_before, latest)
         due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
-        return replace(self, latest=kept, before=before, since=since, due=due)
+        found = replace(self, latest=kept, before=before, due=due)
+        return replace(found, since=since, since_before=since_before)
 
     def state(self) -> State:
         return {
             "model": _text(self.model.to_json()),
             "told": np.array(self.told),
             "since": np.array(self.since),
+            "since_before": np.array(self.since_before),
             "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
             "earlier": _text(None if self.earlier is None else self.earlier.to_json()),
@@ -170,6 +174,7 @@ class Knowledge:
             None if due is None else due_from_json(due),
             tuple(state["outage"].tolist()) if "outage" in state else (),
             None if earlier is None else Model.from_json(earlier),
+            float(state.get("since_before", -inf)),
         )
 
 
@@ -209,12 +214,12 @@ class Learner:
         found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
         if due.back:
             outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
-            found = replace(found, since=-inf, before=(), earlier=None, outage=outage)
-            return replace(found, told=len(latest))
+            found = replace(found, told=len(latest), outage=outage, before=(), earlier=None)
+            return replace(found, since=known.since_before, since_before=-inf)
         if aside:
             before = _of_one_world(aside)
-            found = replace(found, since=due.since, before=before, earlier=known.model)
-            return replace(found, told=len(latest))
+            found = replace(found, told=len(latest), before=before, earlier=known.model)
+            return replace(found, since=due.since, since_before=known.since)
         return found
 
     def contradictions(self, known: Knowledge) -> dict[int, Precision]:

@@ -67,7 +67,7 @@ class MetricState:
         model, due = Model.from_json(body["model"]), due_from_json(body)
         model = model.of_dimension(self.optimizer.domain.dimension)
         self.optimizer.learner.update(Update(model.signed(self.config.sign), due, contradicted))
-        self.model, self.since = model, -np.inf if due.back else max(due.since, self.since)
+        self.model, self.since = model, self.optimizer.learner.known.since
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:
         """Take a result; ``expired`` is the time and place of an evaluation without a lease."""
