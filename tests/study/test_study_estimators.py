@@ -108,7 +108,7 @@ def take_model(study: Study) -> None:
     """Estimate the model that is due, as a process beside the study does."""
     estimation = learner_of(study).estimation()
     if estimation is not None:
-        study._learned("value", estimation.run_beside())
+        study._learned("value", estimation.run_in_background())
 
 
 def some_value(rng: random.Random) -> float:

@@ -39,6 +39,8 @@ from heliotrope.estimation.online import (
     estimate_sum as estimate_sum,
 )
 from heliotrope.estimation.outliers import (
+    FEWEST_WITH_FAULTS as FEWEST_WITH_FAULTS,
+    IMPLAUSIBLE as IMPLAUSIBLE,
     OutlierBounds as OutlierBounds,
     outlier_bounds as outlier_bounds,
 )

@@ -1,10 +1,11 @@
-"""Faults, jumps to a new world, and returns to the one before, weighed by their evidence.
+"""Faults, jumps and returns: hypotheses about the latest results, compared by their evidence.
 
-A result follows from those before it, or is a fault of any size. If others near it repeat it, its
-place has changed, and not the world: then its value is one that this world may have. The hypotheses
-about the latest m results are that no more than this happened, or that another world began with
-them, around another mean. After a jump, a third one is that the earlier world is back. Then there
-was an outage.
+No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
+the latest fault near its place. A repeat means that the function has changed there, to a value that
+this world may have.
+Jump: another world, around another mean, began with the latest m results.
+Return, only after a jump: the latest m results follow from those before the jump. The results
+between the jump and the return were an outage.
 
 Symbols
 -------
@@ -25,47 +26,49 @@ from heliotrope.estimation.regime import Regime
 from heliotrope.linalg import solve_lower
 from heliotrope.validation import Array
 
-_LATEST, _LONGEST = 64, 24  # results that count; results after a jump, at most, when it is found
+# The odds were chosen by benchmarks/faults.py with other seeds: docs/explanation/auto.md has the
+# variants.
+_LATEST = 64  # results that are considered
+_LONGEST = 24  # results since a jump, at most, when it is found
 _KNOWN = 8  # results before a jump, at least
 _JUMP = 10.0  # log odds against a jump before a result
 _RETURN, _LONGEST_RETURN = 5.0, 8  # log odds against a return; results after it, at most
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
 _CHANGED = 6.0  # log odds against the change of a place
-_NEAR = 0.5  # correlation of the function at places that change together
-_SAME = 0.95  # the same, at places that count as one
+_TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
+_SAME = 0.95  # correlation at places that count as one
 
 
 class _Values(NamedTuple):
-    """r and K of results, the correlations (n, n) of their places, and the usual deviation."""
+    """r and K of results, the correlations (n, n) of their places, and the values' deviation."""
 
     r: Array
     K: Array
-    near: Array
+    correlations: Array
     deviation: float
 
     @classmethod
     def of(cls, regime: Regime) -> _Values:
-        r, _, K, near = regime.residuals()
-        return cls(r, K, near, regime.world.deviation)
+        r, _, K, correlations = regime.residuals()
+        return cls(r, K, correlations, regime.world.deviation)
 
     def at(self, some: slice) -> _Values:
-        return _Values(self.r[some], self.K[some, some], self.near[some, some], self.deviation)
+        correlations = self.correlations[some, some]
+        return _Values(self.r[some], self.K[some, some], correlations, self.deviation)
 
 
 class _Fault(NamedTuple):
-    """A fault's number, its error, and the price of taking it for a change of its place."""
+    """Index and error of a fault; the log density that is lost if its place has changed instead."""
 
     i: int
     error: float
     price: float
 
-    def density_of_a_repeat(self, error: float, variance: float, near: float) -> float:
-        if near < _NEAR:
+    def density_of_a_repeat(self, error: float, variance: float, correlation: float) -> float:
+        if correlation < _TOGETHER:
             return -inf
-        return _log_normal(error - near * self.error, variance + self._doubt(near)) - self.price
-
-    def _doubt(self, near: float) -> float:
-        return (1.0 - near**2) * self.error**2
+        of_change = (1.0 - correlation**2) * self.error**2
+        return _log_normal(error - correlation * self.error, variance + of_change) - self.price
 
 
 class _Filtered(NamedTuple):
@@ -87,7 +90,7 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
 def length_of_new_world(regime: Regime) -> int:
     """Number of the latest results that a jump separates from the earlier ones, or 0.
 
-    One of them must be at a place of an earlier one: elsewhere may just be a peak.
+    One of them must be at a place of an earlier one: elsewhere, a high value may just be a peak.
     """
     values = _Values.of(regime.latest(_LATEST))
     most = min(len(values.r) - _KNOWN, _LONGEST)
@@ -96,8 +99,8 @@ def length_of_new_world(regime: Regime) -> int:
     # backwards, so that the sum of the first m is that of the latest m
     new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
     gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
-    revisits = [(values.near[-m:, :-m] > _SAME).any() for m in range(1, most + 1)]
-    return _longest_gain(np.where(revisits, gain, -inf), least=2)
+    revisits = [(values.correlations[-m:, :-m] > _SAME).any() for m in range(1, most + 1)]
+    return _best_length(np.where(revisits, gain, -inf), shortest=2)
 
 
 def length_of_return(before: Regime, since: Regime) -> int:
@@ -112,7 +115,7 @@ def length_of_return(before: Regime, since: Regime) -> int:
     both = before.results.followed_by(since.results.at(slice(-most, None)))
     latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
     back = _filtered(latest.at(slice(None, None, -1))).densities
-    return _longest_gain(np.cumsum(back) - _RETURN - np.maximum(*stay), least=1)
+    return _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay), shortest=1)
 
 
 def _of_the_latest(densities: Array, most: int) -> Array:
@@ -121,24 +124,28 @@ def _of_the_latest(densities: Array, most: int) -> Array:
 
 
 def _around_another_mean(values: _Values) -> Array:
-    """Log densities of results around any mean: of the first, and of the others' distances to it.
+    """Log densities of results around an unknown mean: of the first, and of differences from it.
 
-    The first may be as far away as it is.
+    The mean's variance is at least the square of the first value: a far one costs little.
     """
     r, K = values.r, values.K
-    own = float(r[0]), float(K[0, 0])
-    first = _log_normal(own[0], own[1] + max(values.deviation**2, own[0] ** 2))
-    distances = K[1:, 1:] - K[1:, :1] - K[:1, 1:] + own[1]
-    others = values.at(slice(1, None))._replace(r=r[1:] - own[0], K=distances)
+    r0, k00 = float(r[0]), float(K[0, 0])
+    first = _log_normal(r0, k00 + max(values.deviation**2, r0**2))
+    of_differences = K[1:, 1:] - K[1:, :1] - K[:1, 1:] + k00
+    others = values.at(slice(1, None))._replace(r=r[1:] - r0, K=of_differences)
     return np.append(first, _filtered(others).densities)
 
 
 def _filtered(values: _Values, count: int | None = None) -> _Filtered:
-    """Take the first results, or all, one by one, each for what is most likely."""
+    """Condition on the first ``count`` results, by default all, in order, but not on faults.
+
+    Each is taken as usual, for a fault or for a repeat, whichever is most likely. Those before the
+    first fault are conditioned on at once, the others by updates of rank one.
+    """
     count = len(values.r) if count is None else count
     as_fault, as_changed = _densities_of_faults(values)
     densities, errors, K = _before_any_fault(values, as_fault[:count])
-    clean, near = len(densities), values.near
+    clean, correlations = len(densities), values.correlations
     faulty = np.zeros(count, dtype=bool)
     densities = np.append(densities, np.empty(count - clean))
     latest: _Fault | None = None
@@ -147,7 +154,8 @@ def _filtered(values: _Values, count: int | None = None) -> _Filtered:
         error, variance, later = float(errors[j]), float(K[j, j]), slice(j + 1, None)
         usual, fault, repeat = _log_normal(error, variance), float(as_fault[i]), -inf
         if latest is not None:
-            repeat = latest.density_of_a_repeat(error, variance, float(near[i, latest.i]))
+            correlation = float(correlations[i, latest.i])
+            repeat = latest.density_of_a_repeat(error, variance, correlation)
         densities[i] = max(usual, fault, repeat)
         faulty[i] = usual < densities[i]
         if faulty[i]:
@@ -158,7 +166,7 @@ def _filtered(values: _Values, count: int | None = None) -> _Filtered:
         errors[later] -= gain * error
         K[later, later] -= gain[:, None] * K[j, later]
     left, rest = slice(count - clean, None), slice(count, None)
-    others = _Values(errors[left], K[left, left], near[rest, rest], values.deviation)
+    others = _Values(errors[left], K[left, left], correlations[rest, rest], values.deviation)
     return _Filtered(densities, faulty, others)
 
 
@@ -188,7 +196,7 @@ def _log_normal(error: float, variance: float) -> float:
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 
-def _longest_gain(gain: Array, least: int) -> int:
-    """The number of results, at least the least, that gains most evidence; 0 if none gains."""
-    best = least - 1 + int(gain[least - 1 :].argmax())
+def _best_length(gain: Array, shortest: int) -> int:
+    """The number of latest results with the largest gain, from the shortest on; 0 if none gains."""
+    best = shortest - 1 + int(gain[shortest - 1 :].argmax())
     return best + 1 if gain[best] > 0.0 else 0

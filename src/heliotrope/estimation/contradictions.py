@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.outliers import IMPLAUSIBLE, OutlierBounds
 from heliotrope.estimation.regime import Regime
 from heliotrope.validation import Array
 
-_IMPLAUSIBLE = 4.0  # deviations from what all others say
 _NEAR = 0.25  # length scales between two measurements of the same place
 _LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
 _AGAIN = 2  # later results at the place that must oppose the value, by half of its error or more
@@ -50,7 +49,7 @@ def contradicted(regime: Regime, bounds: OutlierBounds) -> Array:
         doubtful = np.isnan(found) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
         z = np.where(doubtful, np.abs(error) * np.sqrt(precision), 0.0)
         worst = int(z.argmax())
-        if z[worst] <= _IMPLAUSIBLE:
+        if z[worst] <= IMPLAUSIBLE:
             return found
         variance = float(np.square(error[worst]))
         r[worst] -= error[worst]  # what the others say, so that rounding errors stay small

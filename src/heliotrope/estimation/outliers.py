@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from heliotrope.validation import Array
 
-_LEAST = 8  # values; fewer have no outliers
+FEWEST_WITH_FAULTS = 8  # results; fewer do not say what is implausible
+# Deviations from a prediction. The normal density there, 1.3e-4, is about that of a fault: one
+# value in a hundred, spread evenly over a hundred deviations.
+IMPLAUSIBLE = 4.0
 _SHARE = 0.03  # of the values that may be outliers on each side; one always may
 _FAR = 10.0  # ranges of the other values, away from them
 _CUT = 0.1  # ranges by which a bound may be too narrow
@@ -61,7 +64,7 @@ def outlier_bounds(values: Array) -> OutlierBounds:
     OutlierBounds(low=None, high=2.0)
     """
     few = max(1, int(_SHARE * len(values)))
-    if len(values) < _LEAST:
+    if len(values) < FEWEST_WITH_FAULTS:
         return OutlierBounds()
     ordered = np.sort(values)
     bottom, top = ordered[few], ordered[-few - 1]

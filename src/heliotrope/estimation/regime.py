@@ -1,4 +1,4 @@
-"""Results of one world, seen as that world describes them."""
+"""Results and the world that describes them: residuals and covariances."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.validation import Array
 
-_LEAST_NOISE = 1e-6  # share of the variance, so that a covariance can be inverted
+_JITTER = 1e-6  # share of the variance, so that a covariance can be inverted
 
 
 class Residuals(NamedTuple):
-    """What a world says of results.
+    """Residuals of results under a world, and their covariance.
 
     Warped values less their mean (n,), the slope of the warp (n,), covariances (n, n), and the
     correlations of the places (n, n).
@@ -25,11 +25,14 @@ class Residuals(NamedTuple):
     r: Array
     slope: Array
     K: Array
-    near: Array
+    correlations: Array
 
 
 class Regime(NamedTuple):
-    """Results, and the world that they were taken to come from; times are divided by the pace."""
+    """Results, and the world that they are assumed to come from.
+
+    ``pace`` is the time between two results, the world's unit of time.
+    """
 
     results: Results
     world: World
@@ -42,23 +45,26 @@ class Regime(NamedTuple):
     def residuals(self) -> Residuals:
         y, warp = self.results.y, self.world.warp
         slope = warp.slope(y)
-        near = Matern(self.world.lengths, nu=2.5)(self.results.x)
-        return Residuals(
-            warp.inside(y) - self.world.mean, slope, self._covariance(slope, near), near
-        )
+        correlations = Matern(self.world.lengths, nu=2.5)(self.results.x)
+        K = self._covariance(slope, correlations)
+        return Residuals(warp.inside(y) - self.world.mean, slope, K, correlations)
 
     def _covariance(self, slope: Array, near: Array) -> Array:
-        """The covariance of :meth:`World.prior`; its kernels would take ten times as long."""
+        """The covariance of :meth:`World.prior`, with its negligible terms and a least noise.
+
+        The prior's kernels would take ten times as long.
+        """
         world, t = self.world, self.results.t / self.pace
         lags = np.abs(t[:, None] - t[None, :])
-        drifts, level = (
+        drift_decay, level_decay = (
             np.exp(0.5 * log1p(-one) * lags) for one in (world.drift_rate, world.level_rate)
         )
-        K = near * (world.stays + world.drifts * drifts) + world.level * level + world.mean_variance
+        K = near * (world.stays + world.drifts * drift_decay)
+        K += world.level * level_decay + world.mean_variance
         if world.period:
             season = world.in_season(lags)
             K += (world.season * near + world.shared_season) * season
         own, repeats = self.results.noise.T
         variances = np.where(np.isnan(own), world.noise / repeats, own * slope**2)
-        K.flat[:: len(K) + 1] += np.maximum(variances, _LEAST_NOISE * world.deviation**2)
+        K.flat[:: len(K) + 1] += np.maximum(variances, _JITTER * world.deviation**2)
         return K

@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
+from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS, IMPLAUSIBLE
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import HARMONICS, World, season_rate
 from heliotrope.terms import Season
@@ -39,9 +40,7 @@ _MOST = np.log([20.0, 20.0, 20.0, 0.9, 0.9, 5.0, 20.0, 20.0])
 _LENGTHS = np.log([0.02, 30.0])
 _MEAN = 1.0  # variance of the standardized mean
 _FEWEST = 3  # results; fewer say nothing about the parameters
-_FEWEST_WITH_FAULTS = 8
 _OWN_NOISE = (1e-6, 1e250)  # limits of the standardized noise variance of one result
-_IMPLAUSIBLE = 4.0  # deviations from what all others say
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
 _ITERATIONS = 30
 _IMPOSSIBLE = 1e10  # score of parameters whose K cannot be factored
@@ -184,8 +183,8 @@ class Fit:
         inverse = np.linalg.inv(self._parts(found.theta).K + _MEAN)
         precision = inverse.diagonal()
         error = (inverse @ self._r) / precision
-        faulty = self._faulty | (np.abs(error) * np.sqrt(precision) > _IMPLAUSIBLE)
-        if len(self._r) < _FEWEST_WITH_FAULTS or np.array_equal(faulty, self._faulty):
+        faulty = self._faulty | (np.abs(error) * np.sqrt(precision) > IMPLAUSIBLE)
+        if len(self._r) < FEWEST_WITH_FAULTS or np.array_equal(faulty, self._faulty):
             return None
         fit = copy(self)
         fit._before = found.world

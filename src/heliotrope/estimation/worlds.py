@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliotrope.estimation.changes import faults
+from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS
 from heliotrope.estimation.regime import Regime
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.sum_fit import Fit, Found
@@ -29,7 +30,6 @@ _SPAN_WITH_ZEROS, _MOST_ZEROS = 100.0, 0.1  # the same, if up to a tenth of the 
 _SKEWS = (-1.2, -0.6, 0.6, 1.2)
 _FAR = 10.0  # median distances from the median
 _FEWEST_FAULTS, _MOST_FAULTS = 3, 0.33  # that show in the values alone; share of the values
-_FEWEST_KNOWN = 8  # results that the world before rests on, before faults are judged by it
 _UNIT = 0.5  # of a warp that shortens a tail, in deviations of the values
 _CLIMBED = 2  # warps, the most likely ones, whose parameters are searched for
 _LEAST_PERIODS = 1.15  # that results must span, before a season of that period is considered
@@ -87,7 +87,7 @@ def _may_be_faults(results: Results, before: World | None, fit: Fit) -> NDArray[
         far &= fit.are_near_others(far)
     if np.count_nonzero(far) >= _FEWEST_FAULTS:
         return far
-    if before is None or before.results < _FEWEST_KNOWN:
+    if before is None or before.results < FEWEST_WITH_FAULTS:
         return np.zeros_like(far)
     surprising = faults(Regime(results, before, results.pace))
     return np.asarray(surprising & (np.mean(surprising) <= _MOST_FAULTS))

@@ -8,7 +8,14 @@ from typing import ClassVar
 from heliotrope.acquisition import UCB, LogBeta
 from heliotrope.domains import Box, Contextual, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model, OutlierBounds, Results, World, estimate_sum
+from heliotrope.estimation import (
+    FEWEST_WITH_FAULTS,
+    Model,
+    OutlierBounds,
+    Results,
+    World,
+    estimate_sum,
+)
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.parameters import SLOWEST
@@ -23,7 +30,6 @@ from heliotrope.warps import IDENTITY
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
 
-_FEWEST_WITH_FAULTS = 8  # results; fewer do not say what is implausible
 _BUDGET = 250  # points in the dictionary of a Box
 _EARLIEST = 10.0  # step at which the paper's beta is taken, at the least
 _SHARE_OF_MEMORY = 0.1  # of the steps that the memory reaches back
@@ -94,7 +100,7 @@ def of_world(
 ) -> GPPolicy | WarpedPolicy:
     """The policy for a world; results come one unit of time apart."""
     beta = lasting_beta(world.renewal, world.results)
-    knows = world.results >= _FEWEST_WITH_FAULTS
+    knows = world.results >= FEWEST_WITH_FAULTS
     inner = GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts and knows)
     return inner if world.warp == IDENTITY else WarpedPolicy(inner, world.warp)
 

@@ -22,6 +22,7 @@ from heliotrope.domains import (
     one_place,
 )
 from heliotrope.errors import InputError, KernelError, NoBeliefError, TimeError
+from heliotrope.estimation import IMPLAUSIBLE
 from heliotrope.memory import KeepAll, Memory
 from heliotrope.policies.model_free import random_choice
 from heliotrope.posterior import (
@@ -48,9 +49,6 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 "apart" spreads out the first few points: each lies far from the ones before it.
 """
 
-# Deviations. The normal density there, 1.3e-4, is about that of a fault: one value in a hundred,
-# spread evenly over a hundred deviations.
-_IMPLAUSIBLE = 4.0
 _MOST_LOW, _MOST_HIGH = 2, 1  # values in a row that are doubted
 
 EngineLike: TypeAlias = str | EngineOptions | None
@@ -177,7 +175,7 @@ class GPAgent:
         """
         mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
         error, noise = value - float(mean[0]), precision.noise(self._policy.prior.noise)
-        is_implausible = abs(error) > _IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
+        is_implausible = abs(error) > IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
         side = int(np.sign(error)) if is_implausible else 0
         if side * self._in_a_row <= 0:
             self._in_a_row, self._run = 0, []

@@ -1,7 +1,7 @@
-"""The agent inside one that learns its model: one model, and the evaluations that it is shown.
+"""An agent for one model, and its replacement by an agent for a newer model.
 
-A new model needs a new agent that sees the latest results. Showing it all of them at once takes
-long, so it may be shown a few at each operation, while the agent before it still chooses.
+A new agent must first be shown the results that are kept. That takes long, so a study shows it a
+few at each operation; meanwhile the agent before it chooses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The one learner of models: pure steps from results, and what is known, to what is known next.
+"""Learning a model from results, in three steps without side effects.
 
-:meth:`Learner.after` takes one result, and notes whether an estimate is due. An
-:class:`Estimation` holds all that the estimate needs, so that another process can run it.
-:meth:`Learner.updated` takes what it found. An optimizer does these one after the other; a study
-writes the update to its log in between.
+:meth:`Learner.after` takes a result and notes whether an estimate is due.
+:meth:`Learner.estimation` collects all that the estimate needs, so that another process can run it.
+:meth:`Learner.updated` takes the new model. An optimizer does these one after the other; a study
+writes the new model to its log in between.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
+    FEWEST_WITH_FAULTS,
     Model,
     OutlierBounds,
     Regime,
@@ -40,8 +41,7 @@ from heliotrope.validation import Array
 
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
 _MOST = 600  # number of results that triggers the selection above
-_FEWEST_WITH_FAULTS = 8
-_FEWEST_OF_A_WORLD = 2
+_FEWEST_SINCE_A_JUMP = 2
 _REMEMBERED = 1000  # keys of results that were told in an outage
 
 
@@ -58,10 +58,10 @@ class CubeEvaluation:
 
 @dataclass(frozen=True)
 class Due:
-    """An estimate that is due since ``told`` results, from those at the time ``since`` or later.
+    """A request for an estimate, made after ``told`` results, from those at ``since`` or later.
 
-    ``back`` says that the world before the latest jump is back, so this was an outage: the
-    results before the jump count again, and those of the outage do not.
+    With ``back``, the world before the latest jump is back: the results before the jump count
+    again, and those between the jump and ``since``, of an outage, do not.
     """
 
     told: int = 0
@@ -100,10 +100,10 @@ class Estimation:
             found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
         return Update(found, self.due)
 
-    def run_beside(self) -> Update:
-        """Estimate the model for a study that goes on; also find which results are contradicted."""
+    def run_in_background(self) -> Update:
+        """Estimate the model, and find the contradicted results, while a study goes on."""
         update, keys = self.run(), np.array(self.keys, dtype=np.int64)
-        named = np.flatnonzero(keys != TOLD_AT_ONCE)
+        named = np.flatnonzero(keys != TOLD_AT_ONCE)  # those of similar studies have no key
         with one_thread():
             found = _contradictions(self.recipe, self.results.at(named), update.model)
         variances = {int(keys[named[i]]): one.row[0] for i, one in found.items()}
@@ -200,7 +200,7 @@ class Learner:
         """The estimate that is due, or None."""
         if known.due is None:
             return None
-        kept = self._fewer(_divided(known, known.due)[0])
+        kept = self._fewer(_split(known, known.due)[0])
         kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
         model = (known.earlier if known.due.back else None) or known.model
         keys, results = [one.key for one in kept], self._results(kept)
@@ -209,7 +209,7 @@ class Learner:
     def updated(self, known: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
         due = update.due
-        latest, aside = _divided(known, due)
+        latest, aside = _split(known, due)
         left = None if known.due == due else known.due
         found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
         if due.back:
@@ -217,7 +217,7 @@ class Learner:
             found = replace(found, told=len(latest), outage=outage, before=(), earlier=None)
             return replace(found, since=known.since_before, since_before=-inf)
         if aside:
-            before = _of_one_world(aside)
+            before = _surely_before(aside)
             found = replace(found, told=len(latest), before=before, earlier=known.model)
             return replace(found, since=due.since, since_before=known.since)
         return found
@@ -229,7 +229,7 @@ class Learner:
         return _contradictions(self._recipe, self._results(known.latest), known.model)
 
     def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
-        """What similar studies suggest, as results at the time of the first one."""
+        """Results that similar studies suggest, at the time of this study's first result."""
         fleet, latest = self._fleet, known.latest
         if fleet is None or not fleet.counts(known.told) or known.since > -inf:
             return []
@@ -271,7 +271,8 @@ class Learner:
     def _jump(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
         """The time of the first result of a new world, or None.
 
-        Results at the time of the last one before the jump do not count.
+        A jump is stored as a time, so results at the time of the last one before it stay with
+        the earlier world.
         """
         if known.model == Model():  # nothing was estimated yet
             return None
@@ -279,7 +280,7 @@ class Learner:
         if not count:
             return None
         later = [one.t for one in latest[-count:] if one.t > latest[-count - 1].t]
-        return later[0] if len(later) >= _FEWEST_OF_A_WORLD else None
+        return later[0] if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, some: Sequence[CubeEvaluation], model: Model) -> Regime:
         results = self._results(some)
@@ -298,7 +299,7 @@ class Learner:
 
 def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
     """The precision of results that later ones contradict, by their position."""
-    if model.world is None or len(results.y) < _FEWEST_WITH_FAULTS or not recipe.clips:
+    if model.world is None or len(results.y) < FEWEST_WITH_FAULTS or not recipe.clips:
         return {}
     regime = Regime(results, model.world, model.pace)
     variances = contradicted(regime, model.outlier_bounds())
@@ -306,7 +307,7 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     return {i: Precision(float(variances[i])) for i in found}
 
 
-def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
+def _split(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
     """The results that count once an estimate is known, and the latest ones that no longer do."""
     if due.since <= known.since and not due.back:
         return list(known.latest), []
@@ -315,8 +316,8 @@ def _divided(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[Cub
     return [*known.before, *later] if due.back else later, aside
 
 
-def _of_one_world(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
-    """Results before a jump, without the last ones if several have that time."""
+def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+    """Results before a jump, without those of the last time if several: some may be after it."""
     earlier = [one for one in aside if one.t < aside[-1].t]
     return aside if len(aside) - len(earlier) == 1 else earlier
 

@@ -23,7 +23,7 @@ from heliotrope.serialization.codec import State
 from heliotrope.validation import Array, Indices
 
 _LEFT = 1e-11  # share of the variance that features may miss
-_FEW = 8  # features are used if they are fewer than the points by this factor
+_FEW = 8  # features are used if there is at most one for so many points
 
 
 class PointColumns:
@@ -77,8 +77,8 @@ class Columns:
         if len(a) == 1:
             return np.asarray(a[0] * R[:, i])  # much faster than a product
         seen = np.zeros(len(R))
-        for p, term in enumerate(self._bases):
-            seen += a[p] * term.at(R[:, self.of[p]], slice(i, i + 1))[:, 0]
+        for p, basis in enumerate(self._bases):
+            seen += a[p] * basis.at(R[:, self.of[p]], slice(i, i + 1))[:, 0]
         return seen
 
     def rows_of(self, block: int, i: int) -> Array:
@@ -94,9 +94,9 @@ class Columns:
     def combined(self, R: Array, a: Array) -> Array:
         """Rows of f_t at all points, (n, M)."""
         total = np.zeros((len(R), self._points))
-        for p, seen in enumerate(a.tolist()):
-            if seen:
-                total += seen * self.at(R, p)
+        for p, weight in enumerate(a.tolist()):
+            if weight:
+                total += weight * self.at(R, p)
         return total
 
     def blocks(self, row: Array) -> Array:
@@ -156,7 +156,7 @@ class Columns:
         if pivots is None:
             return PointColumns(kernel, self._points)
         if isinstance(basis, FeatureColumns) and np.array_equal(basis.pivots, pivots):
-            return basis  # computed anew, it would differ by rounding errors
+            return basis  # recomputed, it would differ by rounding errors
         return FeatureColumns.of_pivots(kernel, pivots)
 
     def _of_terms(self) -> list[PointColumns | FeatureColumns]:

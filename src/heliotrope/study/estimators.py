@@ -54,7 +54,7 @@ class Estimators:
             if estimation is None:
                 self._end(uid)
                 return
-            future = self._started_pool().submit(Estimation.run_beside, estimation)
+            future = self._started_pool().submit(Estimation.run_in_background, estimation)
             future.add_done_callback(lambda done: self._hand_on(uid, done, learn))
         except (BrokenProcessPool, RuntimeError) as error:  # it ended, or is shut down
             self._restart(uid, error)
