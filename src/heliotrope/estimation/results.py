@@ -89,6 +89,18 @@ class Results:
             return max(size, _SMALLEST) if size else 1.0
         return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
 
+    @property
+    def rounding(self) -> float:
+        """The variance of rounding, if most values are repeated ones, such as counts; else 0.
+
+        Values that are rounded to multiples of q have an error with the variance q^2 / 12.
+        """
+        values, counts = np.unique(self.y, return_counts=True)
+        repeated = values[counts > 1]
+        if len(repeated) < 2 or 2 * counts[counts > 1].sum() <= len(self.y):
+            return 0.0
+        return float(np.diff(repeated).min()) ** 2 / 12.0
+
     def at(self, places: Indices | slice) -> Results:
         """Some of the results."""
         return Results(self.t[places], self.x[places], self.y[places], self.noise[places])

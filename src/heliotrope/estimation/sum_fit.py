@@ -40,6 +40,7 @@ _MOST = np.log([20.0, 20.0, 20.0, 0.9, 0.9, 5.0, 20.0, 20.0])
 _LENGTHS = np.log([0.02, 30.0])
 _MEAN = 1.0  # variance of the standardized mean
 _FEWEST = 3  # results; fewer say nothing about the parameters
+_TINY = 1e-300  # whose logarithm is finite
 _OWN_NOISE = (1e-6, 1e250)  # limits of the standardized noise variance of one result
 _MANY = 100  # results, from which one search that starts at the last estimate is enough
 _ITERATIONS = 30
@@ -131,6 +132,8 @@ class Fit:
         own = results.noise[:, 0] * np.square(slope / self._spread)
         self._own = np.where(self._faulty, np.square(self._r), own).clip(*_OWN_NOISE)
         self._is_usual = np.isnan(self._own)
+        steep = float(np.median(slope)) / self._spread
+        self._least_noise = log(max(results.rounding * steep**2, _TINY))
         self._jacobian = float(np.sum(np.log(slope))) - len(y) * log(self._spread)
 
     def _return_after(self, period: float) -> None:
@@ -140,8 +143,14 @@ class Fit:
         length = log(_LENGTH) + 0.5 * log(g)
         self._usual = np.append(np.full(g, length), np.log(_USUAL[:others]))
         self._spreads = np.append(np.full(g, _LENGTH_SPREAD), _SPREAD[:others])
-        ends = np.column_stack([_LEAST, _MOST])[:others]
-        self._bounds = np.vstack([np.tile(_LENGTHS, (g, 1)), ends])
+
+    @property
+    def _bounds(self) -> Array:
+        """The least and the most of each parameter; the noise is at least that of rounding."""
+        g = len(self._groups)
+        others = np.column_stack([_LEAST, _MOST])[: len(self._usual) - g]
+        others[5, 0] = np.clip(self._least_noise, *others[5])
+        return np.vstack([np.tile(_LENGTHS, (g, 1)), others])
 
     def _correlations_of_season(self) -> Array | None:
         if not self._period:

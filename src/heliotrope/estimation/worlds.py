@@ -96,10 +96,14 @@ def _may_be_faults(results: Results, before: World | None, fit: Fit) -> NDArray[
 def _far_from_most(y: Array) -> NDArray[np.bool_]:
     """Which values are so far from the median that they may be faults; at most a third of them.
 
-    Three of them in a row, on one side, are no faults: the world has changed.
+    Three of them in a row, on one side, are no faults: the world has changed. If most values are
+    equal, the others are usual, too, such as zeros among ones.
     """
     above = y - np.median(y)
-    far = np.sign(above) * (np.abs(above) > _FAR * float(np.median(np.abs(above))))
+    usual = float(np.median(np.abs(above)))
+    if usual == 0.0:
+        return np.zeros(len(y), dtype=bool)
+    far = np.sign(above) * (np.abs(above) > _FAR * usual)
     run = (far[2:] == far[1:-1]) & (far[1:-1] == far[:-2])
     for shift in range(3):
         far[shift : len(far) - 2 + shift][run] = 0.0
