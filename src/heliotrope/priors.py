@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
+from heliotrope.kernels import (
+    RBF,
+    ConstantKernel,
+    DomainKernel,
+    Kernel,
+    SpaceKernel,
+    is_space_kernel,
+)
 from heliotrope.serialization.codec import register
 from heliotrope.terms import (
     CHOICE,
@@ -40,6 +46,9 @@ from heliotrope.validation import (
     checked,
     short_repr,
 )
+
+if TYPE_CHECKING:
+    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
 CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an unknown epsilon."""
@@ -93,7 +102,7 @@ class Wiener(Checked):
     rho: ClassVar[float] = 1.0
 
 
-TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel"
+TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel | ScikitKernel"
 
 
 @register
@@ -104,10 +113,10 @@ class Prior:
     Parameters
     ----------
     space
-        Any scikit-learn kernel, or :class:`~heliotrope.kernels.Tabulated`.
+        A kernel of :mod:`heliotrope.kernels`, any scikit-learn kernel, or
+        :class:`~heliotrope.kernels.Tabulated`.
     time
-        :class:`Static`, :class:`Forgetting`, :class:`Wiener`, or any stationary scikit-learn
-        kernel over time.
+        :class:`Static`, :class:`Forgetting`, :class:`Wiener`, or any stationary kernel over time.
     noise
         Variance of the measurement noise, sigma^2.
     mean
@@ -298,8 +307,8 @@ def _time(term: Term) -> TimeKernel:
 
 def _term(space: SpaceKernel, time: TimeKernel) -> Term:
     """Return the term of a space and a time kernel."""
-    if not isinstance(space, (Kernel, Tabulated)):
-        raise KernelError("space to be a scikit-learn kernel or Tabulated(K)", repr(space))
+    if not is_space_kernel(space):
+        raise KernelError("space to be a kernel or Tabulated(K)", repr(space))
     if isinstance(time, Static):
         return Stays(space)
     if isinstance(time, Forgetting):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box
 from heliotrope.linalg import one_thread
 from heliotrope.posterior import Surface
 from heliotrope.rng import RNGFactory
+from heliotrope.sobol import sobol
 from heliotrope.validation import Array
 
 if TYPE_CHECKING:
@@ -122,5 +122,4 @@ def _apart(candidates: Array, values: Array) -> Array:
 
 @cache
 def _sobol(dimension: int) -> Array:
-    points: Array = Sobol(dimension, scramble=False).random(_CANDIDATES)
-    return points
+    return sobol(dimension, _CANDIDATES)

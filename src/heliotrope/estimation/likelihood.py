@@ -19,7 +19,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.sparse import csc_array
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError, KernelError
@@ -28,7 +27,7 @@ from heliotrope.estimation.gradients import TermGradient, in_time_gradient, spac
 from heliotrope.estimation.kalman import FilterLikelihood
 from heliotrope.estimation.panels import ChainLikelihood, is_chain
 from heliotrope.estimation.parameters import parameters, space_theta
-from heliotrope.kernels import Tabulated, has_white_noise
+from heliotrope.kernels import Tabulated, has_white_noise, native
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky
 from heliotrope.priors import Prior
 from heliotrope.terms import Term
@@ -159,8 +158,7 @@ def _gradient(prior: Prior, likelihood: _Likelihood) -> Array:
     found: list[Array] = []
     for term, by in zip(prior.terms, by_terms, strict=True):
         if len(space_theta(term)):
-            assert isinstance(term.space, Kernel)
-            by_theta = term.space(by.points, eval_gradient=True)[1]
+            by_theta = native(term.space).by_theta(by.points)
             found.append(np.einsum("ij,ijp->p", by.by_space, by_theta))
         found.append(by.by_time)
     return np.concatenate([*found, [by_noise]])

@@ -25,10 +25,10 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from scipy.stats import chi2
 
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.estimation.worlds import estimate_world
@@ -259,7 +259,7 @@ def _with_upper_variance(likelihood: _Likelihood, model: Model) -> Model:
     relative = np.sqrt(S / share)
     spectrum = np.linalg.eigvalsh(C / np.outer(relative, relative))
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
-    wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
+    wider = freedom / chi_square_quantile(_EXCEEDED, freedom)
     return replace(model, variance=wider * model.variance)
 
 

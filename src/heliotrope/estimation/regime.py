@@ -6,10 +6,10 @@ from math import log1p
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
+from heliotrope.kernels import Matern
 from heliotrope.validation import Array
 
 _JITTER = 1e-6  # share of the variance, so that a covariance can be inverted

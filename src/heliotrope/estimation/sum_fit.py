@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
-from scipy.stats import chi2
 
 from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS, IMPLAUSIBLE
+from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import HARMONICS, World, season_rate
 from heliotrope.terms import Season
@@ -265,7 +265,7 @@ class Fit:
         )
         freedom = len(K) - float(noise @ np.linalg.inv(K + _MEAN).diagonal())
         freedom = max(freedom, 1.0) + _EXTRA
-        return freedom / float(chi2.ppf(_EXCEEDED, freedom))
+        return freedom / chi_square_quantile(_EXCEEDED, freedom)
 
     def _theta(self, world: World) -> Array:
         """The parameters of a world, in the units of these values."""

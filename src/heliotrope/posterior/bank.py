@@ -22,7 +22,7 @@ from scipy.special import log_softmax, logsumexp
 
 from heliotrope.domains import Places
 from heliotrope.errors import InputError
-from heliotrope.kernels import Tabulated
+from heliotrope.kernels import SpaceKernel, Tabulated, native
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.precision import USUAL, Precision
@@ -244,21 +244,15 @@ class BankEngine(MixtureEngine):
         return Mixture(weights, posteriors)
 
 
-def _rescaled(kernel: Any, scale: float) -> Any:
+def _rescaled(kernel: SpaceKernel, scale: float) -> SpaceKernel:
     """Return the kernel with every length scale multiplied."""
     if scale == 1.0:
         return kernel
     if isinstance(kernel, Tabulated):
         raise InputError("a kernel with length scales", "Tabulated", "Omit Learn(scales=...).")
-    params = kernel.get_params(deep=True)
-    lengths = {
-        name: np.multiply(value, scale)
-        for name, value in params.items()
-        if name.endswith("length_scale")
-    }
-    if not lengths:
+    if not any(one.name.endswith("length_scale") for one in kernel.hyperparameters):
         raise InputError("a kernel with length scales", type(kernel).__name__)
-    return kernel.clone_with_theta(kernel.theta).set_params(**lengths)
+    return native(kernel).rescaled(scale)
 
 
 def _masses(epsilons: Array, weights: Array) -> tuple[Array, Array]:

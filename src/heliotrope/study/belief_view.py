@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Finite
 from heliotrope.optimizer import Optimizer
@@ -86,6 +85,8 @@ class BeliefView:
             latest = problem.points(latest[:, : problem.choices.dimension], context)
         box = optimizer.domain if problem is None or context is None else problem.given(context)
         assert isinstance(box, Box)
+        from scipy.stats.qmc import Sobol  # slow to load
+
         scattered = Sobol(box.dimension, rng=0).random(_SCATTERED)
         return np.vstack([box.snap(box.scaled(scattered)), latest])
 

@@ -8,7 +8,6 @@ from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Contextual, Finite, Places
 from heliotrope.errors import InputError, located
@@ -71,6 +70,8 @@ def _places(config: StudyConfig) -> Places:
     if isinstance(domain, Finite):
         some = np.linspace(0, len(domain) - 1, min(_POINTS, len(domain)))
         return np.unique(some.astype(np.intp))
+    from scipy.stats.qmc import Sobol  # slow to load
+
     assert isinstance(domain, Box)
     return domain.snap(domain.scaled(Sobol(domain.dimension, rng=0).random(_POINTS)))
 

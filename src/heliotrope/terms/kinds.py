@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import factorial, inf, log1p, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import SpaceKernel, check_kernel, has_white_noise
+from heliotrope.kernels import Kernel, SpaceKernel, check_kernel, has_white_noise, is_kernel
 from heliotrope.serialization.codec import register
 from heliotrope.terms.base import MarkovTerm, Term
 from heliotrope.validation import (
@@ -21,6 +21,9 @@ from heliotrope.validation import (
     checked,
     short_repr,
 )
+
+if TYPE_CHECKING:
+    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
 _SHORTEST, _LONGEST = 1e-6, 1e15  # time spans
 _FAR = 1e4  # units of a trend: the square times the variance must not hide the noise
@@ -79,7 +82,7 @@ class Stays(MarkovTerm):
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> from heliotrope.kernels import Matern
     >>> Stays(0.5 * Matern(0.3, nu=2.5)).name
     'stays'
     """
@@ -95,7 +98,7 @@ class Drifts(_Forgets):
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> from heliotrope.kernels import Matern
     >>> Drifts(Matern(0.2, nu=2.5), epsilon=0.19).rho
     0.9
     """
@@ -128,7 +131,7 @@ class Level(_Forgets):
     True
     """
 
-    kernel: SpaceKernel | float = field(init=False)
+    kernel: "SpaceKernel | float" = field(init=False)
     variance: float = field(metadata=checked(as_positive))
     epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
 
@@ -254,9 +257,9 @@ class Smooth(MarkovTerm):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Stationary(Term):
-    """A term with any stationary scikit-learn kernel over time, for engines dense and reference."""
+    """A term with any stationary kernel over time, for engines dense and reference."""
 
-    time: Kernel = field(kw_only=True)
+    time: "Kernel | ScikitKernel" = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -268,9 +271,9 @@ class Stationary(Term):
 
 
 def _check_time(time: object) -> None:
-    if not isinstance(time, Kernel):
+    if not is_kernel(time):
         raise KernelError(
-            "time to be Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel",
+            "time to be Static(), Forgetting(epsilon), Wiener(rate) or a kernel",
             short_repr(time),
         )
     if not time.is_stationary():
