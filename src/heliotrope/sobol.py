@@ -13,7 +13,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+stats = lazy_module("scipy.stats")
 
 _BITS = 30
 _DIRECTIONS = """
@@ -40,9 +43,7 @@ def sobol(dimension: int, count: int) -> Array:
     [[0.0, 0.0], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]]
     """
     if dimension > len(_polynomials()) + 1:
-        from scipy.stats.qmc import Sobol
-
-        return np.asarray(Sobol(dimension, scramble=False).random(count))
+        return np.asarray(stats.qmc.Sobol(dimension, scramble=False).random(count))
     V = np.array([_directions(j) for j in range(dimension)])
     number = np.arange(count)
     gray, points = number ^ (number >> 1), np.zeros((count, dimension), dtype=np.int64)

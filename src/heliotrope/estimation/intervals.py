@@ -13,15 +13,13 @@ B  (p, p) the inverse of minus the Hessian of the log likelihood, the covariance
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.validation import Array
 
-_FALL = sqrt(chi_square_quantile(0.95, 1.0))  # root of twice the fall at the interval's ends
+_FALL = 1.959963984540054  # root of twice the fall at the ends: chi-square, one degree, 95 %
 _CLOSE = 0.05  # tolerance of this root
 _POINTS, _STEPS = 12, 8  # points of the profile on each side; Newton steps for each
 _HIGHER = 0.2  # log likelihood above the maximum that is not rounding

@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.sparse import csc_array
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError, KernelError
@@ -28,10 +27,13 @@ from heliotrope.estimation.kalman import FilterLikelihood
 from heliotrope.estimation.panels import ChainLikelihood, is_chain
 from heliotrope.estimation.parameters import parameters, space_theta
 from heliotrope.kernels import Tabulated, has_white_noise, native
+from heliotrope.lazy import lazy_module
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky
 from heliotrope.priors import Prior
 from heliotrope.terms import Term
 from heliotrope.validation import Array, Indices
+
+sparse = lazy_module("scipy.sparse")
 
 _MOST = 10_000  # single observations: their matrix must fit into memory
 _ADVICE = "Use a part of them, or a Panel if every point was measured at every time."
@@ -172,7 +174,7 @@ def _repeated(matrix: Array, index: Indices) -> Array:
 def _summed(matrix: Array, index: Indices, size: int) -> Array:
     """The transpose of :func:`_repeated`: sums over the observations of the same index."""
     n = len(index)
-    indicator = csc_array((np.ones(n), index, np.arange(n + 1)), shape=(size, n))
+    indicator = sparse.csc_array((np.ones(n), index, np.arange(n + 1)), shape=(size, n))
     return np.asarray(indicator @ (indicator @ matrix).T).T
 
 

@@ -23,8 +23,6 @@ from operator import itemgetter
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
 
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
@@ -32,7 +30,11 @@ from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.estimation.worlds import estimate_world
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+distance = lazy_module("scipy.spatial.distance")
+optimize = lazy_module("scipy.optimize")
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
 _SHARES = (1e-3, 0.01, 0.08, 0.6)  # candidates for the share of noise
@@ -111,7 +113,7 @@ class _Likelihood:
         r = (results.y - self._center) / self._spread
         self._columns = np.column_stack([r, np.ones_like(r)])
         lags = np.abs(results.t[:, None] - results.t[None, :]) / pace
-        distances = cdist(results.x, results.x)
+        distances = distance.cdist(results.x, results.x)
 
         def in_space(kernel: KernelName, length: float) -> Array:
             return _correlation(kernel, distances / length)
@@ -232,7 +234,7 @@ def _search(
 
     ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
     begin = np.log([start[i] for i in free])
-    found = minimize(
+    found = optimize.minimize(
         lambda logs: -likelihood.fit(kernel, *around(logs))[2],
         begin,
         method="Nelder-Mead",

@@ -102,7 +102,8 @@ def _of_kernel(kernel: Kernel, prefix: str, kind: str, term: str) -> Iterator[Fr
     for one in kernel.hyperparameters:
         for i in range(0 if one.fixed else one.n_elements):
             index = f"[{i}]" if one.n_elements > 1 else ""
-            yield FreeParameter(f"{prefix}.{one.name}{index}", kind, term, tuple(next(limits)))
+            low, high = next(limits)
+            yield FreeParameter(f"{prefix}.{one.name}{index}", kind, term, (low, high))
 
 
 def _time_values(term: Term) -> Array:

@@ -1,6 +1,8 @@
 """Quantiles of distributions, without SciPy's statistics, which are slow to load."""
 
-from scipy.special import gammaincinv
+from heliotrope.lazy import lazy_module
+
+special = lazy_module("scipy.special")
 
 
 def chi_square_quantile(share: float, freedom: float) -> float:
@@ -11,4 +13,4 @@ def chi_square_quantile(share: float, freedom: float) -> float:
     >>> round(chi_square_quantile(0.95, 1.0), 3)
     3.841
     """
-    return 2.0 * float(gammaincinv(0.5 * freedom, share))
+    return 2.0 * float(special.gammaincinv(0.5 * freedom, share))

@@ -20,12 +20,14 @@ from math import inf, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
 
 from heliotrope.errors import InputError, KernelError
 from heliotrope.kernels.algebra import BOUNDS, Bounds, Kernel, Single, as_bounds
+from heliotrope.lazy import lazy_module
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_positive, as_vector, short_repr
+
+distance = lazy_module("scipy.spatial.distance")
 
 _AT_THE_CUSP = 1e-24  # least r^2 in the slope of Matern 1/2, which is infinite at 0
 _BLOCK = 16_000  # values at a time: 600 x 300 take 0.9 ms in blocks, 8 at once, 0.2 the distances
@@ -86,8 +88,10 @@ class _Radial(Single):
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         scaled = self._scaled(X)
         if Y is not None:
-            return _in_blocks(self._profile.h, cdist(scaled, self._scaled(Y), "sqeuclidean"))
-        K: Array = squareform(_in_blocks(self._profile.h, pdist(scaled, "sqeuclidean")))
+            squares = distance.cdist(scaled, self._scaled(Y), "sqeuclidean")
+            return _in_blocks(self._profile.h, squares)
+        above = _in_blocks(self._profile.h, distance.pdist(scaled, "sqeuclidean"))
+        K: Array = distance.squareform(above)
         np.fill_diagonal(K, 1.0)
         return K
 
@@ -119,7 +123,7 @@ class _Radial(Single):
         lengths = np.size(self.length_scale)
         if lengths not in (1, X.shape[1]):
             raise KernelError(f"points of {lengths} coordinates", f"{X.shape[1]}")
-        return X / np.asarray(self.length_scale)
+        return np.asarray(X / np.asarray(self.length_scale))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._described})"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -28,10 +28,13 @@ from heliotrope.kernels.algebra import (
 from heliotrope.kernels.radial import RBF, SMOOTHNESSES, Matern
 from heliotrope.validation import Array
 
+if TYPE_CHECKING:
+    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
+
 _MODULE = "sklearn.gaussian_process.kernels"
 
 
-def is_kernel(value: object) -> bool:
+def is_kernel(value: object) -> TypeGuard[Kernel | ScikitKernel]:
     """Whether a value is a kernel of this package or of scikit-learn."""
     return isinstance(value, Kernel) or _is_scikit(value)
 

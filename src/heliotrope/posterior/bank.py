@@ -18,17 +18,19 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
 
 from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import SpaceKernel, Tabulated, native
+from heliotrope.lazy import lazy_module
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_positive, as_share, as_vector
+
+special = lazy_module("scipy.special")
 
 _MOST = 0.5  # share of the weight on one candidate
 _ADVICE = {
@@ -176,7 +178,8 @@ class BankEngine(MixtureEngine):
         self._learn, self._prior, self._build = learn, prior, build
         self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
         self._ensemble = Ensemble([build(hypothesis) for hypothesis in self._priors])
-        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before its own data
+        count = len(self._priors)
+        self._log_prior: Array = special.log_softmax(np.zeros(count))  # before its own data
         self._now = -np.inf
         self._t: list[float] = []
         self._path: list[float] = []
@@ -184,13 +187,13 @@ class BankEngine(MixtureEngine):
     def successor(self) -> BankEngine:
         """Return a bank without data that keeps the learned weights."""
         bank = BankEngine(self._learn, self._prior, self._build)
-        bank._log_prior = log_softmax(self._scores())
+        bank._log_prior = special.log_softmax(self._scores())
         bank._now, bank._t, bank._path = self._now, [*self._t], [*self._path]
         return bank
 
     @property
     def log_likelihood(self) -> float:
-        return float(logsumexp(self._scores()))
+        return float(special.logsumexp(self._scores()))
 
     def learned(self) -> Learned:
         history = np.array(self._t), np.array(self._path)

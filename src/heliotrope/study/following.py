@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+stats = lazy_module("scipy.stats")
 
 _LATEST, _FEWEST = 60, 30  # results that count, and that it takes
 _MONOTONIC = 0.97  # rank correlation of values and times
@@ -25,14 +28,8 @@ def warning(t: Array, y: Array) -> str | None:
     share = float(np.mean(np.abs(y - middle) > _FAR * (high - low)))
     if share > _OFTEN and high > low:
         return f"{share:.0%} of the latest results lie far from all others: are they faults?"
-    if np.ptp(t) > 0.0 and abs(_rank_correlation(t, y)) > _MONOTONIC:
+    if np.ptp(t) > 0.0 and abs(stats.spearmanr(t, y).statistic) > _MONOTONIC:
         slope = float(np.polyfit(t - t[0], y, 1)[0])
         how = f"{'rise' if slope > 0.0 else 'fall'}, by about {abs(slope):.2g} in a unit of time"
         return f"All values {how}: what differs between the choices may be hidden."
     return None
-
-
-def _rank_correlation(t: Array, y: Array) -> float:
-    from scipy.stats import spearmanr  # slow to load
-
-    return float(spearmanr(t, y).statistic)

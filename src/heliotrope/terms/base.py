@@ -73,9 +73,8 @@ class Term(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        as_space(self.kernel)
-        if not is_space_kernel(self.kernel):
-            object.__setattr__(self, "kernel", float(self.kernel))
+        if as_space(self.kernel) is not self.kernel:
+            object.__setattr__(self, "kernel", as_positive(self.kernel, "a kernel"))
         name = type(self).__name__.lower() if self.name == "" else self.name
         if not isinstance(name, str) or name in (CHOICE, SHARED, NOISE_PART):
             raise InputError(
