@@ -18,8 +18,23 @@ from threadpoolctl import ThreadpoolController
 from heliotrope.errors import KernelError
 from heliotrope.validation import Array, Indices
 
+_RECYCLED = 2**24  # bytes: see :func:`_recycle_memory`
 _BLAS = ThreadpoolController()  # of numpy and scipy
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
+
+
+def _recycle_memory() -> None:
+    """Let glibc reuse the memory of freed arrays of at most ``_RECYCLED`` bytes.
+
+    By default it returns arrays of 128 kB to the system when they are freed, and new pages cost
+    more than the arithmetic on them. It raises that limit to the largest size freed so far. A tell
+    of ``auto`` in a 2-D box, processor time with a limit of 1, 4, 16 and 31 MB: 11.1, 7.2, 8.1 and
+    7.5 ms, 10.8 by default.
+    """
+    np.empty(_RECYCLED, dtype=np.uint8)
+
+
+_recycle_memory()
 
 
 @contextmanager

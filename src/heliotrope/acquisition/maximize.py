@@ -115,12 +115,10 @@ def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
 
 def _apart(candidates: Array, values: Array) -> Array:
     """Return the best candidates of which no two are close to each other."""
-    chosen: list[Array] = []
-    for i in np.argsort(-values, kind="stable"):
-        if all(np.abs(candidates[i] - other).max() > _APART for other in chosen):
-            chosen.append(candidates[i])
-        if len(chosen) == _STARTS:
-            break
+    chosen, left = list[Array](), candidates[np.argsort(-values, kind="stable")]
+    while len(left) and len(chosen) < _STARTS:
+        chosen.append(left[0])
+        left = left[np.abs(left - left[0]).max(axis=1) > _APART]
     return np.array(chosen)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import Any, ClassVar, NamedTuple
 
@@ -104,26 +105,28 @@ class _Radial(Single):
         scaled = self._scaled(X)
         squares = np.square(scaled[:, None, :] - scaled[None, :, :])
         total = squares.sum(axis=2, keepdims=True)
-        return self._profile.s(total) * (total if np.size(self.length_scale) == 1 else squares)
+        return self._profile.s(total) * (total if self._l.size == 1 else squares)
 
     def by_point(self, X: Array, B: Array) -> Array:
-        length = np.asarray(self.length_scale)
-        scaled = (X[:, None, :] - B[None, :, :]) / length
+        scaled = (X[:, None, :] - B[None, :, :]) / self._l
         slope = self._profile.s(np.einsum("qnd,qnd->qn", scaled, scaled))
-        return np.asarray(-slope[:, :, None] * scaled / length)
+        return np.asarray(-slope[:, :, None] * scaled / self._l)
 
     def rescaled(self, factor: float) -> Kernel:
-        return self._with(factor * np.atleast_1d(self.length_scale))
+        return self._with(factor * np.atleast_1d(self._l))
 
     @property
     def _profile(self) -> _Profile:
         raise NotImplementedError
 
+    @cached_property
+    def _l(self) -> Array:
+        return np.array(self.length_scale)
+
     def _scaled(self, X: Array) -> Array:
-        lengths = np.size(self.length_scale)
-        if lengths not in (1, X.shape[1]):
-            raise KernelError(f"points of {lengths} coordinates", f"{X.shape[1]}")
-        return np.asarray(X / np.asarray(self.length_scale))
+        if self._l.size not in (1, X.shape[1]):
+            raise KernelError(f"points of {self._l.size} coordinates", f"{X.shape[1]}")
+        return np.asarray(X / self._l)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._described})"
