@@ -247,8 +247,9 @@ def test_either_is_learned(kernel: Any, twin: Any) -> None:
 def test_a_composite_kernel_of_the_user_is_learned_and_learned_over() -> None:
     kernel = scikit.ConstantKernel(1.0, (0.5, 2.0)) * (scikit.RBF(0.3) + RationalQuadratic(0.5))
     found = fit(ht.Prior(kernel, ht.Forgetting(0.1), noise=0.2), observations(), restarts=0)
-    assert type(found.prior.space) is scikit.Product
-    assert 0.5 <= found.prior.space.k1.constant_value <= 2.0
+    space: Any = found.prior.space
+    assert type(space) is scikit.Product
+    assert 0.5 <= space.k1.constant_value <= 2.0
     white = ht.Prior(scikit.RBF(0.3) + WhiteKernel(0.1))
     with refusal(KernelError):
         fit(white, observations())

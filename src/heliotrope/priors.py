@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from heliotrope.kernels import (
     RBF,
     ConstantKernel,
     DomainKernel,
-    Kernel,
+    PointKernel,
     SpaceKernel,
     is_space_kernel,
 )
@@ -46,9 +46,6 @@ from heliotrope.validation import (
     checked,
     short_repr,
 )
-
-if TYPE_CHECKING:
-    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
 CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an unknown epsilon."""
@@ -102,7 +99,7 @@ class Wiener(Checked):
     rho: ClassVar[float] = 1.0
 
 
-TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel | ScikitKernel"
+TimeKernel: TypeAlias = "Static | Forgetting | Wiener | PointKernel"
 
 
 @register

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.gaussian_process.kernels import RBF, Matern
 from typer.testing import CliRunner, Result
 
 import heliotrope as ht
+from heliotrope.kernels import RBF, Matern
 from heliotrope.cli import app
 from heliotrope.errors import InputError
 from heliotrope.lab.environments import GPDrift, play

@@ -12,16 +12,19 @@ from heliotrope.kernels.domain_kernel import (
     check_kernel,
     is_space_kernel,
 )
-from heliotrope.kernels.radial import RBF, Matern
-from heliotrope.kernels.scikit import has_white_noise, is_kernel, native
+from heliotrope.kernels.radial import RBF, SMOOTHNESSES, Matern
+from heliotrope.kernels.scikit import Foreign, PointKernel, has_white_noise, is_kernel, native
 from heliotrope.kernels.table import Tabulated
 
 __all__ = [
     "RBF",
+    "SMOOTHNESSES",
     "ConstantKernel",
     "DomainKernel",
+    "Foreign",
     "Kernel",
     "Matern",
+    "PointKernel",
     "Product",
     "SpaceKernel",
     "Sum",

@@ -9,25 +9,22 @@ X      (q, d) points          B   (n, d) points
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
 from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
 from heliotrope.kernels.algebra import ConstantKernel, Kernel, Product
-from heliotrope.kernels.scikit import differences, has_white_noise, is_kernel, native
+from heliotrope.kernels.scikit import PointKernel, differences, has_white_noise, is_kernel, native
 from heliotrope.kernels.table import Tabulated
 from heliotrope.linalg import jittered_cholesky
 from heliotrope.validation import Array
 
-if TYPE_CHECKING:
-    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
-
 _ROW_CACHE = 2**22  # bytes
 _PROBES = 64  # points at which a kernel is checked
 
-SpaceKernel: TypeAlias = "Kernel | ScikitKernel | Tabulated"
+SpaceKernel: TypeAlias = "PointKernel | Tabulated"
 
 
 def is_space_kernel(value: object) -> TypeGuard[SpaceKernel]:
@@ -162,7 +159,7 @@ def _probes(domain: Domain) -> Array:
     return domain.points[rng.permutation(len(domain))[:_PROBES]]
 
 
-def check_kernel(kernel: Kernel | ScikitKernel, points: Array) -> None:
+def check_kernel(kernel: PointKernel, points: Array) -> None:
     """Raise an error if a kernel fails at some points or is not positive definite there."""
     name = type(kernel).__name__
     try:

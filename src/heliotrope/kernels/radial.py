@@ -14,7 +14,7 @@ With k = h(r) and s(r) = -h'(r) / r the derivatives are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
@@ -78,7 +78,7 @@ SMOOTHNESSES = tuple(_PROFILES)
 class _Radial(Single):
     """A function of the scaled distance."""
 
-    length_scale: float | tuple[float, ...] = 1.0
+    length_scale: float | Sequence[float] = 1.0
     length_scale_bounds: Bounds = BOUNDS
     parameter: ClassVar[str] = "length_scale"
 
@@ -134,7 +134,7 @@ class _Radial(Single):
     @property
     def _described(self) -> str:
         lengths = self.length_scale
-        if isinstance(lengths, float) or len(lengths) == 1:
+        if not isinstance(lengths, Sequence) or len(lengths) == 1:
             return f"length_scale={np.ravel(lengths)[0]:.3g}"
         return f"length_scale=[{', '.join(f'{length:.3g}' for length in lengths)}]"
 

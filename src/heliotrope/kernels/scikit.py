@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 _MODULE = "sklearn.gaussian_process.kernels"
 
+PointKernel: TypeAlias = "Kernel | ScikitKernel"
+"""A function of two points, of this package or of scikit-learn."""
 
-def is_kernel(value: object) -> TypeGuard[Kernel | ScikitKernel]:
+
+def is_kernel(value: object) -> TypeGuard[PointKernel]:
     """Whether a value is a kernel of this package or of scikit-learn."""
     return isinstance(value, Kernel) or _is_scikit(value)
 

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import factorial, inf, log1p, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import Kernel, SpaceKernel, check_kernel, has_white_noise, is_kernel
+from heliotrope.kernels import PointKernel, SpaceKernel, check_kernel, has_white_noise, is_kernel
 from heliotrope.serialization.codec import register
 from heliotrope.terms.base import MarkovTerm, Term
 from heliotrope.validation import (
@@ -21,9 +20,6 @@ from heliotrope.validation import (
     checked,
     short_repr,
 )
-
-if TYPE_CHECKING:
-    from sklearn.gaussian_process.kernels import Kernel as ScikitKernel
 
 _SHORTEST, _LONGEST = 1e-6, 1e15  # time spans
 _FAR = 1e4  # units of a trend: the square times the variance must not hide the noise
@@ -259,7 +255,7 @@ class Smooth(MarkovTerm):
 class Stationary(Term):
     """A term with any stationary kernel over time, for engines dense and reference."""
 
-    time: "Kernel | ScikitKernel" = field(kw_only=True)
+    time: "PointKernel" = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
