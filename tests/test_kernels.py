@@ -111,13 +111,6 @@ def test_derivatives_by_a_point(nu: float, length: float | tuple[float, ...]) ->
     assert_allclose(kernel.by_point(X, B), expected, rtol=0.0, atol=1e-8)
 
 
-def test_large_blocks_are_as_small_ones() -> None:
-    rng = np.random.default_rng(0)
-    X, Y, kernel = rng.random((300, 2)), rng.random((200, 2)), own.Matern(0.3, nu=2.5)
-    rows = np.concatenate([kernel(x[None], Y) for x in X])
-    np.testing.assert_array_equal(kernel(X, Y), rows)
-
-
 @pytest.mark.parametrize(
     "kernel",
     [

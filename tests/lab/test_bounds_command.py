@@ -11,9 +11,9 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 import heliotrope as ht
-from heliotrope.kernels import RBF, Matern
 from heliotrope.cli import app
 from heliotrope.errors import InputError
+from heliotrope.kernels import RBF, Matern
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.lab.theory import (
     Assumptions,

@@ -13,7 +13,14 @@ from heliotrope.kernels.domain_kernel import (
     is_space_kernel,
 )
 from heliotrope.kernels.radial import RBF, SMOOTHNESSES, Matern
-from heliotrope.kernels.scikit import Foreign, PointKernel, has_white_noise, is_kernel, native
+from heliotrope.kernels.scikit import (
+    Foreign,
+    PointKernel,
+    has_white_noise,
+    is_kernel,
+    native,
+    rescaled,
+)
 from heliotrope.kernels.table import Tabulated
 
 __all__ = [
@@ -35,4 +42,5 @@ __all__ = [
     "is_kernel",
     "is_space_kernel",
     "native",
+    "rescaled",
 ]

@@ -68,6 +68,18 @@ def has_white_noise(kernel: Any) -> bool:
     return any(isinstance(part, sys.modules[_MODULE].WhiteKernel) for part in parts)
 
 
+def rescaled(kernel: PointKernel, factor: float) -> PointKernel:
+    """Return a kernel of the same type with every length scale multiplied."""
+    if isinstance(kernel, Kernel):
+        return kernel.rescaled(factor)
+    lengths = {
+        name: np.multiply(value, factor)
+        for name, value in kernel.get_params(deep=True).items()
+        if name.endswith("length_scale")
+    }
+    return kernel.clone_with_theta(kernel.theta).set_params(**lengths)
+
+
 def differences(function: Callable[[Array], Array], X: Array, B: Array) -> Array:
     """Central differences of a function of points (q, d) -> (q, ...), as (q, ..., d).
 
@@ -121,20 +133,17 @@ class Foreign(Kernel):
         return Foreign(self.kernel.clone_with_theta(theta))
 
     def rescaled(self, factor: float) -> Kernel:
-        params = self.kernel.get_params(deep=True)
-        lengths = {
-            name: np.multiply(value, factor)
-            for name, value in params.items()
-            if name.endswith("length_scale")
-        }
-        return Foreign(self.kernel.clone_with_theta(self.kernel.theta).set_params(**lengths))
+        return Foreign(rescaled(self.kernel, factor))
 
     def __repr__(self) -> str:
         return repr(self.kernel)
 
 
 def _is_scikit(value: object) -> bool:
-    return _MODULE in sys.modules and isinstance(value, sys.modules[_MODULE].Kernel)
+    kind = getattr(
+        sys.modules.get(_MODULE), "Kernel", None
+    )  # missing while another thread loads it
+    return kind is not None and isinstance(value, kind)
 
 
 def _converted(kernel: Any, kinds: ModuleType) -> Kernel:

@@ -21,7 +21,7 @@ import numpy as np
 
 from heliotrope.domains import Places
 from heliotrope.errors import InputError
-from heliotrope.kernels import SpaceKernel, Tabulated, native
+from heliotrope.kernels import SpaceKernel, Tabulated, rescaled
 from heliotrope.lazy import lazy_module
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
@@ -255,7 +255,7 @@ def _rescaled(kernel: SpaceKernel, scale: float) -> SpaceKernel:
         raise InputError("a kernel with length scales", "Tabulated", "Omit Learn(scales=...).")
     if not any(one.name.endswith("length_scale") for one in kernel.hyperparameters):
         raise InputError("a kernel with length scales", type(kernel).__name__)
-    return native(kernel).rescaled(scale)
+    return rescaled(kernel, scale)
 
 
 def _masses(epsilons: Array, weights: Array) -> tuple[Array, Array]:
