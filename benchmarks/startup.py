@@ -1,7 +1,8 @@
-"""Startup: the processor time of a command that uses a service, and of the service itself."""
+"""Startup: the processor time of an import, of a command that uses a service, and of a service."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,12 +24,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from served import Served
 
 IMPORTS = ["-c", "import httpx, typer, rich"]
+NAMES = ["-c", "import heliotrope; heliotrope.Study; heliotrope.auto"]
+FIRST_TELL = """
+import heliotrope as ht
+study = ht.Study.create("fan", {"speed": ht.Real(0, 1)}, store="memory:")
+study.tell(study.ask(), 1.0)
+"""
+ARRAYS = ["-c", "import numpy, scipy.linalg"]
+LEAST, LIMIT = 5, 2.5  # runs, of which the least counts; times the bare imports
 RUNS = 15
 MOST = 2.0  # times the bare imports
 STUDIES, STARTS, FIRST = 10_000, 5, 2.0
 
 
 def findings() -> Iterator[Finding]:
+    yield _names()
     with tempfile.TemporaryDirectory() as folder, Served(f"sqlite:///{folder}/a.db") as service:
         listing = ["-m", "heliotrope", "study", "list", "--at", service.url]
         pairs = [(_seconds(listing), _seconds(IMPORTS)) for _ in range(RUNS)]
@@ -42,6 +52,20 @@ def findings() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         for studies in (0, STUDIES):
             yield _first_answer(f"sqlite:///{folder}/{studies}.db", studies)
+
+
+def _names() -> Finding:
+    """Import the first names, in turn with the bare imports of their arrays."""
+    commands = (ARRAYS, NAMES, ["-c", FIRST_TELL])
+    rounds = [[_seconds(command) for command in commands] for _ in range(1 + LEAST)]
+    bare, names, told = (min(column) for column in zip(*rounds[1:], strict=True))  # 0: compilation
+    return Finding(
+        f"processor time of `import heliotrope; heliotrope.Study; heliotrope.auto`: at most "
+        f"{LIMIT:g} times that of `import numpy, scipy.linalg`",
+        f"{1e3 * names:.0f} ms, {names / bare:.2f} times: the least of {LEAST}; with a study "
+        f"and its first result {1e3 * told:.0f} ms",
+        names <= LIMIT * bare,
+    )
 
 
 def _first_answer(store: str, studies: int) -> Finding:
@@ -68,8 +92,8 @@ def _first_answer(store: str, studies: int) -> Finding:
 
 
 def _seconds(arguments: list[str]) -> float:
-    """Processor time of a Python process."""
-    before = getrusage(RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    """Processor time of a Python process, which may keep bytecode, as that of an installation."""
+    before, kept = getrusage(RUSAGE_CHILDREN), {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=kept)
     after = getrusage(RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,16 +18,17 @@ NAMES = {
 }  # fmt: skip
 SUBMODULES = {
     "live",
-    "acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot",
+    "acquisition", "client", "domains", "errors", "estimation", "kernels", "lab", "memory", "plot",
     "policies", "posterior", "priors", "terms", "testing",
 }  # fmt: skip
 
 
-def loaded(code: str) -> set[str]:
-    """The packages that a fresh interpreter has loaded after running the code."""
-    script = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+def loaded(code: str, whole: bool = False) -> set[str]:
+    """The packages that a fresh interpreter has loaded after running the code, or all modules."""
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
-    return set(run.stdout.splitlines()[-1].split())
+    names = run.stdout.splitlines()[-1].split()
+    return set(names) if whole else {name.partition(".")[0] for name in names}
 
 
 def run_without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
@@ -60,6 +62,7 @@ def test_imports_are_lazy(module: str) -> None:
 
 
 ASK_TELL = """
+import sys
 import heliotrope as ht
 
 box = ht.Box([0.0], [1.0])
@@ -71,6 +74,37 @@ study = ht.Study.create("fan", {"speed": ht.Real(0, 1)}, store="memory:")
 study.tell(study.ask(), 1.0)
 assert not [name for name in sys.modules if name.startswith("heliotrope.lab")]
 """
+
+
+HEAVY = {"sklearn", "pandas", "pyarrow", "matplotlib", "optuna", "joblib"}
+
+
+def test_the_first_names_load_no_statistics() -> None:
+    found = loaded("import heliotrope as ht\nht.Study\nht.auto", whole=True)
+    assert not found & (HEAVY | {"scipy.stats", "scipy.optimize", "scipy.special", "scipy.spatial"})
+
+
+def test_ask_and_tell_load_neither_scikit_learn_nor_statistics() -> None:
+    assert not loaded(ASK_TELL, whole=True) & (HEAVY | {"scipy.stats"})
+
+
+WITH_SCIKIT_LEARN = """
+import sys
+import heliotrope as ht
+from heliotrope.kernels import RBF
+
+ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(ht.Prior(RBF(0.3)))).save(path := PATH)
+ht.Optimizer.load(path)
+assert "sklearn" not in sys.modules
+from sklearn.gaussian_process import kernels
+ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(ht.Prior(kernels.RBF(0.3)))).save(path)
+"""
+
+
+def test_a_file_with_a_kernel_of_scikit_learn_loads_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "saved")
+    loaded(WITH_SCIKIT_LEARN.replace("PATH", repr(path)))
+    assert "sklearn" in loaded(f"import heliotrope as ht\nht.Optimizer.load({path!r})")
 
 
 def test_ask_and_tell_need_no_package_of_the_lab() -> None:

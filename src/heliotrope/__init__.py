@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         domains as domains,
         errors as errors,
         estimation as estimation,
+        kernels as kernels,
         lab as lab,
         live as live,
         memory as memory,
@@ -73,7 +74,7 @@ _NAMES = {  # by the submodule that they are loaded from
     "study": ("Study",),
 }
 _SUBMODULES = {"acquisition", "client", "domains", "errors", "estimation", "lab", "memory", "plot"}
-_SUBMODULES |= {"live", "policies", "posterior", "priors", "terms", "testing"}
+_SUBMODULES |= {"kernels", "live", "policies", "posterior", "priors", "terms", "testing"}
 
 __all__ = [*(name for names in _NAMES.values() for name in names), "__version__"]
 

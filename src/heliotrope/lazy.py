@@ -1,8 +1,9 @@
-"""Names of a package that are imported on first use, because they are slow to load."""
+"""Names and modules that are imported on first use, because they are slow to load."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def lazy_names(
@@ -21,3 +22,27 @@ def lazy_names(
         return value
 
     return load
+
+
+class _LazyModule:
+    """A module that is imported when a name of it is first used."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(import_module(self._module), name)
+        setattr(self, name, value)
+        return value
+
+
+def lazy_module(module: str) -> Any:
+    """Return a module that is imported on first use.
+
+    Examples
+    --------
+    >>> special = lazy_module("scipy.special")
+    >>> special.expit(0.0)
+    np.float64(0.5)
+    """
+    return _LazyModule(module)

@@ -13,11 +13,17 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 
 from heliotrope.domains import Domain, Finite, Places, are_indices
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import DomainKernel, SpaceKernel, Tabulated
+from heliotrope.kernels import (
+    RBF,
+    ConstantKernel,
+    DomainKernel,
+    PointKernel,
+    SpaceKernel,
+    is_space_kernel,
+)
 from heliotrope.serialization.codec import register
 from heliotrope.terms import (
     CHOICE,
@@ -104,7 +110,7 @@ class Wiener(Checked):
     rho: ClassVar[float] = 1.0
 
 
-TimeKernel: TypeAlias = "Static | Forgetting | Wiener | Kernel"
+TimeKernel: TypeAlias = "Static | Forgetting | Wiener | PointKernel"
 
 
 @register
@@ -115,10 +121,10 @@ class Prior:
     Parameters
     ----------
     space
-        Any scikit-learn kernel, or :class:`~heliotrope.kernels.Tabulated`.
+        A kernel of :mod:`heliotrope.kernels`, any scikit-learn kernel, or
+        :class:`~heliotrope.kernels.Tabulated`.
     time
-        :class:`Static`, :class:`Forgetting`, :class:`Wiener`, or any stationary scikit-learn
-        kernel over time.
+        :class:`Static`, :class:`Forgetting`, :class:`Wiener`, or any stationary kernel over time.
     noise
         Variance of the measurement noise, sigma^2.
     mean
@@ -309,8 +315,8 @@ def _time(term: Term) -> TimeKernel:
 
 def _term(space: SpaceKernel, time: TimeKernel) -> Term:
     """Return the term of a space and a time kernel."""
-    if not isinstance(space, (Kernel, Tabulated)):
-        raise KernelError("space to be a scikit-learn kernel or Tabulated(K)", repr(space))
+    if not is_space_kernel(space):
+        raise KernelError("space to be a kernel or Tabulated(K)", repr(space))
     if isinstance(time, Static):
         return Stays(space)
     if isinstance(time, Forgetting):

@@ -362,6 +362,7 @@ def test_empirical_prior_lifts_a_singular_covariance_and_reports_it() -> None:
     few = Panel(np.arange(6.0), 20.0 + rng.normal(size=(6, 10)).cumsum(axis=0))
     learned = empirical_prior(few, noise_share=0.1)
     assert learned.lifted > 0.0
+    assert isinstance(learned.prior.space, ht.Tabulated)
     signal = np.diag(learned.prior.space.K).mean()
     assert learned.prior.noise == pytest.approx(0.1 * signal)
     np.testing.assert_allclose(learned.prior.mean, few.values.mean(axis=0))

@@ -44,7 +44,7 @@ def drawn(prior: ht.Prior, n: int, seed: int, steps: int = 60) -> Observations:
     t, x = 1.0 + (cells // 10).astype(float), places[cells % 10]
     C = prior.noise * np.eye(n)
     for term in prior.terms:
-        assert isinstance(term.space, Kernel)
+        assert not isinstance(term.space, ht.Tabulated)
         C += term.space(x) * term.in_time(t[:, None], t[None, :], float(t.min()))
     return Observations(t, x, np.linalg.cholesky(C) @ rng.normal(size=n))
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.gaussian_process.kernels import RBF, Matern
 from typer.testing import CliRunner, Result
 
 import heliotrope as ht
 from heliotrope.cli import app
 from heliotrope.errors import InputError
+from heliotrope.kernels import RBF, Matern
 from heliotrope.lab.environments import GPDrift, play
 from heliotrope.lab.theory import (
     Assumptions,

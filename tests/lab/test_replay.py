@@ -127,7 +127,9 @@ def test_what_is_learned_of_neighbours() -> None:
     setup = replays.trained_setup(np.arange(1.0, 301.0), values, x[:, None], ())
     assert setup.neighbours is not None
     assert setup.neighbours.share > 0.5
-    K = setup.prior.over(ht.Finite(np.arange(6.0))).kernel.K
+    table = setup.prior.over(ht.Finite(np.arange(6.0))).kernel
+    assert isinstance(table, ht.Tabulated)
+    K = table.K
     correlation = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
     assert 0.7 < correlation[0, 1] < 1.0
     assert correlation[0, 1] > correlation[0, 2] > 0.5 > correlation[0, 3]

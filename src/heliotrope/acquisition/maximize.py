@@ -6,14 +6,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box
+from heliotrope.lazy import lazy_module
 from heliotrope.linalg import one_thread
 from heliotrope.posterior import Surface
 from heliotrope.rng import RNGFactory
+from heliotrope.sobol import sobol
 from heliotrope.validation import Array
+
+optimize = lazy_module("scipy.optimize")
 
 if TYPE_CHECKING:
     from heliotrope.acquisition.ucb import Scored
@@ -77,7 +79,9 @@ def maximize(
     if box.continuous.any():
         low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
         bounds = np.column_stack([low.ravel(), high.ravel()])
-        found = minimize(descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B")
+        found = optimize.minimize(
+            descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B"
+        )
         tried = np.vstack([starts, found.x.reshape(starts.shape)])
         values = score(tried)
     unit = tried[argmax(values, lambda: rng)]
@@ -111,16 +115,13 @@ def _leaps(box: Box, rng: np.random.Generator, anchors: Array) -> list[Array]:
 
 def _apart(candidates: Array, values: Array) -> Array:
     """Return the best candidates of which no two are close to each other."""
-    chosen: list[Array] = []
-    for i in np.argsort(-values, kind="stable"):
-        if all(np.abs(candidates[i] - other).max() > _APART for other in chosen):
-            chosen.append(candidates[i])
-        if len(chosen) == _STARTS:
-            break
+    chosen, left = list[Array](), candidates[np.argsort(-values, kind="stable")]
+    while len(left) and len(chosen) < _STARTS:
+        chosen.append(left[0])
+        left = left[np.abs(left - left[0]).max(axis=1) > _APART]
     return np.array(chosen)
 
 
 @cache
 def _sobol(dimension: int) -> Array:
-    points: Array = Sobol(dimension, scramble=False).random(_CANDIDATES)
-    return points
+    return sobol(dimension, _CANDIDATES)

@@ -2,8 +2,10 @@
 
 Logged data give a prior by maximum likelihood (:func:`fit`, :func:`empirical_prior`). While
 tracking, ``auto`` and studies estimate a :class:`Model` from their results again and again
-(:func:`estimate_robustly`).
+(:func:`estimate_robustly`). What logged data need is imported on first use.
 """
+
+from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
     faults as faults,
@@ -11,21 +13,6 @@ from heliotrope.estimation.changes import (
     length_of_return as length_of_return,
 )
 from heliotrope.estimation.contradictions import contradicted as contradicted
-from heliotrope.estimation.data import (
-    Data as Data,
-    Observations as Observations,
-    Panel as Panel,
-)
-from heliotrope.estimation.empirical import (
-    Empirical as Empirical,
-    empirical_prior as empirical_prior,
-)
-from heliotrope.estimation.fit import Fit as Fit, fit as fit
-from heliotrope.estimation.intervals import Estimate as Estimate
-from heliotrope.estimation.likelihood import (
-    gradient as gradient,
-    log_likelihood as log_likelihood,
-)
 from heliotrope.estimation.model import (
     Given as Given,
     KernelName as KernelName,
@@ -52,3 +39,32 @@ from heliotrope.estimation.results import (
 )
 from heliotrope.estimation.world import World as World
 from heliotrope.estimation.worlds import estimate_world as estimate_world
+from heliotrope.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from heliotrope.estimation.data import (
+        Data as Data,
+        Observations as Observations,
+        Panel as Panel,
+    )
+    from heliotrope.estimation.empirical import (
+        Empirical as Empirical,
+        empirical_prior as empirical_prior,
+    )
+    from heliotrope.estimation.fitting import Fit as Fit, fit as fit
+    from heliotrope.estimation.intervals import Estimate as Estimate
+    from heliotrope.estimation.likelihood import (
+        gradient as gradient,
+        log_likelihood as log_likelihood,
+    )
+else:  # otherwise a misspelled name would pass a type check
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "data": ("Data", "Observations", "Panel"),
+            "empirical": ("Empirical", "empirical_prior"),
+            "fitting": ("Fit", "fit"),
+            "intervals": ("Estimate",),
+            "likelihood": ("gradient", "log_likelihood"),
+        },
+    )

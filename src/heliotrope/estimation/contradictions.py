@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from heliotrope.estimation.outliers import IMPLAUSIBLE
 from heliotrope.estimation.regime import Regime
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+distance = lazy_module("scipy.spatial.distance")
 
 _NEAR = 0.25  # length scales between two measurements of the same place
 _LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
@@ -57,4 +59,4 @@ def _later_at_the_place(regime: Regime) -> NDArray[np.bool_]:
     results = regime.results
     x = results.x / np.array(regime.world.lengths)
     later = results.t[None, :] > results.t[:, None]
-    return np.asarray((cdist(x, x) < _NEAR) & later)
+    return np.asarray((distance.cdist(x, x) < _NEAR) & later)

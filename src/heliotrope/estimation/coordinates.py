@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from heliotrope.errors import InputError
 from heliotrope.estimation.data import Observations, Panel, spacing, spread
@@ -20,8 +19,11 @@ from heliotrope.estimation.parameters import (
     parameters,
     with_parameter_values,
 )
+from heliotrope.lazy import lazy_module
 from heliotrope.priors import Prior
 from heliotrope.validation import Array, short_repr
+
+special = lazy_module("scipy.special")
 
 FASTEST = 1.0 - 1e-9  # largest epsilon; beyond it 1 - epsilon is mostly rounding
 _LEAST_SPACING = 0.05  # lower limit of the step, in units of time
@@ -77,7 +79,7 @@ class Coordinates:
     def values(self, u: Array) -> Array:
         """The parameters at some coordinates."""
         values, is_epsilon = np.where(self._is_log, np.exp(u * self._is_log), u), self._is_epsilon
-        per_unit = -np.expm1(np.log1p(-expit(u[is_epsilon])) / self.spacing)
+        per_unit = -np.expm1(np.log1p(-special.expit(u[is_epsilon])) / self.spacing)
         values[is_epsilon] = np.minimum(per_unit, FASTEST)
         return np.asarray(values)
 
@@ -86,7 +88,9 @@ class Coordinates:
         values = self.values(u)
         stretch = np.where(self._is_log, values, 1.0)
         epsilon = values[self._is_epsilon]
-        stretch[self._is_epsilon] = expit(u[self._is_epsilon]) * (1.0 - epsilon) / self.spacing
+        stretch[self._is_epsilon] = (
+            special.expit(u[self._is_epsilon]) * (1.0 - epsilon) / self.spacing
+        )
         return np.asarray(gradient[self._free] * stretch)
 
     def at_bounds(self, u: Array) -> tuple[str, ...]:
@@ -100,14 +104,14 @@ class Coordinates:
         u = np.log(values, where=self._is_log, out=values.copy())
         log_kept = np.log1p(-np.minimum(values[self._is_epsilon], 1.0 - 1e-12))
         per_step = -np.expm1(self.spacing * log_kept)
-        u[self._is_epsilon] = logit(np.clip(per_step, *_START_EPSILONS))
+        u[self._is_epsilon] = special.logit(np.clip(per_step, *_START_EPSILONS))
         return u
 
     def _limits(self, one: FreeParameter, start: float) -> tuple[float, float]:
         if one.bounds is not None:
             return one.bounds
         if one.kind == "epsilon":
-            low, high = logit(_EPSILONS).tolist()
+            low, high = special.logit(_EPSILONS).tolist()
             return low, high
         scaled = {
             "noise": self.spread * np.array(_NOISES),

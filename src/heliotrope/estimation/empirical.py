@@ -7,7 +7,7 @@ import numpy as np
 
 from heliotrope.errors import InputError
 from heliotrope.estimation.data import Panel, as_panels
-from heliotrope.estimation.fit import Fit, fit
+from heliotrope.estimation.fitting import Fit, fit
 from heliotrope.kernels import Tabulated
 from heliotrope.priors import Forgetting, Prior
 from heliotrope.validation import Array, as_positive

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heliotrope.domains import Finite
-from heliotrope.kernels import Tabulated
+from heliotrope.kernels import Tabulated, native
 from heliotrope.terms import Drifts, Level, MarkovTerm, Season, Smooth, Stationary, Term, Walks
 from heliotrope.validation import Array
 
@@ -36,7 +36,7 @@ def space_covariance(term: Term, domain: Finite) -> tuple[Array, Array]:
 def in_time_gradient(term: Term, times: Array, start: float) -> Array:
     """Derivatives (n, n, q) of c between all pairs of times."""
     if isinstance(term, Stationary):
-        return np.asarray(term.time(times[:, None], eval_gradient=True)[1])
+        return native(term.time).by_theta(times[:, None])
     s, t = times[:, None], times[None, :]
     dt = np.abs(s - t)
     if isinstance(term, Walks):

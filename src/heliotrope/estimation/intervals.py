@@ -16,11 +16,10 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
 
 from heliotrope.validation import Array
 
-_FALL = float(np.sqrt(chi2.ppf(0.95, df=1)))  # root of twice the fall at the interval's ends
+_FALL = 1.959963984540054  # root of twice the fall at the ends: chi-square, one degree, 95 %
 _CLOSE = 0.05  # tolerance of this root
 _POINTS, _STEPS = 12, 8  # points of the profile on each side; Newton steps for each
 _HIGHER = 0.2  # log likelihood above the maximum that is not rounding

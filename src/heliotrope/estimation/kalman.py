@@ -15,10 +15,12 @@ A, Q   (p, p) of one term: its transition from the previous time (0 at the first
 F      (p, p) of one term with A = exp(F dt)
 """
 
+from __future__ import annotations
+
 from math import log, pi
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
@@ -30,10 +32,16 @@ from heliotrope.estimation.gradients import (
     spread_gradient,
 )
 from heliotrope.estimation.parameters import rate_of
+from heliotrope.lazy import lazy_module
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky, solve_lower
 from heliotrope.priors import Prior
 from heliotrope.terms import MarkovTerm, Term
 from heliotrope.validation import Array, Indices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+sparse = lazy_module("scipy.sparse")
 
 _LONGEST = 10_000  # state
 _MOST = 500_000_000  # largest count of numbers that the backward pass stores
@@ -123,7 +131,7 @@ class FilterLikelihood:
         columns = self._columns[seen]
         ends = len(h) * np.arange(len(seen) + 1)
         entries = np.tile(h, len(seen)), columns.ravel(), ends
-        return csr_array(entries, shape=(len(seen), self._n))
+        return sparse.csr_array(entries, shape=(len(seen), self._n))
 
     def _before(self, t: int, a: Array, C: Array) -> tuple[Array, Array]:
         """The mean m and covariance P, from a and C of the previous time."""

@@ -18,8 +18,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve
-from scipy.sparse import csc_array
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.domains import Finite, Places
 from heliotrope.errors import InputError, KernelError
@@ -28,11 +26,14 @@ from heliotrope.estimation.gradients import TermGradient, in_time_gradient, spac
 from heliotrope.estimation.kalman import FilterLikelihood
 from heliotrope.estimation.panels import ChainLikelihood, is_chain
 from heliotrope.estimation.parameters import parameters, space_theta
-from heliotrope.kernels import Tabulated, has_white_noise
+from heliotrope.kernels import Tabulated, has_white_noise, native
+from heliotrope.lazy import lazy_module
 from heliotrope.linalg import inverse_of_factored, jittered_cholesky
 from heliotrope.priors import Prior
 from heliotrope.terms import Term
 from heliotrope.validation import Array, Indices
+
+sparse = lazy_module("scipy.sparse")
 
 _MOST = 10_000  # single observations: their matrix must fit into memory
 _ADVICE = "Use a part of them, or a Panel if every point was measured at every time."
@@ -159,8 +160,7 @@ def _gradient(prior: Prior, likelihood: _Likelihood) -> Array:
     found: list[Array] = []
     for term, by in zip(prior.terms, by_terms, strict=True):
         if len(space_theta(term)):
-            assert isinstance(term.space, Kernel)
-            by_theta = term.space(by.points, eval_gradient=True)[1]
+            by_theta = native(term.space).by_theta(by.points)
             found.append(np.einsum("ij,ijp->p", by.by_space, by_theta))
         found.append(by.by_time)
     return np.concatenate([*found, [by_noise]])
@@ -174,7 +174,7 @@ def _repeated(matrix: Array, index: Indices) -> Array:
 def _summed(matrix: Array, index: Indices, size: int) -> Array:
     """The transpose of :func:`_repeated`: sums over the observations of the same index."""
     n = len(index)
-    indicator = csc_array((np.ones(n), index, np.arange(n + 1)), shape=(size, n))
+    indicator = sparse.csc_array((np.ones(n), index, np.arange(n + 1)), shape=(size, n))
     return np.asarray(indicator @ (indicator @ matrix).T).T
 
 

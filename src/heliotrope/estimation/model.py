@@ -13,12 +13,12 @@ from math import ceil
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import OutlierBounds
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
+from heliotrope.kernels import RBF, Matern
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, noise_floor
 from heliotrope.validation import as_number, as_positive
 

@@ -23,16 +23,18 @@ from operator import itemgetter
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
-from scipy.stats import chi2
 
 from heliotrope.estimation.model import KERNEL_NAMES, Given, KernelName, Model
 from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.estimation.worlds import estimate_world
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+distance = lazy_module("scipy.spatial.distance")
+optimize = lazy_module("scipy.optimize")
 
 RATES = (3e-4, 3e-3, 0.02, 0.15)  # candidates for the drift between two results
 _SHARES = (1e-3, 0.01, 0.08, 0.6)  # candidates for the share of noise
@@ -110,7 +112,7 @@ class _Likelihood:
         r = (results.y - self._center) / self._spread
         self._columns = np.column_stack([r, np.ones_like(r)])
         lags = np.abs(results.t[:, None] - results.t[None, :]) / pace
-        distances = cdist(results.x, results.x)
+        distances = distance.cdist(results.x, results.x)
 
         def in_space(kernel: KernelName, length: float) -> Array:
             return _correlation(kernel, distances / length)
@@ -231,7 +233,7 @@ def _search(
 
     ends = [(axes[i][0] / _BEYOND, min(axes[i][-1] * _BEYOND, _MOST[i])) for i in free]
     begin = np.log([start[i] for i in free])
-    found = minimize(
+    found = optimize.minimize(
         lambda logs: -likelihood.fit(kernel, *around(logs))[2],
         begin,
         method="Nelder-Mead",
@@ -258,7 +260,7 @@ def _with_upper_variance(likelihood: _Likelihood, model: Model) -> Model:
     relative = np.sqrt(S / share)
     spectrum = np.linalg.eigvalsh(C / np.outer(relative, relative))
     freedom = max(float(np.sum(spectrum / (spectrum + share))), 1.0) - 1.0 + _EXTRA
-    wider = float(freedom / chi2.ppf(_EXCEEDED, freedom))
+    wider = freedom / chi_square_quantile(_EXCEEDED, freedom)
     return replace(model, variance=wider * model.variance)
 
 

@@ -14,9 +14,8 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
 
-from heliotrope.kernels import Tabulated
+from heliotrope.kernels import Kernel, Tabulated
 from heliotrope.priors import Prior
 from heliotrope.terms import NOISE_PART, Level, Stationary, Term
 from heliotrope.validation import Array
@@ -87,9 +86,9 @@ def space_theta(term: Term) -> Array:
 
 
 def _of_term(term: Term, name: str) -> Iterator[FreeParameter]:
-    if not isinstance(term.kernel, (Kernel, Tabulated)):
+    if isinstance(term.kernel, float):
         yield FreeParameter(f"{name}.variance", "space", term.name)
-    elif isinstance(term.kernel, Kernel):
+    elif not isinstance(term.kernel, Tabulated):
         yield from _of_kernel(term.kernel, name, "space", term.name)
     if isinstance(term, Stationary):
         yield from _of_kernel(term.time, f"{name}.time", "time", term.name)
@@ -103,7 +102,8 @@ def _of_kernel(kernel: Kernel, prefix: str, kind: str, term: str) -> Iterator[Fr
     for one in kernel.hyperparameters:
         for i in range(0 if one.fixed else one.n_elements):
             index = f"[{i}]" if one.n_elements > 1 else ""
-            yield FreeParameter(f"{prefix}.{one.name}{index}", kind, term, tuple(next(limits)))
+            low, high = next(limits)
+            yield FreeParameter(f"{prefix}.{one.name}{index}", kind, term, (low, high))
 
 
 def _time_values(term: Term) -> Array:
@@ -116,9 +116,10 @@ def _time_values(term: Term) -> Array:
 def _kernel_change(term: Term, theta: Array) -> dict[str, Any]:
     if isinstance(term, Level):
         return {"variance": exp(theta[0])}
-    if isinstance(term.kernel, Kernel):
-        return {"kernel": term.kernel.clone_with_theta(theta)}
-    return {"kernel": exp(theta[0])}
+    if isinstance(term.kernel, float):
+        return {"kernel": exp(theta[0])}
+    assert not isinstance(term.kernel, Tabulated)  # which has no parameters
+    return {"kernel": term.kernel.clone_with_theta(theta)}
 
 
 def _time_change(term: Term, values: Array) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from math import log1p
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
+from heliotrope.kernels import Matern
 from heliotrope.priors import noise_floor
 from heliotrope.validation import Array
 

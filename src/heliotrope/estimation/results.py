@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array, Indices
+
+distance = lazy_module("scipy.spatial.distance")
 
 _SAME = 1e-12  # spread of values, relative to their size, that is only rounding
 _SMALLEST = 1e-90  # deviation whose square does not underflow
@@ -132,9 +134,9 @@ class Results:
             return np.arange(len(self.t))
         age = (self.t - self.t[0]) / max(float(self.t[-1] - self.t[0]), _SMALLEST)
         z = np.column_stack([self.x, age])
-        chosen, gaps = list[int](), cdist(z[:older], z[older:]).min(axis=1)
+        chosen, gaps = list[int](), distance.cdist(z[:older], z[older:]).min(axis=1)
         for _ in range(apart):
             chosen.append(int(gaps.argmax()))
-            gaps = np.minimum(gaps, cdist(z[:older], z[chosen[-1:]])[:, 0])
+            gaps = np.minimum(gaps, distance.cdist(z[:older], z[chosen[-1:]])[:, 0])
             gaps[chosen[-1]] = -1.0
         return np.append(np.sort(chosen), np.arange(older, len(self.t)))

@@ -1,14 +1,16 @@
 """The share of each part of a prior in the variance of the data."""
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from heliotrope.estimation.coordinates import Coordinates
 from heliotrope.estimation.data import Observations, Panel
 from heliotrope.kernels import Tabulated
+from heliotrope.lazy import lazy_module
 from heliotrope.priors import Prior
 from heliotrope.terms import NOISE_PART, Term
 from heliotrope.validation import Array
+
+special = lazy_module("scipy.special")
 
 _STEP = 1e-5  # of differences
 
@@ -50,8 +52,8 @@ class LogVariances:
     def logit_share(self, part: str, u: Array) -> tuple[float, Array]:
         """The logit of a part's share, and its derivatives by the coordinates."""
         logs, mine = self._logs + self._J @ (u - self._best), np.array(self._names) == part
-        part_weights, rest_weights = softmax(logs[mine]), softmax(logs[~mine])
-        logit = logsumexp(logs[mine]) - logsumexp(logs[~mine])
+        part_weights, rest_weights = special.softmax(logs[mine]), special.softmax(logs[~mine])
+        logit = special.logsumexp(logs[mine]) - special.logsumexp(logs[~mine])
         return float(logit), part_weights @ self._J[mine] - rest_weights @ self._J[~mine]
 
 

@@ -1,12 +1,14 @@
 """Candidate starts of a fit, as shifts of the prior's coordinates."""
 
 import numpy as np
-from scipy.special import logit
 
 from heliotrope.estimation.coordinates import Coordinates
 from heliotrope.estimation.parameters import term_names
+from heliotrope.lazy import lazy_module
 from heliotrope.priors import Prior
 from heliotrope.validation import Array
+
+special = lazy_module("scipy.special")
 
 _NOISE = 0.1  # share of the data's variance
 _RATES = (0.001, 0.02, 0.3)  # further rates of the fastest term, per step
@@ -31,7 +33,7 @@ def rate_shifts(coordinates: Coordinates) -> list[Array]:
         return [np.zeros_like(own)]
     per_step = faster * own + step * (faster != 0.0) * ~coordinates.of_kind("epsilon")
     fastest = per_step[faster != 0.0].max()
-    return [np.zeros_like(own), *(faster * (logit(rate) - fastest) for rate in _RATES)]
+    return [np.zeros_like(own), *(faster * (special.logit(rate) - fastest) for rate in _RATES)]
 
 
 def space_shifts(

@@ -21,16 +21,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
-from scipy.stats import chi2
 
 from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS, IMPLAUSIBLE
+from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import HARMONICS, World, season_rate
+from heliotrope.lazy import lazy_module
 from heliotrope.terms import Season
 from heliotrope.validation import Array
 from heliotrope.warps import IDENTITY, SinhArcsinh, Warp
+
+distance = lazy_module("scipy.spatial.distance")
+optimize = lazy_module("scipy.optimize")
 
 _LENGTH, _LENGTH_SPREAD = 0.2, 0.6  # of a length scale: median, per root of g, and log deviation
 _USUAL = np.array([0.3, 0.5, 0.2, 0.03, 0.03, 0.02, 0.1, 0.1])  # medians of the others
@@ -85,7 +87,7 @@ class Fit:
         self._data, self._groups, self._before = results, groups, before
         self._faulty = np.zeros(len(results.y), dtype=bool)
         self._squares = [
-            cdist(results.x[:, list(group)], results.x[:, list(group)], "sqeuclidean")
+            distance.cdist(results.x[:, list(group)], results.x[:, list(group)], "sqeuclidean")
             for group in groups
         ]
         self._lags = np.abs(results.t[:, None] - results.t[None, :]) / results.pace
@@ -251,7 +253,7 @@ class Fit:
         return np.array([*by_length, *by_variance, *by_rate, by_noise, *by_season])
 
     def _climb(self, start: Array) -> tuple[Array, float]:
-        found = minimize(
+        found = optimize.minimize(
             self.score,
             start,
             jac=True,
@@ -274,7 +276,7 @@ class Fit:
         )
         freedom = len(K) - float(noise @ np.linalg.inv(K + _MEAN).diagonal())
         freedom = max(freedom, 1.0) + _EXTRA
-        return freedom / float(chi2.ppf(_EXCEEDED, freedom))
+        return freedom / chi_square_quantile(_EXCEEDED, freedom)
 
     def _theta(self, world: World) -> Array:
         """The parameters of a world, in the units of these values."""

@@ -8,9 +8,9 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.errors import InputError
+from heliotrope.kernels import Matern
 from heliotrope.priors import Prior, noise_floor
 from heliotrope.terms import Drifts, Level, Season, Stays, Term
 from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
@@ -59,9 +59,10 @@ class World:
         if self.level > least:
             terms.append(Level(self.level, self.level_rate))
         forgets = season_rate(self.period)
-        for kernel, variance in ((self.season * shape, self.season), (self.shared_season,) * 2):
-            if variance > least:
-                terms.append(Season(kernel, self.period, HARMONICS, forgets))
+        if self.season > least:
+            terms.append(Season(self.season * shape, self.period, HARMONICS, forgets))
+        if self.shared_season > least:
+            terms.append(Season(self.shared_season, self.period, HARMONICS, forgets))
         noise = max(self.noise, noise_floor(self.mean_variance + self.variance))
         return Prior(noise=noise, mean=self.mean, terms=terms)
 

@@ -12,17 +12,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from heliotrope.acquisition.maximize import argmax
 from heliotrope.domains import Box, Choices, Domain, Places, UnitCube, are_indices
 from heliotrope.errors import HeliotropeError
+from heliotrope.lazy import lazy_module
 from heliotrope.ledger import Failure, Ledger
 from heliotrope.live.choosing import Standing, candidates
 from heliotrope.live.deciding import Mask
 from heliotrope.policies.protocol import Agent, Weighing
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array
+
+distance = lazy_module("scipy.spatial.distance")
 
 _SAME = 1e-9  # distance in the unit cube
 _MUCH = 2.0  # ratio of distances, from which a result ends a row
@@ -65,7 +67,7 @@ class Avoidance:
     def _distances(self, places: Places, points: Array) -> Array:
         cube = self._cube
         inside = cube.domain.at(places) if are_indices(places) else cube.enter(places)
-        return np.asarray(cdist(inside, cube.enter(points)))
+        return np.asarray(distance.cdist(inside, cube.enter(points)))
 
 
 def failure_before(domain: Domain, ledger: Ledger, x: Array) -> Failure | None:
@@ -77,9 +79,9 @@ def failure_before(domain: Domain, ledger: Ledger, x: Array) -> Failure | None:
         return None
     cube = UnitCube(domain)
     at, failed = cube.enter(x[None]), np.array([one.x for one in ledger.failures])
-    away = cdist(at, cube.enter(failed))[0]
+    away = distance.cdist(at, cube.enter(failed))[0]
     nearest = ledger.failures[int(away.argmin())]
-    since = cdist(at, cube.enter(ledger.history.x[nearest.told :]))
+    since = distance.cdist(at, cube.enter(ledger.history.x[nearest.told :]))
     return None if _MUCH * since.min(initial=np.inf) < away.min() else nearest
 
 

@@ -18,11 +18,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr
 
 from heliotrope.acquisition.maximize import argmax
+from heliotrope.lazy import lazy_module
 from heliotrope.rng import RNGFactory
 from heliotrope.validation import Array, Indices
+
+special = lazy_module("scipy.special")
 
 Reason: TypeAlias = Literal["first", "explore", "best", "baseline", "boundary", "fallback"]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -108,7 +110,7 @@ def expected_excess(mean: Array, std: Array) -> Array:
     """E[max(z, 0)] for normal z, the expected improvement over 0."""
     z = np.clip(mean / np.maximum(std, _TINY), -_FAR, _FAR)
     density = np.exp(-0.5 * np.square(z)) / np.sqrt(2.0 * np.pi)
-    return np.asarray(mean * ndtr(z) + std * density)
+    return np.asarray(mean * special.ndtr(z) + std * density)
 
 
 def _z(risk: float) -> float:
@@ -142,7 +144,7 @@ def _safest(view: View) -> int:
     if view.margin.shape[1] == 0:
         return int(np.argmin(np.where(view.reachable, view.price, np.inf)))
     deviation = np.maximum(view.doubt / view.factor, _TINY)
-    chance = log_ndtr(view.margin / deviation).sum(axis=1)
+    chance = special.log_ndtr(view.margin / deviation).sum(axis=1)
     top = np.flatnonzero(view.reachable)
     top = top[np.argsort(-chance[top], kind="stable")][:_CLOSEST]
     return int(top[np.argmax(np.exp(chance[top]) + _next_chance(view, deviation, top))])
@@ -163,7 +165,7 @@ def _next_chance(view: View, deviation: Array, some: Indices) -> Array:
     total = np.zeros(len(some))
     for draw in np.concatenate([draws, -draws]):
         margins = [view.margin[some, limit] + draw[limit] * steps[limit] for limit in limits]
-        chances = [ndtr(margins[limit] / stds[limit]) for limit in limits]
+        chances = [special.ndtr(margins[limit] / stds[limit]) for limit in limits]
         total += np.prod(chances, axis=0).max(axis=1)
     return total / (2 * _RESULTS)
 
@@ -200,5 +202,5 @@ def _chance(view: View, z: float, inside: Indices, outside: Indices) -> Array:
         u = np.square(view.covariance(limit, inside, outside)) / np.maximum(result, _TINY)[:, None]
         left = np.sqrt(np.maximum(np.square(view.doubt[outside, limit]) - u, 0.0))
         short = z * left - view.margin[outside, limit]
-        chance *= ndtr(-short / np.sqrt(np.maximum(u, _TINY)))
+        chance *= special.ndtr(-short / np.sqrt(np.maximum(u, _TINY)))
     return chance

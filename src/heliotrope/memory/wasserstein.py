@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from math import log1p
 
 import numpy as np
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
@@ -31,6 +30,7 @@ from heliotrope.posterior.dense import reach
 from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static, correlation
 from heliotrope.serialization.codec import State, register
+from heliotrope.sobol import sobol
 from heliotrope.validation import Array, Checked, as_positive, as_whole, checked
 
 _FEWEST = 2  # observations that are always kept, as in the authors' own code
@@ -173,4 +173,4 @@ def _probes(domain: Domain) -> Places:
     if isinstance(domain, Finite):
         count = min(len(domain), _MOST_PROBES)
         return np.linspace(0, len(domain) - 1, count).astype(np.intp)
-    return domain.scaled(Sobol(domain.dimension, scramble=False).random(_MOST_PROBES))
+    return domain.scaled(sobol(domain.dimension, _MOST_PROBES))

@@ -12,16 +12,18 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import softmax
 
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import FormatError, InputError
+from heliotrope.lazy import lazy_module
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import LARGEST, Array, as_positive, as_share, as_whole, checked
+
+special = lazy_module("scipy.special")
 
 __all__ = ["Exp3", "RExp3", "exp3", "rexp3", "rexp3_batch"]
 
@@ -173,5 +175,5 @@ class Exp3Agent(BanditAgent):
         return self._log_w if same else np.zeros_like(self._log_w)
 
     def _probabilities(self, log_w: Array) -> Array:
-        p: Array = (1.0 - self._gamma) * softmax(log_w) + self._gamma / len(log_w)
+        p: Array = (1.0 - self._gamma) * special.softmax(log_w) + self._gamma / len(log_w)
         return p

@@ -17,13 +17,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from heliotrope.domains import Box, Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.estimation import Model
+from heliotrope.lazy import lazy_module
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, Json, as_array, as_positive, as_whole
+
+distance = lazy_module("scipy.spatial.distance")
 
 _TRUST = 2.0  # results' worth of belief that the studies are alike
 _FARTHEST = 6.0  # deviations that count: a fault must not refute the fleet
@@ -100,7 +102,7 @@ class Fleet:
         if not len(x):
             return np.empty(0), np.empty(0)
         lengths = model.length_scale if model.world is None else np.array(model.world.lengths)
-        away = cdist(x / lengths, points / lengths)
+        away = distance.cdist(x / lengths, points / lengths)
         nearest = away.argmin(axis=1)
         r = np.sqrt(5.0) * away.min(axis=1)
         k = (1.0 + r + r**2 / 3.0) * np.exp(-r)

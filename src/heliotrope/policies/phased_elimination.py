@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy.stats.qmc import Sobol
 
 from heliotrope.acquisition import UCB, Beta, LogBeta, as_beta
 from heliotrope.domains import Box, Domain, Finite, Places
@@ -30,6 +29,7 @@ from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior, Static
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.sobol import sobol
 from heliotrope.validation import Array, Indices, short_repr
 
 __all__ = ["PhasedElimination", "r_perp"]
@@ -204,6 +204,6 @@ class PhasedAgent:
 def _candidates(domain: Domain) -> Places:
     """All points of a Finite domain, or a Sobol sequence in a Box."""
     if isinstance(domain, Box):
-        unit = Sobol(domain.dimension, scramble=False).random(_CANDIDATES)
+        unit = sobol(domain.dimension, _CANDIDATES)
         return np.unique(domain.snap(domain.scaled(unit)), axis=0)
     return domain.indices

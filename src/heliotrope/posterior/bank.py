@@ -18,17 +18,19 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
 
 from heliotrope.domains import Places
 from heliotrope.errors import InputError
-from heliotrope.kernels import Tabulated
+from heliotrope.kernels import SpaceKernel, Tabulated, rescaled
+from heliotrope.lazy import lazy_module
 from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
 from heliotrope.posterior.protocol import Engine, Posterior
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, as_positive, as_share, as_vector
+
+special = lazy_module("scipy.special")
 
 _MOST = 0.5  # share of the weight on one candidate
 _ADVICE = {
@@ -176,7 +178,8 @@ class BankEngine(MixtureEngine):
         self._learn, self._prior, self._build = learn, prior, build
         self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
         self._ensemble = Ensemble([build(hypothesis) for hypothesis in self._priors])
-        self._log_prior: Array = log_softmax(np.zeros(len(self._priors)))  # before its own data
+        count = len(self._priors)
+        self._log_prior: Array = special.log_softmax(np.zeros(count))  # before its own data
         self._now = -np.inf
         self._t: list[float] = []
         self._path: list[float] = []
@@ -184,13 +187,13 @@ class BankEngine(MixtureEngine):
     def successor(self) -> BankEngine:
         """Return a bank without data that keeps the learned weights."""
         bank = BankEngine(self._learn, self._prior, self._build)
-        bank._log_prior = log_softmax(self._scores())
+        bank._log_prior = special.log_softmax(self._scores())
         bank._now, bank._t, bank._path = self._now, [*self._t], [*self._path]
         return bank
 
     @property
     def log_likelihood(self) -> float:
-        return float(logsumexp(self._scores()))
+        return float(special.logsumexp(self._scores()))
 
     def learned(self) -> Learned:
         history = np.array(self._t), np.array(self._path)
@@ -244,21 +247,15 @@ class BankEngine(MixtureEngine):
         return Mixture(weights, posteriors)
 
 
-def _rescaled(kernel: Any, scale: float) -> Any:
+def _rescaled(kernel: SpaceKernel, scale: float) -> SpaceKernel:
     """Return the kernel with every length scale multiplied."""
     if scale == 1.0:
         return kernel
     if isinstance(kernel, Tabulated):
         raise InputError("a kernel with length scales", "Tabulated", "Omit Learn(scales=...).")
-    params = kernel.get_params(deep=True)
-    lengths = {
-        name: np.multiply(value, scale)
-        for name, value in params.items()
-        if name.endswith("length_scale")
-    }
-    if not lengths:
+    if not any(one.name.endswith("length_scale") for one in kernel.hyperparameters):
         raise InputError("a kernel with length scales", type(kernel).__name__)
-    return kernel.clone_with_theta(kernel.theta).set_params(**lengths)
+    return rescaled(kernel, scale)
 
 
 def _masses(epsilons: Array, weights: Array) -> tuple[Array, Array]:

@@ -103,7 +103,7 @@ def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
     if _REGISTERED.get(name) is cls:
         fields = dataclasses.fields(value)
         return "$type", {one.name: getattr(value, one.name) for one in fields if one.init}
-    if _sklearn_kernel(name) is cls:
+    if cls.__module__.startswith("sklearn.") and _sklearn_kernel(name) is cls:
         return "$kernel", value.get_params(deep=False)
     raise InputError(
         "a policy that consists of this package's classes and scikit-learn kernels",

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Finite
+from heliotrope.lazy import lazy_module
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, SearchSpace
 from heliotrope.study.config import StudyConfig
 from heliotrope.validation import Array, Json
+
+stats = lazy_module("scipy.stats")
 
 _LINE, _SIDE, _SLICE = 101, 41, 41  # points of a band, of a side of a map, of a slice
 SAMPLES = 1000
@@ -86,7 +88,7 @@ class BeliefView:
             latest = problem.points(latest[:, : problem.choices.dimension], context)
         box = optimizer.domain if problem is None or context is None else problem.given(context)
         assert isinstance(box, Box)
-        scattered = Sobol(box.dimension, rng=0).random(_SCATTERED)
+        scattered = stats.qmc.Sobol(box.dimension, rng=0).random(_SCATTERED)
         return np.vstack([box.snap(box.scaled(scattered)), latest])
 
     def _options(self, options: Options) -> Json:

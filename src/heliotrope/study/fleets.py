@@ -8,17 +8,19 @@ from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Box, Contextual, Finite, Places
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import Model
+from heliotrope.lazy import lazy_module
 from heliotrope.policies.fleet import Fleet, pooled
 from heliotrope.spaces import Options
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.state import StudyState
 from heliotrope.validation import Array
 from heliotrope.warps import Warp
+
+stats = lazy_module("scipy.stats")
 
 _POINTS = 128  # of a fleet
 _MOST = 100  # similar studies
@@ -72,7 +74,7 @@ def _places(config: StudyConfig) -> Places:
         some = np.linspace(0, len(domain) - 1, min(_POINTS, len(domain)))
         return np.unique(some.astype(np.intp))
     assert isinstance(domain, Box)
-    return domain.snap(domain.scaled(Sobol(domain.dimension, rng=0).random(_POINTS)))
+    return domain.snap(domain.scaled(stats.qmc.Sobol(domain.dimension, rng=0).random(_POINTS)))
 
 
 def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[Array, Array]:

@@ -2,9 +2,11 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
+from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
+
+stats = lazy_module("scipy.stats")
 
 LATEST, _FEWEST = 60, 30  # results that count, and that it takes
 _MONOTONIC = 0.97  # rank correlation of values and times
@@ -25,7 +27,7 @@ def warning(t: Array, y: Array, faulty: NDArray[np.bool_]) -> str | None:
     share = float(np.mean(faulty))
     if share > _OFTEN:
         return f"{share:.0%} of the latest results are taken for faults."
-    if np.ptp(t) > 0.0 and abs(spearmanr(t, y).statistic) > _MONOTONIC:
+    if np.ptp(t) > 0.0 and abs(stats.spearmanr(t, y).statistic) > _MONOTONIC:
         slope = float(np.polyfit(t - t[0], y, 1)[0])
         how = f"{'rise' if slope > 0.0 else 'fall'}, by about {abs(slope):.2g} in a unit of time"
         return f"All values {how}: what differs between the choices may be hidden."

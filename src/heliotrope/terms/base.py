@@ -16,10 +16,18 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import SpaceKernel, Tabulated
+from heliotrope.kernels import (
+    ConstantKernel,
+    Kernel,
+    Product,
+    SpaceKernel,
+    Sum,
+    Tabulated,
+    is_space_kernel,
+    native,
+)
 from heliotrope.validation import (
     Array,
     Checked,
@@ -45,13 +53,13 @@ _ONLY: Array = np.ones(1)
 
 def as_space(kernel: object) -> SpaceKernel:
     """Return a term's space kernel; a positive number becomes a constant kernel."""
-    if isinstance(kernel, (Kernel, Tabulated)):
+    if is_space_kernel(kernel):
         return kernel
     try:
         return ConstantKernel(as_positive(kernel, "a kernel"))
     except InputError:
         raise KernelError(
-            "a scikit-learn kernel, Tabulated(K), or a positive variance that all places share",
+            "a kernel, Tabulated(K), or a positive variance that all places share",
             short_repr(kernel),
         ) from None
 
@@ -60,14 +68,13 @@ def as_space(kernel: object) -> SpaceKernel:
 class Term(Checked):
     """One term of a prior. Terms with the same ``name`` form one part of a belief."""
 
-    kernel: SpaceKernel | float
+    kernel: "SpaceKernel | float"
     name: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        as_space(self.kernel)
-        if not isinstance(self.kernel, (Kernel, Tabulated)):
-            object.__setattr__(self, "kernel", float(self.kernel))
+        if as_space(self.kernel) is not self.kernel:
+            object.__setattr__(self, "kernel", as_positive(self.kernel, "a kernel"))
         name = type(self).__name__.lower() if self.name == "" else self.name
         if not isinstance(name, str) or name in (CHOICE, SHARED, NOISE_PART):
             raise InputError(
@@ -91,7 +98,7 @@ class Term(Checked):
     @cached_property
     def shared(self) -> bool:
         """Whether all places share the term, so that no choice depends on it."""
-        return isinstance(self.space, Kernel) and _is_constant(self.space)
+        return not isinstance(self.space, Tabulated) and _is_constant(native(self.space))
 
     def in_time(self, s: Array, t: Array, start: float = -inf) -> Array:
         """c(s, t) for times that broadcast; a random walk begins at ``start``."""

@@ -6,10 +6,9 @@ from math import factorial, inf, log1p, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.kernels import SpaceKernel, check_kernel, has_white_noise
+from heliotrope.kernels import PointKernel, SpaceKernel, check_kernel, has_white_noise, is_kernel
 from heliotrope.serialization.codec import register
 from heliotrope.terms.base import MarkovTerm, Term
 from heliotrope.validation import (
@@ -79,7 +78,7 @@ class Stays(MarkovTerm):
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> from heliotrope.kernels import Matern
     >>> Stays(0.5 * Matern(0.3, nu=2.5)).name
     'stays'
     """
@@ -95,7 +94,7 @@ class Drifts(_Forgets):
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import Matern
+    >>> from heliotrope.kernels import Matern
     >>> Drifts(Matern(0.2, nu=2.5), epsilon=0.19).rho
     0.9
     """
@@ -128,7 +127,7 @@ class Level(_Forgets):
     True
     """
 
-    kernel: SpaceKernel | float = field(init=False)
+    kernel: "SpaceKernel | float" = field(init=False)
     variance: float = field(metadata=checked(as_positive))
     epsilon: float = field(default=0.0, metadata=checked(as_share, zero=True, one=True))
 
@@ -254,9 +253,9 @@ class Smooth(MarkovTerm):
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class Stationary(Term):
-    """A term with any stationary scikit-learn kernel over time, for engines dense and reference."""
+    """A term with any stationary kernel over time, for engines dense and reference."""
 
-    time: Kernel = field(kw_only=True)
+    time: "PointKernel" = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -268,9 +267,9 @@ class Stationary(Term):
 
 
 def _check_time(time: object) -> None:
-    if not isinstance(time, Kernel):
+    if not is_kernel(time):
         raise KernelError(
-            "time to be Static(), Forgetting(epsilon), Wiener(rate) or a scikit-learn kernel",
+            "time to be Static(), Forgetting(epsilon), Wiener(rate) or a kernel",
             short_repr(time),
         )
     if not time.is_stationary():

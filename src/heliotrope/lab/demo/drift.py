@@ -16,10 +16,10 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.image import AxesImage
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from sklearn.gaussian_process.kernels import RBF
 from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
+from heliotrope.kernels import RBF
 from heliotrope.lab.environments import FiniteEpisode, GPDrift
 from heliotrope.policies import Policy
 from heliotrope.validation import Array, Indices, as_whole

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
+from heliotrope.kernels import Matern
 from heliotrope.lab.demo.drift import Trajectory, follow
 from heliotrope.lab.environments import FiniteEpisode, GPDrift
 from heliotrope.policies import Policy

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 
 from heliotrope.acquisition import LogBeta
 from heliotrope.estimation import Panel, fit
-from heliotrope.kernels import Tabulated
+from heliotrope.kernels import ConstantKernel, Matern, Sum, Tabulated, as_multiple
 from heliotrope.lab.cross_validation import cross_validate
 from heliotrope.lab.environments import FiniteEpisode, Step, Table, play
 from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, TUNABLE
@@ -38,14 +37,14 @@ class Neighbours:
     ``matrix`` (M, M) is the kernel's matrix over the places.
     """
 
-    kernel: Kernel
+    kernel: Sum
     matrix: Array
 
     @property
     def share(self) -> float:
         """The share of the variance that places have in common with nearby ones."""
-        common, own = (part.k1.constant_value for part in (self.kernel.k1, self.kernel.k2))
-        return float(common / (common + own))
+        common, own = (as_multiple(part)[0] for part in (self.kernel.k1, self.kernel.k2))
+        return common / (common + own)
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _neighbours(panel: Panel, points: Array, drift: Drift, scale: float) -> Neig
     start = Prior(common + own, Forgetting(drift.epsilon), _NOISE_SHARE)
     latest = Panel(panel.times[-_LATEST:], rows, apart)
     kernel = fit(start, latest, learn="space", restarts=0).prior.space
-    assert isinstance(kernel, Kernel)
+    assert isinstance(kernel, Sum)
     return Neighbours(kernel, kernel(apart))
 
 

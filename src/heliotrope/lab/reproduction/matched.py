@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 from heliotrope.acquisition import LogBeta
 from heliotrope.domains import grid
+from heliotrope.kernels import RBF, Kernel, Matern
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import OURS, Claim, compare, judge
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, average_regret, play

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.domains import grid
+from heliotrope.kernels import RBF, Matern
 from heliotrope.lab import pictures
 from heliotrope.lab.claims import Claim, compare, judge
 from heliotrope.lab.environments import GPDrift

@@ -18,12 +18,13 @@ omega  (d,) a frequency drawn from the kernel's spectral density: normal for SE,
 
 from dataclasses import dataclass
 from math import exp, gamma, inf, log, pi, sqrt
+from typing import Any
 
 import numpy as np
 from scipy.special import poch
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, Product
 
 from heliotrope.errors import KernelError
+from heliotrope.kernels import RBF, ConstantKernel, Foreign, Product, SpaceKernel, is_kernel, native
 from heliotrope.validation import LARGEST, Array, as_positive, as_vector, as_whole
 
 _LEVELS = 400  # of grids in the chain; level j counts for 2^(-alpha j)
@@ -51,12 +52,12 @@ class KernelConstants:
                 object.__setattr__(self, name, as_positive(value, name))
 
 
-def smoothness(kernel: Kernel) -> float:
+def smoothness(kernel: SpaceKernel) -> float:
     """Return nu of a Matern kernel, infinity for SE; a constant factor is ignored."""
     return _nu(_without_factor(kernel))
 
 
-def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelConstants:
+def kernel_constants(kernel: SpaceKernel, dimension: int, r: float = 1.0) -> KernelConstants:
     """Derive the constants of an SE kernel, or a Matern kernel with nu > 1, over [0, r]^dimension.
 
     A Matern kernel with nu <= 2 has no second derivatives, so a2 and b2 are missing.
@@ -70,7 +71,7 @@ def kernel_constants(kernel: Kernel, dimension: int, r: float = 1.0) -> KernelCo
     return KernelConstants(*needed, *second_tail(kernel, dimension, r))
 
 
-def second_tail(kernel: Kernel, dimension: int, r: float) -> tuple[float, float] | tuple[()]:
+def second_tail(kernel: SpaceKernel, dimension: int, r: float) -> tuple[float, float] | tuple[()]:
     """Return (a_2, b_2), or nothing for a kernel without them."""
     try:
         return tail(2, kernel, dimension, r)
@@ -78,7 +79,7 @@ def second_tail(kernel: Kernel, dimension: int, r: float) -> tuple[float, float]
         return ()
 
 
-def tail(order: int, kernel: Kernel, dimension: int, r: float) -> tuple[float, float]:
+def tail(order: int, kernel: SpaceKernel, dimension: int, r: float) -> tuple[float, float]:
     """Return (a_0, b_0) of f for order 0, (a_1, b_1) and (a_2, b_2) of its derivatives for 1, 2.
 
     A mixed second derivative has a smaller deviation than those along one coordinate.
@@ -137,16 +138,18 @@ def _moment(p: float, nu: float) -> float:
     return normal if nu == inf else normal * nu ** (p / 2.0) / float(poch(nu - p / 2.0, p / 2.0))
 
 
-def _nu(kernel: Kernel) -> float:
-    if not isinstance(kernel, RBF):  # Matern is a subclass
+def _nu(kernel: SpaceKernel) -> float:
+    shape = native(kernel) if is_kernel(kernel) else kernel
+    shape = shape.kernel if isinstance(shape, Foreign) else shape  # Matern of any other nu
+    nu = inf if isinstance(shape, RBF) else getattr(shape, "nu", None)
+    if nu is None:
         raise KernelError(
             "an RBF (SE) or a Matern kernel with variance 1", f"a {type(kernel).__name__}"
         )
-    nu = kernel.nu if isinstance(kernel, Matern) else inf
     return inf if isinstance(nu, float) and nu == inf else as_positive(nu, "nu")
 
 
-def _shortest(kernel: RBF, d: int) -> float:
+def _shortest(kernel: Any, d: int) -> float:
     """Return the smallest length scale; a kernel has one, or one per coordinate."""
     lengths = as_vector(kernel.length_scale, "length scale")
     if len(lengths) not in (1, d):
@@ -154,15 +157,16 @@ def _shortest(kernel: RBF, d: int) -> float:
     return as_positive(lengths.min(), "length scale")
 
 
-def _without_factor(kernel: Kernel) -> Kernel:
-    if isinstance(kernel, Product):
-        for factor, other in ((kernel.k1, kernel.k2), (kernel.k2, kernel.k1)):
+def _without_factor(kernel: SpaceKernel) -> SpaceKernel:
+    product = native(kernel) if is_kernel(kernel) else kernel
+    if isinstance(product, Product):
+        for factor, other in ((product.k1, product.k2), (product.k2, product.k1)):
             if isinstance(factor, ConstantKernel):
                 return _without_factor(other)
     return kernel
 
 
-def gradient_variances(kernel: Kernel, dimension: int) -> Array:
+def gradient_variances(kernel: Any, dimension: int) -> Array:
     """Variance of each derivative of f, (d,): E omega_1^2 / l_j^2."""
     tail(1, kernel, dimension, 1.0)  # refuses other kernels
     lengths = np.broadcast_to(as_vector(kernel.length_scale, "length scale"), (dimension,))

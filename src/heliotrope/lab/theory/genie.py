@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import InputError
+from heliotrope.kernels import SpaceKernel
 from heliotrope.lab.environments import FiniteEpisode, Step
 from heliotrope.lab.theory.bounds import Assumptions
 from heliotrope.lab.theory.constants import gradient_variances
@@ -41,7 +41,7 @@ def run_genie(episode: FiniteEpisode, seed: int = 0) -> Iterator[Step]:
         index = int(values.argmax())
 
 
-def genie_bound(assumptions: Assumptions, kernel: Kernel, distances: ArrayLike) -> float:
+def genie_bound(assumptions: Assumptions, kernel: SpaceKernel, distances: ArrayLike) -> float:
     """Lower bound of the expected regret per step of every policy: thm:conv with its constant.
 
     ``distances`` (n,) are those of the maximizer of independent draws of f from the boundary of

@@ -8,9 +8,8 @@ The corollary covers SE, and Matern with nu > 2.
 from dataclasses import dataclass
 from math import ceil, inf
 
-from sklearn.gaussian_process.kernels import Kernel
-
 from heliotrope.errors import InputError, KernelError
+from heliotrope.kernels import SpaceKernel
 from heliotrope.lab.theory.constants import smoothness
 from heliotrope.priors import Forgetting
 from heliotrope.validation import as_number, as_whole
@@ -40,12 +39,12 @@ class Rate:
         return float(max(T**self.horizon_exponent, T * drift**self.drift_exponent))
 
 
-def complexity(kernel: Kernel, dimension: int) -> float:
+def complexity(kernel: SpaceKernel, dimension: int) -> float:
     """Return c of gamma_N = O~(N^c): 0 for SE, d (d + 1) / (2 nu + d (d + 1)) for Matern.
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import RBF, Matern
+    >>> from heliotrope.kernels import RBF, Matern
     >>> complexity(RBF(0.2), 2), round(complexity(Matern(0.2, nu=2.5), 2), 4)
     (0.0, 0.5455)
     """
@@ -53,27 +52,27 @@ def complexity(kernel: Kernel, dimension: int) -> float:
     return 0.0 if nu == inf else d * (d + 1) / (2.0 * nu + d * (d + 1))
 
 
-def r_rate(kernel: Kernel, dimension: int) -> Rate:
+def r_rate(kernel: SpaceKernel, dimension: int) -> Rate:
     """R-GP-UCB: q = (1 - c) / (2 (4 - c)), which is 1/8 for SE."""
     return _rate(kernel, dimension, 4.0)
 
 
-def tv_rate(kernel: Kernel, dimension: int) -> Rate:
+def tv_rate(kernel: SpaceKernel, dimension: int) -> Rate:
     """TV-GP-UCB: q = (1 - c) / (2 (3 - c)), which is 1/6 for SE."""
     return _rate(kernel, dimension, 3.0)
 
 
-def corrected_tv_rate(kernel: Kernel, dimension: int) -> Rate:
+def corrected_tv_rate(kernel: SpaceKernel, dimension: int) -> Rate:
     """TV-GP-UCB by the corrected eq:weakened2: 1/5 for SE; not in the paper."""
     return _rate(kernel, dimension, 2.5)
 
 
-def tight_tv_rate(kernel: Kernel, dimension: int) -> Rate:
+def tight_tv_rate(kernel: SpaceKernel, dimension: int) -> Rate:
     """TV-GP-UCB by our tight form: q = (1 - c) / (2 (2 - c)), which is 1/4 for SE."""
     return _rate(kernel, dimension, 2.0)
 
 
-def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 2) -> int:
+def block_length(epsilon: float, horizon: int, kernel: SpaceKernel, dimension: int = 2) -> int:
     """R-GP-UCB's N: ceil(min(T, 12 eps^{-1/4})) for SE, ceil(min(T, 24 eps^{-1/(4-c)})) for Matern.
 
     Only Matern's c depends on the dimension; the default is that of the paper's experiments. The
@@ -81,7 +80,7 @@ def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 
 
     Examples
     --------
-    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from heliotrope.kernels import RBF
     >>> block_length(0.01, 300, RBF(0.2))
     38
     """
@@ -93,7 +92,7 @@ def block_length(epsilon: float, horizon: int, kernel: Kernel, dimension: int = 
     return ceil(factor * float(drift ** (-1.0 / (4.0 - c))))
 
 
-def _rate(kernel: Kernel, dimension: int, power: float) -> Rate:
+def _rate(kernel: SpaceKernel, dimension: int, power: float) -> Rate:
     """Balance N^{c-1} with N^{power-1} epsilon: N = eps^{-1/(power-c)}, R_T = T N^{-(1-c)/2}."""
     c, nu = complexity(kernel, dimension), smoothness(kernel)
     if nu <= _ROUGHEST:

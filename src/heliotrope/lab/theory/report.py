@@ -6,12 +6,12 @@ from functools import cached_property, partial
 from itertools import islice
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 from threadpoolctl import threadpool_limits
 
 from heliotrope.acquisition import LogBeta
 from heliotrope.domains import Finite, grid
 from heliotrope.errors import InputError
+from heliotrope.kernels import RBF, SMOOTHNESSES, Matern, SpaceKernel, is_kernel
 from heliotrope.lab.environments import FiniteEpisode, GPDrift, Step, play
 from heliotrope.lab.theory.bounds import (
     Assumptions,
@@ -32,6 +32,7 @@ from heliotrope.lab.theory.information import (
     without_drift,
 )
 from heliotrope.lab.theory.rates import block_length
+from heliotrope.lazy import lazy_module
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Policy, Uniform, gp_ucb, r_gp_ucb, tv_gp_ucb
 from heliotrope.priors import Forgetting, Prior
@@ -47,12 +48,14 @@ PRACTICAL, THEOREM = "0.8 log(4 t)", "theorem"
 _DRAWS = 1000  # functions whose maximizers are counted
 _MOST_POINTS, _MOST_DIMENSIONS = 10_000, 20  # of a grid, because its covariance matrix is computed
 
+scikit = lazy_module("sklearn.gaussian_process.kernels")
+
 
 @dataclass(frozen=True)
 class Setting:
     """A kernel, the theorems' assumptions, a grid of ``side`` points per coordinate, and trials."""
 
-    kernel: Kernel
+    kernel: SpaceKernel
     assumptions: Assumptions
     side: int
     trials: int = 10
@@ -79,8 +82,9 @@ class Setting:
     @cached_property
     def prior(self) -> Prior:
         """The drifting prior."""
-        space = expect(self.kernel, Kernel)
-        return Prior(space, Forgetting(self.assumptions.epsilon), self.assumptions.noise)
+        if not is_kernel(self.kernel):
+            raise InputError("a kernel", f"a {type(self.kernel).__name__}")
+        return Prior(self.kernel, Forgetting(self.assumptions.epsilon), self.assumptions.noise)
 
     @property
     def block(self) -> int:
@@ -115,18 +119,19 @@ class MeasuredRegret:
     error: float
 
 
-def named_kernel(name: str, length: float, nu: float) -> Kernel:
+def named_kernel(name: str, length: float, nu: float) -> SpaceKernel:
     """Return the SE ("se") or Matern ("matern") kernel with variance 1."""
     length = as_positive(length, "length")
     if name == "se":
         return RBF(length)
     if name == "matern":
-        return Matern(length, nu=as_positive(nu, "nu"))
+        known = as_positive(nu, "nu") in SMOOTHNESSES
+        return (Matern if known else scikit.Matern)(length, nu=nu)
     raise InputError("kernel to be se or matern", repr(name))
 
 
 def constants(
-    kernel: Kernel, dimension: int, given: Mapping[str, float | None], r: float = 1.0
+    kernel: SpaceKernel, dimension: int, given: Mapping[str, float | None], r: float = 1.0
 ) -> KernelConstants:
     """Derive the kernel's constants over [0, r]^dimension, except for those that are given.
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from math import isnan
 
 from rich.table import Table
-from sklearn.gaussian_process.kernels import Kernel
 
 from heliotrope.errors import HeliotropeError
+from heliotrope.kernels import SpaceKernel
 from heliotrope.lab.theory.bounds import RegretBound
 from heliotrope.lab.theory.gains import Gain
 from heliotrope.lab.theory.rates import (
@@ -94,7 +94,7 @@ def _forms(bound: RegretBound, horizon: int) -> list[str]:
     return [bound.equation, *("" if f is None else f"{f / horizon:.4g}" for f in forms)]
 
 
-def _rate(rate: Callable[[Kernel, int], Rate], setting: Setting) -> str:
+def _rate(rate: Callable[[SpaceKernel, int], Rate], setting: Setting) -> str:
     """max(T^p, T epsilon^q), if the corollary covers the kernel."""
     try:
         found = rate(setting.kernel, setting.assumptions.dimension)

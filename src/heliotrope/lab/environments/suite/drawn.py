@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, Kernel, Matern
 
 from heliotrope.domains import Box, Finite, grid
+from heliotrope.kernels import RBF, Kernel, Matern
 from heliotrope.lab.environments.gp_drift import GPDrift
 from heliotrope.lab.environments.suite.faults import Faulty, StandIns, outages, spikes
 from heliotrope.lab.environments.suite.functions import FUNCTIONS

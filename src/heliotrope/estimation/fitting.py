@@ -7,8 +7,6 @@ from itertools import product
 from operator import itemgetter
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from heliotrope.errors import InputError, KernelError
 from heliotrope.estimation.coordinates import FASTEST, Coordinates
@@ -18,9 +16,13 @@ from heliotrope.estimation.likelihood import checked_episodes, log_density, valu
 from heliotrope.estimation.parameters import KINDS, TERM_RATES, rate_of, term_names
 from heliotrope.estimation.shares import LogVariances, shares, term_variances
 from heliotrope.estimation.starts import noise_shifts, rate_shifts, space_shifts
+from heliotrope.lazy import lazy_module
 from heliotrope.priors import Prior
 from heliotrope.terms import NOISE_PART, Term
 from heliotrope.validation import Array, as_whole
+
+special = lazy_module("scipy.special")
+optimize = lazy_module("scipy.optimize")
 
 _FAILED = 1e25  # minus the log likelihood where the kernel fails
 _FAILURES = (KernelError, np.linalg.LinAlgError)
@@ -138,7 +140,7 @@ class _Search:
             value, slopes = self.value_and_slopes(u)
             return -value, -slopes
 
-        found = minimize(
+        found = optimize.minimize(
             descent,
             start,
             jac=True,
@@ -188,7 +190,7 @@ class _Search:
         for part in now:
             share, other = partial(variances.logit_share, part), self._other(part, base, rates)
             logits = profile.estimate(share, _LOGITS, other)
-            found[part] = _around(now[part], *expit(logits[1:]).tolist())
+            found[part] = _around(now[part], *special.expit(logits[1:]).tolist())
         names = [one.name for one in own.parameters]
         return found, {names[i]: self._rate(i, best, one) for i, one in rates.items()}
 
