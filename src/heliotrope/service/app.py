@@ -19,6 +19,7 @@ from heliotrope.service.connections import PiecesMiddleware
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import HANDLERS
 from heliotrope.service.health import Health
+from heliotrope.service.memory import return_large_arrays
 from heliotrope.service.metrics import Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
@@ -63,6 +64,7 @@ def create_app(
 
 def worker_app() -> Starlette:
     """The application of a worker process, with the settings of its parent."""
+    return_large_arrays()
     settings, supervisor = inherited_settings()
     if supervisor is not None:
         end_with(supervisor)

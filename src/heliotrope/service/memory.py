@@ -18,9 +18,11 @@ the memory. If all are in use, the request waits, and is refused after some seco
 exceeds the limit by itself is served while no other request is.
 """
 
+import ctypes
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Condition
 from time import monotonic
 
@@ -33,6 +35,7 @@ from heliotrope.study import Study, StudyConfig
 PATIENCE = 10.0  # seconds to wait for room
 _WAITING = 64  # requests that may wait at a time: each has a thread
 _RETRY_AFTER = "3"  # seconds
+_MMAP_THRESHOLD, _LARGE = -3, 4_000_000  # a parameter of mallopt(), and bytes
 _LEAST = 500_000  # bytes expected of a state
 _PER_POINT, _PER_COORDINATE = 16_000, 8  # bytes expected of a point, and of each coordinate of it
 
@@ -44,6 +47,17 @@ class NoRoomError(RequestError):
         got = "as much as there is in use"
         super().__init__(503, "memory", "room in the memory", got, "Send the request again later.")
         self.headers = {"Retry-After": _RETRY_AFTER}
+
+
+def return_large_arrays() -> None:
+    """Make this process return each large array to the system when it is freed.
+
+    Otherwise glibc keeps them for later ones: after six studies of 2,000 options at once a process
+    held 620 MB, of which 206 MB were in use, instead of 198 MB.
+    """
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 class Memory:
