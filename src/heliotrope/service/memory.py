@@ -144,12 +144,15 @@ class Memory:
     def _makes_room(self, work: int, held: HeldStudy | None) -> bool:
         """Drop unused states until a request fits; without others in progress it always does."""
         need = work if held is None or held.is_loaded else work + held.size
-        unused = [other for other in self._held.values() if other.is_loaded and not other.users]
-        for other in unused:
-            if self._taken + need <= self._limit:
-                break
-            self._leave(other.study.name)
+        if self._taken + need > self._limit:
+            self._drop_unused(need)
         return self._taken + need <= self._limit or not self._running
+
+    def _drop_unused(self, need: int) -> None:
+        for held in [held for held in self._held.values() if held.is_loaded and not held.users]:
+            if self._taken + need <= self._limit:
+                return
+            self._leave(held.study.name)
 
     def _leave(self, name: str) -> None:
         held = self._held.pop(name, None)

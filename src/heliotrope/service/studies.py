@@ -19,6 +19,7 @@ from heliotrope.storage.protocol import as_name
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.command_fields import Command
 from heliotrope.study.estimators import Estimators, Learn
+from heliotrope.study.fleets import MOST as MOST_ALIKE
 from heliotrope.study.results import Summary
 from heliotrope.study.space_adapter import SpaceAdapter
 
@@ -59,8 +60,9 @@ class Studies:
             return study.summary()
 
     def _largest(self, names: Sequence[str]) -> int:
-        """The bytes of the largest of some studies, which are read one by one."""
-        return max((self._memory.of_study(Study(self.store, name)) for name in names), default=0)
+        """The bytes of the largest of some studies, which are read one after the other."""
+        sizes = [self._memory.of_study(Study(self.store, name)) for name in names[:MOST_ALIKE]]
+        return max(sizes, default=0)
 
     def find(self, name: str) -> StudyInfo:
         """The store's entry of a study; UnknownStudyError."""
@@ -151,12 +153,16 @@ class Studies:
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Delete a study, which has this uid if one is given; UnknownStudyError."""
-        held = self._get(name, uid)
-        self._memory.release(held)
-        try:
+
+        def remove(held: HeldStudy) -> None:
+            self._memory.release(held)
             held.study.delete()
+
+        held = self._get(name, uid)
+        try:
+            remove(held)
         except UnknownStudyError:  # as in use()
-            self._get(name, uid).study.delete()
+            remove(self._get(name, uid))
 
     def _get(self, name: str, uid: str | None) -> HeldStudy:
         held = self._memory.find(name, uid)

@@ -151,8 +151,7 @@ class Study(EverydayStudy):
         It starts from what the studies that it is ``like`` have learned by now.
         """
         if config.like and config.fleet is None:
-            similar = {other: cls(store, other).state() for other in config.like}
-            config = fleets.joined(config, similar)
+            config = fleets.joined(config, lambda other: cls(store, other).state())
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
