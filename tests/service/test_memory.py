@@ -6,7 +6,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
@@ -93,7 +93,8 @@ def test_no_more_is_expected_than_measured_of_new_studies(options: int) -> None:
 
 
 def test_metrics_and_results_are_measured() -> None:
-    goals = {f"m{number}": "maximize" if number == 0 else "watch" for number in range(4)}
+    goals: dict[str, Literal["maximize", "watch"]] = {"m": "maximize"}
+    goals |= {f"m{number}": "watch" for number in range(3)}
     one = Study.create("one", OPTIONS, store="memory:")
     several = Study.create("several", OPTIONS, store="memory:", metrics=goals)
     for study in (one, several):
@@ -124,7 +125,9 @@ def test_a_state_that_is_unloaded_is_freed_at_once_and_read_again() -> None:
 def test_a_domain_that_fills_the_cube_is_not_copied() -> None:
     options, others = Finite(np.eye(5)), Finite(2.0 * np.eye(5))
     assert UnitCube(options).domain is options
-    np.testing.assert_array_equal(UnitCube(others).domain.points, options.points)
+    scaled = UnitCube(others).domain
+    assert isinstance(scaled, Finite)
+    np.testing.assert_array_equal(scaled.points, options.points)
 
 
 # Admission
