@@ -15,7 +15,7 @@ Using: TypeAlias = "Callable[[HeldStudy], AbstractContextManager[None]]"
 """Admits a request that uses the state of a study."""
 
 _LARGEST_BATCH = 64  # requests: the first waits for the last
-_OFTEN, _SELDOM = 16, 64  # events: up to the first number each is measured, later every 64
+_SELDOM = 64  # events between two measurements; before as many, it doubles
 
 
 class HeldStudy:
@@ -36,9 +36,7 @@ class HeldStudy:
     def measure(self) -> int | None:
         """The bytes of the state, or None if they have hardly changed."""
         state, base = self.study.in_memory()
-        if state is None or state.seq == self._measured:
-            return None
-        if _OFTEN < state.seq < self._measured + _SELDOM:
+        if state is None or state.seq < min(2 * self._measured, self._measured + _SELDOM):
             return None
         self._measured = state.seq
         return measured_bytes((state, base))
