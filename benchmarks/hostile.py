@@ -1,4 +1,4 @@
-"""Clients without a token that send nothing, half a header, or headers without end."""
+"""Clients that send nothing, half a header, or headers without end; and those that fill memory."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import psutil
 
+from benchmarks import hostile_memory
 from benchmarks.report import Finding
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -36,6 +37,7 @@ def findings() -> Iterator[Finding]:
             "endless headers, again and again": _endless,
         }.items():
             yield _finding(service, name, attack)
+    yield from hostile_memory.findings()
 
 
 def _finding(service: Served, name: str, attack: Callable[[Served, ExitStack], None]) -> Finding:

@@ -110,7 +110,8 @@ def pivoted_rows(
         left = np.maximum(left - R[r] ** 2, 0.0)
         left[chosen] = left[i] = 0.0
         chosen.append(i)
-    return np.array(chosen, dtype=np.intp), R[: len(chosen)], left
+    rows = R if len(chosen) == len(R) else R[: len(chosen)].copy()  # a view keeps the rest
+    return np.array(chosen, dtype=np.intp), rows, left
 
 
 def leading_rows(

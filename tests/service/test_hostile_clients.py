@@ -1,7 +1,8 @@
-"""Clients without a token that send headers without end, or nothing at all, over raw sockets."""
+"""Clients without a token that send headers without end, or nothing, or never read: raw sockets."""
 
 from __future__ import annotations
 
+import gzip
 import socket
 import time
 from collections.abc import Iterator
@@ -13,11 +14,13 @@ import httpx
 import psutil
 import pytest
 
-from heliotrope.service.connections import HEADER_SECONDS
+from cluster import wait_for
+from heliotrope.service.connections import HEADER_SECONDS, PIECE_SECONDS
 from served import Served
 
 TOKEN = "correct-horse-battery-staple"
 START = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+LARGE = b"GET /static/plotly.min.js HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 FILES = 1024
 MEGABYTES = 50  # by which the memory may grow
 
@@ -129,6 +132,55 @@ def test_silent_connections_give_way_to_others(served: Served) -> None:
             assert other.get("/healthz").status_code == 200
             assert httpx.get(f"{served.url}/", timeout=10.0).status_code == 200
         assert sum(_is_closed(client) for client in clients) >= 400
+
+
+def never_reading(served: Served, stack: ExitStack, count: int) -> list[socket.socket]:
+    """Clients that request a large file and read nothing of it."""
+    clients = [stack.enter_context(socket.socket()) for _ in range(count)]
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.settimeout(30.0)
+        client.connect(("127.0.0.1", served.port))
+        client.sendall(LARGE)
+    return clients
+
+
+def established(served: Served) -> int:
+    connections = psutil.Process(served.process.pid).net_connections()
+    return sum(connection.status == psutil.CONN_ESTABLISHED for connection in connections)
+
+
+def test_clients_that_never_read_are_cut_off(served: Served) -> None:
+    with ExitStack() as stack:
+        clients = never_reading(served, stack, 100)
+        wait_for(lambda: established(served) >= 100)
+        before = memory(served)
+        wait_for(lambda: established(served) < 10, PIECE_SECONDS + 15.0)
+        assert memory(served) - before < MEGABYTES
+        assert all(len(answer(client)) < 1_000_000 for client in clients[:10])
+
+
+def test_unread_answers_give_way_to_others(served: Served) -> None:
+    with ExitStack() as stack, httpx.Client(base_url=served.url, timeout=10.0) as other:
+        never_reading(served, stack, FILES - 300)
+        for _ in range(20):
+            assert other.get("/healthz").status_code == 200
+            assert httpx.get(f"{served.url}/", timeout=10.0).status_code == 200
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_a_slow_reader_gets_the_whole_file(served: Served, coding: str) -> None:
+    request = LARGE[:-2] + f"Accept-Encoding: {coding}\r\n\r\n".encode()
+    with connect(served) as client:
+        client.sendall(request)
+        found = bytearray()
+        while part := client.recv(20_000):
+            found += part
+            time.sleep(0.001)
+    head, _, body = bytes(found).partition(b"\r\n\r\n")
+    plain = httpx.get(f"{served.url}/static/plotly.min.js").content
+    assert f"content-length: {len(body)}\r\n".encode() in head
+    assert (gzip.decompress(body) if coding == "gzip" else body) == plain
 
 
 def test_fields_after_a_chunked_body_are_no_headers(served: Served) -> None:

@@ -522,10 +522,11 @@ def test_studies_streams_and_demos_are_limited() -> None:
 
 
 def test_few_studies_are_held_in_memory_and_all_work() -> None:
-    with serving(create_app("memory:", limits=Limits(memory=3))) as client:
+    options = [f"o{i}" for i in range(150)]  # about 1.5 MB
+    with serving(create_app("memory:", limits=Limits(memory=5))) as client:
         names = [f"/s{i}" for i in range(6)]
         for name in names:
-            post(client, "", name=name[1:], **OPTIONS)
+            post(client, "", name=name[1:], options=options)
         asks = {name: post(client, f"{name}/ask") for name in names}
         for name in names:
             post(client, f"{name}/tell", id=asks[name]["id"], value=1.0)

@@ -108,7 +108,8 @@ class Finite:
     def _tree(self) -> KDTree:
         from scipy.spatial import KDTree  # slow to load, and not needed by clients
 
-        return KDTree(self.points / self.widths)
+        is_scaled = bool((self.widths == 1.0).all())  # then the tree shares the points
+        return KDTree(self.points if is_scaled else self.points / self.widths)
 
     def _nearest(self, points: Array) -> tuple[Indices, Array]:
         """Index of the nearest point, and its distance relative to the domain's widths."""

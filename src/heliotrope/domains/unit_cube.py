@@ -21,10 +21,15 @@ class UnitCube:
 
     @cached_property
     def domain(self) -> Domain:
-        """The domain in the unit cube; indices are the same."""
-        if isinstance(self._outside, Finite):
-            return Finite(self.enter(self._outside.points))
-        return self._box(self._outside)
+        """The domain in the unit cube; indices are the same.
+
+        A Finite domain that fills the cube, such as options without features, is not copied.
+        """
+        outside = self._outside
+        if not isinstance(outside, Finite):
+            return self._box(outside)
+        fills = not outside.lower.any() and bool((outside.widths == 1.0).all())
+        return outside if fills else Finite(self.enter(outside.points))
 
     def choices(self, choices: Choices) -> Choices:
         """Map choices of the domain to choices in the cube."""

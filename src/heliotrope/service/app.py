@@ -9,15 +9,17 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from heliotrope.linalg import one_thread
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
+from heliotrope.service.connections import PiecesMiddleware
 from heliotrope.service.demos import Demos
 from heliotrope.service.errors import HANDLERS
 from heliotrope.service.health import Health
+from heliotrope.service.memory import return_large_arrays
 from heliotrope.service.metrics import Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
@@ -62,6 +64,7 @@ def create_app(
 
 def worker_app() -> Starlette:
     """The application of a worker process, with the settings of its parent."""
+    return_large_arrays()
     settings, supervisor = inherited_settings()
     if supervisor is not None:
         end_with(supervisor)
@@ -94,13 +97,14 @@ def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) ->
         store.close()
 
     operations = Api(studies, streams, demos, metrics, Health(store)).operations()
-    document = openapi_document(operations)
-    openapi = Route("/openapi.json", lambda _: JSONResponse(document))
+    document = bytes(JSONResponse(openapi_document(operations)).body)  # all requests share it
+    openapi = Route("/openapi.json", lambda _: Response(document, media_type="application/json"))
     routes = [*routes_of(operations), openapi, *pages.ROUTES]
     paths = {route.endpoint: route.path for route in routes}
     app = Starlette(
         routes=routes,
         middleware=[
+            Middleware(PiecesMiddleware),
             Middleware(MetricsMiddleware, metrics, paths),
             Middleware(AuthMiddleware, settings),
             Middleware(ShutdownMiddleware),

@@ -1,15 +1,30 @@
-"""Connections of clients that send no request, or one that never ends.
+"""Connections of clients that send no request, one that never ends, or that read no answer.
 
 They need no token, so they are limited before any of the application runs: the size, the number
-and the time of headers, and the number of connections. When there are too many, those that have
-sent no request yet give way.
+and the time of headers, the time to read a part of an answer, and the number of connections. When
+there are too many, those give way that have sent no request yet, or do not read their answer.
+
+An answer is sent in pieces. The next one follows when the system has taken the piece before, so a
+connection holds at most one piece here and one in the system. A client that does not take it in
+time is cut off: that is the least rate of every answer, also of a stream and of what is left when a
+connection closes.
+
+======  =======  ==========  ==============================
+piece   seconds  least rate  held by 2,000 that never read
+======  =======  ==========  ==============================
+8 kB    10       0.8 kB/s    16 MB, four times the calls
+32 kB   10       3.3 kB/s    66 MB
+128 kB  10       13 kB/s     262 MB
+======  =======  ==========  ==============================
 """
 
 import asyncio
+import socket
 import sys
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if sys.platform != "win32":
@@ -18,6 +33,8 @@ if sys.platform != "win32":
 HEADER_BYTES = 32_768  # of the request line and all headers
 HEADERS = 100
 HEADER_SECONDS = 10.0  # from the first byte, or from connecting
+PIECE = 32_768  # bytes of an answer that are handed over at a time
+PIECE_SECONDS = 10.0  # for the client to read them
 CONNECTIONS = 2_000
 _FILES = 400  # kept free for the store and the pages
 _FRAMING = 262_144  # bytes of a chunked body besides its content; a read may hold another request
@@ -36,34 +53,61 @@ def most_connections() -> int:
     return min(CONNECTIONS, max(files - _FILES, files // 2))
 
 
+def _limit_unsent(transport: asyncio.Transport) -> None:
+    """Let the system hold one unsent piece instead of up to 4 MB; what is under way is its own."""
+    connection = transport.get_extra_info("socket")
+    if connection is not None and hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        with suppress(OSError):  # a socket of another family, or an older system
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, PIECE)
+
+
+class PiecesMiddleware:
+    """ASGI middleware that sends the body of an answer in pieces, each when the last is taken."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_pieces(message: Message) -> None:
+            body = message.get("body", b"")
+            last = max(len(body) - 1, 0) // PIECE * PIECE  # where the last piece begins
+            for start in range(0, last, PIECE):
+                piece = body[start : start + PIECE]
+                await send({"type": message["type"], "body": piece, "more_body": True})
+            await send({**message, "body": body[last:]} if last else message)
+
+        await self._app(scope, receive, send_pieces)
+
+
 class Waiting:
-    """The connections of this process that wait for a request, oldest first."""
+    """The connections of this process that wait for their client, oldest first."""
 
     def __init__(self) -> None:
-        self.new: dict[GuardedProtocol, None] = {}  # without any request so far
-        self.idle: dict[GuardedProtocol, None] = {}
-
-    def begin(self, connection: "GuardedProtocol", *, new: bool) -> None:
-        (self.new if new else self.idle)[connection] = None
+        self.new: dict[GuardedProtocol, float] = {}  # without any request, and since when
+        self.unread: dict[GuardedProtocol, float] = {}  # with a piece that the client has to read
+        self.idle: dict[GuardedProtocol, None] = {}  # answered, without a next request
 
     def end(self, connection: "GuardedProtocol") -> None:
+        """Note a request."""
         self.new.pop(connection, None)
         self.idle.pop(connection, None)
 
-    def __iter__(self) -> "Iterator[GuardedProtocol]":
-        yield from self.new
-        yield from self.idle
+    def first(self) -> "GuardedProtocol":
+        """The one that gives way: any that has sent no request, or does not read, before idle."""
+        oldest = [next(iter(group.items())) for group in (self.new, self.unread) if group]
+        return min(oldest, key=lambda item: item[1])[0] if oldest else next(iter(self.idle))
 
 
 _waiting = Waiting()
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits of headers and connections."""
+    """uvicorn's HTTP protocol with limits of headers, of unread answers and of connections."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
         self._in_body = self._refused = False
         self._header_bytes = self._received = self._framing = self._body = 0
 
@@ -71,20 +115,41 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        _waiting.begin(self, new=True)
+        transport.set_write_buffer_limits(0)  # anything unread pauses the answer
+        _limit_unsent(transport)
+        _waiting.new[self] = self.loop.time()
         self._start_deadline()
         if len(self.connections) > most_connections():
-            next(iter(_waiting)).transport.abort()  # it may be this one
+            _waiting.first().transport.abort()  # it may be this one
 
     def connection_lost(self, exc: Exception | None) -> None:
-        _waiting.end(self)
         self._stop_deadline()
+        self._note_read()
+        _waiting.end(self)
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if not self.transport.is_closing() and not self.pipeline:
-            _waiting.begin(self, new=False)
+            _waiting.idle[self] = None
+
+    # ---- writing
+
+    def pause_writing(self) -> None:
+        """Give the client some seconds for the piece that the system has not taken."""
+        super().pause_writing()
+        _waiting.unread[self] = self.loop.time()
+        self._unread = self.loop.call_later(PIECE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._note_read()
+        super().resume_writing()
+
+    def _note_read(self) -> None:
+        _waiting.unread.pop(self, None)
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     # ---- reading
 

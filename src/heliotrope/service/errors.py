@@ -18,6 +18,8 @@ log = logging.getLogger("heliotrope.service")
 class RequestError(HeliotropeError):
     """A request that the service rejects before it reaches a study."""
 
+    headers: Mapping[str, str] | None = None  # of the answer
+
     def __init__(
         self, status: int, code: str, expected: str, got: str, advice: str = "", field: str = ""
     ) -> None:
@@ -48,6 +50,8 @@ def response_to(error: HeliotropeError, headers: Mapping[str, str] | None = None
         return response_to(hidden)
     if isinstance(error, _ABOUT_NAME):
         error.field = error.field or "name"
+    if headers is None and isinstance(error, RequestError):
+        headers = error.headers
     return JSONResponse({"error": _body(error)}, status, headers)
 
 

@@ -7,9 +7,11 @@ looks like markup stays text.
 import gzip
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from threading import Lock
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,6 +25,7 @@ _MEDIA_TYPES = {
     "js": "text/javascript",
     "svg": "image/svg+xml",
 }
+_LOADING = Lock()
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -63,24 +66,34 @@ def _files() -> dict[str, Traversable]:
     return {PLOTLY: plotting, **{file.name: file for file in own}}
 
 
+@dataclass(frozen=True)
+class _Held:
+    """A file in memory, plain and compressed, and its version: all requests share its bytes."""
+
+    plain: bytes
+    packed: bytes
+    etag: str
+
+
 @cache
-def _packed(name: str) -> tuple[bytes, str]:
-    """A file, compressed, and its version; pages have the head that they share."""
-    content = _files()[name].read_bytes()
+def _held(name: str) -> _Held:
+    """A file; pages have the head that they share."""
+    plain = _files()[name].read_bytes()
     if name.endswith(".html"):
-        content = content.replace(b"<!-- head.html -->", _files()["head.html"].read_bytes())
-    return gzip.compress(content, mtime=0), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        plain = plain.replace(b"<!-- head.html -->", _files()["head.html"].read_bytes())
+    etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
+    return _Held(plain, gzip.compress(plain, mtime=0), etag)
 
 
 def _response(name: str, request: Request) -> Response:
     """A file, or 304 if the browser has this version."""
-    content, etag = _packed(name)
-    headers = {**_HEADERS, "ETag": etag}
-    if request.headers.get("if-none-match") == etag:
+    with _LOADING:  # simultaneous first requests compress it once
+        held = _held(name)
+    headers = {**_HEADERS, "ETag": held.etag}
+    if request.headers.get("if-none-match") == held.etag:
         return Response(status_code=304, headers=headers)
+    content = held.plain
     if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"] = "gzip"
-    else:
-        content = gzip.decompress(content)
+        headers["Content-Encoding"], content = "gzip", held.packed
     media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
     return Response(content, headers=headers, media_type=media_type)

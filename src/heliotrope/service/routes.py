@@ -104,7 +104,7 @@ class Api:
         """Create a study."""
         if "name" not in body:
             raise InputError("a value", "none", field="name")
-        return JSONResponse(self._studies.create(body.pop("name"), body).summary(), 201)
+        return JSONResponse(self._studies.create(body.pop("name"), body), 201)
 
     def list(self, after: str, limit: int, contains: str) -> Response:
         """List studies by name."""

@@ -28,7 +28,7 @@ class Limits:
     points: int = 5_000  # of a finite domain
     coordinates: int = 100  # of any other domain
     studies: int = 100_000
-    memory: int = 400  # megabytes of studies in memory, roughly
+    memory: int = 400  # megabytes of studies in memory and of the requests that use them
     streams: int = 200  # at a time
     demos: int = 3  # at a time
 

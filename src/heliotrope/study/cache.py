@@ -113,6 +113,15 @@ class StateCache:
         except Exception as error:
             return error
 
+    def in_memory(self) -> tuple[StudyState | None, bytes]:
+        """The state, if it has been read, and the snapshot in memory."""
+        return self._state, self._base[1]
+
+    def unload(self) -> None:
+        """Drop the state; the next use reads it from the store."""
+        with self._lock:
+            self._state, self._base = None, (0, b"")
+
     # ---- deciding
 
     def _decided(self, decide: Decision[T]) -> tuple[_Draft, T]:

@@ -83,11 +83,14 @@ class StudyConfig:
         """The field of an event that names its metric, if metrics have names."""
         return {} if self.goals is None else {"metric": name}
 
-    @cached_property
+    @property
     def metrics(self) -> Mapping[str, StudyConfig]:
         """The configuration of each metric's belief, which is learned like that of a value."""
-        if self.goals is None:
-            return {THE_VALUE: self}
+        return {THE_VALUE: self} if self.goals is None else self._by_metric
+
+    @cached_property
+    def _by_metric(self) -> Mapping[str, StudyConfig]:
+        assert self.goals is not None
         return {name: self._of_metric(name, self.goals) for name in self.goals.metrics}
 
     @property

@@ -16,12 +16,21 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from threading import Lock, Thread
+from typing import Protocol
 
 from heliotrope.errors import HeliotropeError
 from heliotrope.policies.learner import Estimation, Update
 
 Learn = Callable[[Update], None]
 """Writes what was learned to the log of a study, and hands over what is due then."""
+
+
+class ConsidersEstimates(Protocol):
+    """Whoever estimates for a study."""
+
+    def consider(self, uid: str, due: Callable[[], Estimation | None], learn: Learn) -> None:
+        """Begin the estimate that is due, unless one of this study is under way."""
+
 
 _log = logging.getLogger(__name__)
 _NICE = 10  # lower priority than that of the service

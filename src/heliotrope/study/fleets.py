@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -23,40 +23,54 @@ from heliotrope.warps import Warp
 stats = lazy_module("scipy.stats")
 
 _POINTS = 128  # of a fleet
-_MOST = 100  # similar studies
+MOST = 100  # similar studies
 _SHARED = ("stays", "drifts", "level", "noise", "drift_rate", "level_rate", "mean_variance")
 
 
-def joined(config: StudyConfig, similar: Mapping[str, StudyState]) -> StudyConfig:
-    """The configuration with a fleet of similar studies, of which those with results count."""
-    with located("like"):
-        _check(config, similar)
-    known = [state for state in similar.values() if state.model.world is not None]
-    if not known:
-        return replace(config, like=tuple(similar))
+def joined(config: StudyConfig, state_of: Callable[[str], StudyState]) -> StudyConfig:
+    """The configuration with a fleet of the studies it is like, of which those with results count.
+
+    Their states are read one after the other, since they may be large.
+    """
+    config = replace(config, like=tuple(dict.fromkeys(config.like)))
+    _check(config)
     places = _places(config)
-    believed = [_believed(config, state, places) for state in known]
-    unknown = [state.model.variance for state in known]
+    models, believed = list[Model](), list[tuple[Array, Array]]()
+    for name in config.like:
+        state = state_of(name)
+        _check_other(config, name, state.config)
+        if state.model.world is not None:
+            models.append(state.model)
+            believed.append(_believed(config, state, places))
+    if not models:
+        return config
+    unknown = [model.variance for model in models]
     means, doubts = zip(*believed, strict=True)
     values, variances, level_variance = pooled(means, doubts, unknown)
-    model = _typical([state.model for state in known], config.adapter.domain.dimension)
+    model = _typical(models, config.adapter.domain.dimension)
     text = json.dumps(model.to_json())
-    fleet = Fleet(places, values, variances, level_variance, text)
-    return replace(config, fleet=fleet, like=tuple(similar))
+    return replace(config, fleet=Fleet(places, values, variances, level_variance, text))
 
 
-def _check(config: StudyConfig, similar: Mapping[str, StudyState]) -> None:
-    if len(similar) > _MOST:
-        raise InputError(f"at most {_MOST} similar studies", f"{len(similar)}")
-    if not config.policy.learns_sums:
-        raise InputError("a policy that learns its model, to be like others", config.policy.kind)
-    for name, state in ((None, None), *similar.items()):
-        if (config if state is None else state.config).context is not None:
-            raise InputError("studies without contexts", f"{name or 'one'} with contexts")
-    for name, state in similar.items():
-        if state.config.direction != config.direction:
+def _check(config: StudyConfig) -> None:
+    with located("like"):
+        if len(config.like) > MOST:
+            raise InputError(f"at most {MOST} similar studies", f"{len(config.like)}")
+        if not config.policy.learns_sums:
+            raise InputError(
+                "a policy that learns its model, to be like others", config.policy.kind
+            )
+        if config.context is not None:
+            raise InputError("studies without contexts", "one with contexts")
+
+
+def _check_other(config: StudyConfig, name: str, other: StudyConfig) -> None:
+    with located("like"):
+        if other.context is not None:
+            raise InputError("studies without contexts", f"{name} with contexts")
+        if other.direction != config.direction:
             raise InputError(f"studies that {config.direction}", f"{name}, which does not")
-        if not _are_alike(config, state.config):
+        if not _are_alike(config, other):
             raise InputError("studies of the same space, or options of the same names", name)
 
 

@@ -21,12 +21,12 @@ from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
-from heliotrope.study.estimators import Estimators
+from heliotrope.study.estimators import ConsidersEstimates
 from heliotrope.study.everyday import EverydayStudy
 from heliotrope.study.goals import GoalArguments, goals_from
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
-from heliotrope.study.state import StudyState, created_event
+from heliotrope.study.state import StudyState, config_of, created_event
 from heliotrope.validation import counted, short_repr
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Study(EverydayStudy):
         name: str,
         *,
         journal: Journal | None = None,
-        estimators: Estimators | None = None,
+        estimators: ConsidersEstimates | None = None,
         now: Now = time.time,
     ) -> None:
         self._store, self._now = store, by_store(now, store)
@@ -143,7 +143,7 @@ class Study(EverydayStudy):
         *,
         exist_ok: bool = False,
         journal: Journal | None = None,
-        estimators: Estimators | None = None,
+        estimators: ConsidersEstimates | None = None,
         now: Now = time.time,
     ) -> Study:
         """Create a study from its configuration, or with ``exist_ok`` continue it.
@@ -151,8 +151,7 @@ class Study(EverydayStudy):
         It starts from what the studies that it is ``like`` have learned by now.
         """
         if config.like and config.fleet is None:
-            similar = {other: cls(store, other).state() for other in config.like}
-            config = fleets.joined(config, similar)
+            config = fleets.joined(config, lambda other: cls(store, other).state())
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
@@ -216,6 +215,19 @@ class Study(EverydayStudy):
     def state(self) -> StudyState:
         """The state of all events on disk, which must not be changed."""
         return self._cache.read(lambda state: state)
+
+    def in_memory(self) -> tuple[StudyState | None, bytes]:
+        """The state in memory, if there is one, and a snapshot, to be measured only."""
+        return self._cache.in_memory()
+
+    def unload(self) -> None:
+        """Drop the state from the memory; the next use reads it from the store."""
+        self._cache.unload()
+
+    def first_config(self) -> StudyConfig:
+        """The configuration, read from the store without building the state."""
+        (first,) = self.events(limit=1)
+        return config_of(first.body)
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
