@@ -12,6 +12,7 @@ from heliotrope.lab.plain.surfaces import (
     Surface,
 )
 from heliotrope.lab.plain.truth import Truth
+from heliotrope.lab.plain.verdict import Verdict, is_quiet, judge
 from heliotrope.lab.plain.world import PlainWorld
 
 __all__ = [
@@ -25,7 +26,10 @@ __all__ = [
     "StudySurface",
     "Surface",
     "Truth",
+    "Verdict",
     "draw",
+    "is_quiet",
+    "judge",
     "play",
     "play_reference",
     "world_by",

@@ -71,12 +71,12 @@ class Surface(ABC):
 class OptimizerSurface(Surface):
     """An optimizer with the default policy, saved in a file and loaded."""
 
-    def __init__(self, truth: Truth, seed: int = 0) -> None:
+    def __init__(self, truth: Truth) -> None:
         world = truth.world
         direction = None if world.limited else world.direction
         live = Live(**goals_of(truth)) if world.limited else None
         self._clock, policy = world.clock is not None, auto(world.space)
-        self._opt = Optimizer(world.space, policy, seed, direction=direction, live=live)
+        self._opt = Optimizer(world.space, policy, world.seed, direction=direction, live=live)
 
     def ask(self, seconds: float, context: Any) -> Asked:
         asked = self._opt.ask(self._time(seconds))
@@ -111,9 +111,7 @@ class OptimizerSurface(Surface):
 class StudySurface(Surface):
     """A study in memory; its twin is replayed from its log."""
 
-    def __init__(
-        self, truth: Truth, seed: int = 0, policy: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, truth: Truth, policy: Mapping[str, Any] | None = None) -> None:
         world, self._seconds = truth.world, 0.0
         goals = goals_of(truth) if world.limited else {"direction": world.direction}
         self._study = Study.create(
@@ -121,7 +119,7 @@ class StudySurface(Surface):
             world.space,
             context=world.context,
             clock=world.clock,
-            seed=seed,
+            seed=world.seed,
             policy=policy,
             store=self._store(),
             now=self._now,
@@ -167,9 +165,9 @@ class StudySurface(Surface):
 class ReopenedSurface(StudySurface):
     """A study in a SQLite file, which is closed and opened again."""
 
-    def __init__(self, truth: Truth, seed: int = 0) -> None:
+    def __init__(self, truth: Truth) -> None:
         self._folder = tempfile.TemporaryDirectory()
-        super().__init__(truth, seed)
+        super().__init__(truth)
 
     def twin(self) -> ReopenedSurface:
         """The study of a copy of the file."""

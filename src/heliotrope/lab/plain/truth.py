@@ -100,6 +100,15 @@ class Truth:
         best = float(values.max())
         return max(best - own, 0.0), best - float(values.mean())
 
+    def range(self, steps: int) -> float:
+        """The range of the values over places, at the beginning, in the middle and at the end."""
+        times = (0, steps // 2, steps - 1)
+        tables = [
+            self.values(self.allowed(t, context), t, context)
+            for t, context in ((t, self.context(t)) for t in times)
+        ]
+        return max(float(np.ptp(values)) for values in tables)
+
     def measure(self, choice: Any, step: float, context: Any, rng: np.random.Generator) -> Told:
         """A result, as the arguments of ``tell``."""
         U, world = self.point(choice)[None], self.world
