@@ -1,6 +1,10 @@
 """Shared settings of the tests."""
 
+import os
+from collections import Counter
 from collections.abc import Iterator
+
+os.environ["HELIOTROPE_FALLBACKS"] = "raise"  # in processes that tests start, too
 
 import pytest
 import scipy.linalg  # noqa: F401 - so that its BLAS is there to be limited
@@ -23,3 +27,12 @@ def postgres() -> Iterator[Server]:
             yield found
     except NoServerError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The counts of fallbacks, of a test that expects some."""
+    monkeypatch.setattr("heliotrope.fallbacks.raises", False)
+    counts = Counter[str]()
+    monkeypatch.setattr("heliotrope.fallbacks.count", counts)
+    return counts

@@ -44,6 +44,17 @@ from heliotrope.validation import (
 CANDIDATE_EPSILONS = tuple(np.geomspace(1e-4, 0.3, 7))
 """Candidates for an unknown epsilon."""
 EXACT_MEASUREMENTS = "For exact measurements use a ten-thousandth of the function's variance."
+LEAST_NOISE = 1e-10  # share of the variance of f: below it, repeats at a place are singular
+LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
+
+
+def noise_floor(variance: float, share: float = LEAST_NOISE_IN_A_BOX) -> float:
+    """The least noise variance for which computations are stable, given the variance of f.
+
+    A user's prior with less noise is refused. The noise of a learned model, and of a single result,
+    is raised to it. Learned models have the floor of the box engine over every domain.
+    """
+    return share * variance
 
 
 @register

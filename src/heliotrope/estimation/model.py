@@ -17,14 +17,15 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 from heliotrope.errors import InputError, located
 from heliotrope.estimation.outliers import OutlierBounds
+from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
-from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior
+from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, noise_floor
 from heliotrope.validation import as_number, as_positive
 
 KernelName: TypeAlias = Literal["matern", "se"]
 KERNEL_NAMES: tuple[KernelName, ...] = ("matern", "se")
 
-_LEAST_NOISE = 1e-4  # as a share of the variance
+_PLAIN_NOISE = 0.1  # of a model without an estimate, as a share of the variance
 _LEAST_PART = 1e-6  # the same, of what stays and what all places share, where nothing does
 _FASTEST = 1.0 - 1e-15  # drift per unit of time
 _OFTEN, _RARELY = 4_012, 1_000  # up to the first count, a quarter more is less than the second
@@ -63,6 +64,18 @@ class Model:
         length = float(np.exp(np.mean(np.log(world.lengths))))
         found = cls(mean, variance, noise, "matern", length, pace, bounds.low, bounds.high)
         return replace(found, rate=world.drift_rate, world=world)
+
+    @classmethod
+    def plain(cls, results: Results) -> Model:
+        """The model of results without an estimate: their mean and spread, and a tenth of noise."""
+        variance = results.spread**2
+        mean = float(np.mean(results.precise))
+        return cls(mean, variance, _PLAIN_NOISE * variance, pace=results.pace)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all its numbers are finite."""
+        return bool(np.isfinite(_numbers(self.to_json())).all())
 
     def with_mean(self, mean: float) -> Model:
         """The model of values around another mean, without outliers."""
@@ -108,7 +121,7 @@ class Model:
         """The prior over the values times a sign."""
         is_se = self.kernel == "se"
         shape = RBF(self.length_scale) if is_se else Matern(self.length_scale, nu=2.5)
-        noise = max(self.noise, _LEAST_NOISE * self.variance)
+        noise = max(self.noise, noise_floor(self.variance))
         return Prior(self.variance * shape, Forgetting(epsilon), noise, sign * self.mean)
 
     def shares(self) -> dict[str, float]:
@@ -193,6 +206,15 @@ class Given:
         """The model with its estimates replaced by what the user gave."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return replace(model, **known)
+
+
+def _numbers(data: Any) -> list[float]:
+    """The numbers in JSON."""
+    if isinstance(data, Mapping):
+        return [number for value in data.values() for number in _numbers(value)]
+    if isinstance(data, list):
+        return [number for value in data for number in _numbers(value)]
+    return [data] if isinstance(data, (int, float)) else []
 
 
 def is_estimate_due(told: int) -> bool:

@@ -10,9 +10,8 @@ from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
+from heliotrope.priors import noise_floor
 from heliotrope.validation import Array
-
-_JITTER = 1e-6  # share of the variance, so that a covariance can be inverted
 
 
 class Residuals(NamedTuple):
@@ -66,5 +65,5 @@ class Regime(NamedTuple):
             K += (world.season * near + world.shared_season) * season
         own, repeats = self.results.noise.T
         variances = np.where(np.isnan(own), world.noise / repeats, own * slope**2)
-        K.flat[:: len(K) + 1] += np.maximum(variances, _JITTER * world.deviation**2)
+        K.flat[:: len(K) + 1] += np.maximum(variances, noise_floor(world.variance))
         return K

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Matern
 
 from heliotrope.errors import InputError
-from heliotrope.priors import Prior
+from heliotrope.priors import Prior, noise_floor
 from heliotrope.terms import Drifts, Level, Season, Stays, Term
 from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
 from heliotrope.warps import IDENTITY, Identity, Warp, warp_from_json
@@ -62,7 +62,8 @@ class World:
         for kernel, variance in ((self.season * shape, self.season), (self.shared_season,) * 2):
             if variance > least:
                 terms.append(Season(kernel, self.period, HARMONICS, forgets))
-        return Prior(noise=self.noise, mean=self.mean, terms=terms)
+        noise = max(self.noise, noise_floor(self.mean_variance + self.variance))
+        return Prior(noise=noise, mean=self.mean, terms=terms)
 
     def in_season(self, lags: Array) -> Array:
         """The correlation of what returns with itself, some time later."""
@@ -72,8 +73,12 @@ class World:
     @property
     def deviation(self) -> float:
         """The standard deviation of a result, around the mean."""
-        season = self.season + self.shared_season
-        return sqrt(self.stays + self.drifts + self.level + season + self.noise)
+        return sqrt(self.variance + self.noise)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the function around its mean."""
+        return self.stays + self.drifts + self.level + self.season + self.shared_season
 
     @property
     def renewal(self) -> float:

@@ -20,7 +20,6 @@ from heliotrope.policies.auto import Tracking, before_results, of_world
 from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.serialization.codec import register
 
-_LEAST_NOISE = 1e-4  # as a share of the variance
 _YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metric can change
 
 
@@ -73,6 +72,4 @@ def cautious_world(world: World, bounds: Sequence[float], shares: Sequence[float
     expected = min(distances) ** 2 / (world.stays + world.drifts)
     share = _YOUNG / (_YOUNG + world.results)
     wider = max(1.0, 1.0 - share + share * expected)
-    stays, drifts = wider * world.stays, wider * world.drifts
-    noise = max(world.noise, _LEAST_NOISE * (stays + drifts + world.level))
-    return replace(world, stays=stays, drifts=drifts, noise=noise)
+    return replace(world, stays=wider * world.stays, drifts=wider * world.drifts)

@@ -22,14 +22,13 @@ from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
 from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import (
-    LEAST_NOISE,
     PredictsParts,
     Records,
     SpaceTime,
     expansion,
 )
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import Prior
+from heliotrope.priors import LEAST_NOISE, Prior
 from heliotrope.serialization.codec import State, part, under
 from heliotrope.validation import Array
 

@@ -7,9 +7,10 @@ cube and count time in results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from heliotrope.domains import (
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
+from heliotrope.fallbacks import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.inner import InnerAgent, Succession, Timeline
@@ -52,6 +54,7 @@ from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
 
+T = TypeVar("T")
 _MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
@@ -129,30 +132,40 @@ class AdaptiveAgent:
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
             return self._apart(self._choices, make_rng)
-        return self._cube.leave(self.inner.choose(self._timeline.at(t), make_rng), self._choices)
+        place = self._answer(
+            t,
+            lambda agent, at: agent.choose(at, make_rng),
+            lambda: self._cube.enter(self._apart(self._choices, make_rng)),
+        )
+        return self._cube.leave(place, self._choices)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
-        with _times_in_user_units(t):
-            return self._cube.leave(self.inner.best(self._timeline.at(t), make_rng), self._choices)
+        place = self._answer(t, lambda agent, at: agent.best(at, make_rng))
+        return self._cube.leave(place, self._choices)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         if self._is_first():
             return self._apart(choices, make_rng)
         inside = self._cube.choices(choices)
-        place = self._selective().choose_among(inside, self._timeline.at(t), make_rng)
+        place = self._answer(
+            t,
+            lambda agent, at: self._selective(agent).choose_among(inside, at, make_rng),
+            lambda: self._cube.enter(self._apart(choices, make_rng)),
+        )
         return self._cube.leave(place, choices)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         inside = self._cube.choices(choices)
-        with _times_in_user_units(t):
-            place = self._selective().best_among(inside, self._timeline.at(t), make_rng)
+        place = self._answer(
+            t, lambda agent, at: self._selective(agent).best_among(inside, at, make_rng)
+        )
         return self._cube.leave(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
         evaluation = CubeEvaluation(t, self._cube.enter(place), key=key)
+        opened = {**self._open, key: evaluation}
         with _times_in_user_units(t):
-            self._inner.open(evaluation)
-        self._open[key] = evaluation
+            self._show(lambda: self._inner.open(evaluation), self.known, opened)
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value; re-estimate the model if that is due and not deferred."""
@@ -167,14 +180,15 @@ class AdaptiveAgent:
         if estimation is not None:
             self._become(self._learner.updated(known, estimation.run()), waiting)
             return
-        confirms_doubts = self._inner.tell(key, value, precision)
-        self.known, self._open = known, waiting
+        confirms_doubts = self._show(
+            lambda: self._inner.tell(key, value, precision), known, waiting
+        )
         if confirms_doubts:
             self._become(known, waiting)
 
     def cancel(self, key: int) -> None:
-        self._inner.cancel(key)
-        del self._open[key]
+        waiting = {other: each for other, each in self._open.items() if other != key}
+        self._show(lambda: self._inner.cancel(key), self.known, waiting)
         self._cancelled += 1
         count = len(self.known.latest) + len(self._open)
         if isinstance(self._domain, Box) and self._cancelled > max(count, _MOST_CANCELLED):
@@ -182,46 +196,69 @@ class AdaptiveAgent:
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         inside = self._cube.enter(places)
-        with _times_in_user_units(t):
-            return self.inner.predict(self._timeline.at(t), inside, count_open=count_open)
+        return self._answer(t, lambda agent, at: agent.predict(at, inside, count_open=count_open))
 
     def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
         inside = self._cube.enter(places)
-        return self._weighing().scores(self._timeline.at(t), inside, make_rng)
+        return self._answer(t, lambda agent, at: self._weighing(agent).scores(at, inside, make_rng))
 
     def covariance(self, t: float, places: Places) -> Array:
         inside = self._cube.enter(places)
-        with _times_in_user_units(t):
-            return self._weighing().covariance(self._timeline.at(t), inside)
+        return self._answer(t, lambda agent, at: self._weighing(agent).covariance(at, inside))
 
     @property
     def noise(self) -> float:
-        return self._weighing().noise
+        return self._weighing(self.inner).noise
 
     def predict_for_people(
         self, t: float, places: Places, *, count_open: bool
     ) -> tuple[Array, Array]:
         """Like :meth:`predict`, but the variances of a learned world allow for a wrong model."""
         inside = self._cube.enter(places)
-        with _times_in_user_units(t):
-            return self._believed().predict(self._timeline.at(t), inside, count_open=count_open)
+        return self._answer(
+            t, lambda agent, at: self._believed(agent).predict(at, inside, count_open=count_open)
+        )
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         """Joint draws for people: those of a learned world allow for a wrong model."""
-        inside, believed = self._cube.enter(places), self._believed()
-        sampling = believed if isinstance(believed, Widened) else self._sampling()
-        with _times_in_user_units(t):
-            return sampling.sample(self._timeline.at(t), inside, rng, size)
+        inside = self._cube.enter(places)
 
-    def _believed(self) -> Agent | Widened:
-        inner = self.inner
-        if self.model.world is None or not isinstance(inner, (GPAgent, WarpedAgent)):
-            return inner
-        return Widened(inner, len(self.known.latest))
+        def draw(agent: Agent, at: float) -> Array:
+            believed = self._believed(agent)
+            sampling = believed if isinstance(believed, Widened) else self._sampling(agent)
+            return sampling.sample(at, inside, rng, size)
+
+        return self._answer(t, draw)
+
+    def _answer(self, t: float, query: Callable[[Agent, float], T], *last: Callable[[], T]) -> T:
+        """What the inner agent answers about time t; if that fails, one without an estimate."""
+
+        def asking(inner: InnerAgent) -> T:
+            return query(inner.agent, inner.timeline.at(t))
+
+        with _times_in_user_units(t):
+            answer, _ = first_that_works(
+                "The computation of an answer",
+                lambda: asking(self._inner.current),
+                lambda: asking(self._plain()),
+                *last,
+            )
+        return answer
+
+    def _plain(self) -> InnerAgent:
+        """An inner agent for a model that needs no estimate."""
+        plain = self._new_agent(self._learner.plain(self.known), self._open)
+        plain.see()
+        return plain
+
+    def _believed(self, agent: Agent) -> Agent | Widened:
+        if self.model.world is None or not isinstance(agent, (GPAgent, WarpedAgent)):
+            return agent
+        return Widened(agent, len(self.known.latest))
 
     @property
     def log_likelihood(self) -> float:
-        return self._sampling().log_likelihood
+        return self._sampling(self.inner).log_likelihood
 
     # ---- learning
 
@@ -285,9 +322,43 @@ class AdaptiveAgent:
         """Take over some knowledge, with an inner agent that has seen its results."""
         self._cancelled = 0
         if not self._resting:
-            new, stepwise = self._new_agent(known, waiting), self._contradicted is not None
-            self._inner.begin(new, stepwise=stepwise)
+            known = self._begun(known, waiting, stepwise=self._contradicted is not None)
         self.known, self._open = known, dict(waiting)
+
+    def _begun(
+        self, known: Knowledge, waiting: Mapping[int, CubeEvaluation], *, stepwise: bool
+    ) -> Knowledge:
+        """Begin an inner agent with the first model that works, and return what is known then."""
+
+        def begin(usable: Knowledge) -> Knowledge:
+            self._inner.begin(self._new_agent(usable, waiting), stepwise=stepwise)
+            return usable
+
+        latest = replace(known, model=self._inner.current.model)
+        usable, trouble = first_that_works(
+            "The model",
+            lambda: begin(known),
+            lambda: begin(latest),
+            lambda: begin(self._learner.plain(known)),
+        )
+        return replace(usable, trouble=trouble) if trouble else usable
+
+    def _show(
+        self, step: Callable[[], T], known: Knowledge, waiting: Mapping[int, CubeEvaluation]
+    ) -> T | None:
+        """Let the inner agent take an event, after which some things are known and waiting.
+
+        If that fails, it is built again; then None is returned.
+        """
+        try:
+            result = step()
+        except NUMERICAL_FAILURES as error:
+            words = trouble("The model", error)
+            self._cancelled = 0
+            known = replace(self._begun(known, waiting, stepwise=False), trouble=words)
+            result = None
+        self.known, self._open = known, dict(waiting)
+        return result
 
     def _new_agent(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
         """An agent for what is known, which has seen nothing yet."""
@@ -352,23 +423,23 @@ class AdaptiveAgent:
 
     # ---- the inner agent and the first points
 
-    def _selective(self) -> Selective:
-        if not isinstance(self.inner, Selective):
+    def _selective(self, agent: Agent) -> Selective:
+        if not isinstance(agent, Selective):
             raise InputError("a recipe whose policy takes a context", short_repr(self._recipe))
-        return self.inner
+        return agent
 
-    def _sampling(self) -> Sampling:
-        if not isinstance(self.inner, Sampling):
+    def _sampling(self, agent: Agent) -> Sampling:
+        if not isinstance(agent, Sampling):
             raise NoBeliefError(
                 "a recipe whose policy has a joint posterior", short_repr(self._recipe)
             )
-        return self.inner
+        return agent
 
-    def _weighing(self) -> Weighing:
-        if not isinstance(self.inner, Weighing):
+    def _weighing(self, agent: Agent) -> Weighing:
+        if not isinstance(agent, Weighing):
             expected = "a recipe whose policy has a joint posterior"
             raise NoBeliefError(expected, short_repr(self._recipe))
-        return self.inner
+        return agent
 
     def _is_first(self) -> bool:
         if not self._starts_apart:

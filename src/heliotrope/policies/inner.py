@@ -13,6 +13,7 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from heliotrope.estimation import Model
+from heliotrope.fallbacks import first_that_works
 from heliotrope.policies.learner import CubeEvaluation, columns, evaluations
 from heliotrope.policies.protocol import Agent, Doubting
 from heliotrope.precision import Precision
@@ -139,8 +140,8 @@ class Succession:
 
     def begin(self, new: InnerAgent, *, stepwise: bool) -> None:
         """Let an agent take over: at once, or after some more operations."""
-        if stepwise:
-            self.finish()  # otherwise a newer model would replace this one before it is used
+        if stepwise:  # otherwise a newer model would replace this one before it is used
+            first_that_works("The model", self.finish, lambda: None)
         new.see(_AT_ONCE if stepwise else None)
         self.next = new
         self._switch()
@@ -148,8 +149,9 @@ class Succession:
     def finish(self) -> None:
         """Let the next agent see all results, and take over."""
         if self.next is not None:
-            self.next.see()
-            self._switch()
+            following, self.next = self.next, None  # dropped if it fails
+            following.see()
+            self.current, self._rests = following, False
 
     def rest(self) -> None:
         """Leave the current agent as it is, until another one takes over."""

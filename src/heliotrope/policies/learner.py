@@ -32,6 +32,7 @@ from heliotrope.estimation import (
     outlier_bounds,
     usual_noise,
 )
+from heliotrope.fallbacks import first_that_works
 from heliotrope.linalg import one_thread
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
@@ -74,12 +75,13 @@ class Update:
     """A new model, and the due estimate that it answers.
 
     ``contradicted`` are the variances, by key, of results that later ones contradict; None if that
-    is still to be found out.
+    is still to be found out. ``trouble`` says why the model is not a new one, if it is not.
     """
 
     model: Model
     due: Due = Due()
     contradicted: Mapping[int, float] | None = None
+    trouble: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +96,29 @@ class Estimation:
     keys: Sequence[int] = ()  # of the results
 
     def run(self) -> Update:
-        """Estimate the model, which takes a while."""
+        """Estimate the model, which takes a while; if that fails, keep the one before."""
+        model, trouble = first_that_works("The estimate of the model", self._estimate, self._keep)
+        return Update(model, self.due, trouble=trouble)
+
+    def _estimate(self) -> Model:
         bounds = outlier_bounds(self.results.cautious) if self.recipe.clips else OutlierBounds()
         with one_thread():
-            found = self.recipe.estimate(self.results, bounds, self.groups, self.model)
-        return Update(found, self.due)
+            model = self.recipe.estimate(self.results, bounds, self.groups, self.model)
+        if not model.is_finite:
+            raise FloatingPointError("a parameter of the model is not finite")
+        return model
+
+    def _keep(self) -> Model:
+        """The model before; one without an estimate if there is none."""
+        return Model.plain(self.results) if self.model == Model() else self.model
 
     def run_in_background(self) -> Update:
         """Estimate the model, and find the contradicted results, while a study goes on."""
         update, keys = self.run(), np.array(self.keys, dtype=np.int64)
         named = np.flatnonzero(keys != TOLD_AT_ONCE)  # those of similar studies have no key
+        results = self.results.at(named)
         with one_thread():
-            found = _contradictions(self.recipe, self.results.at(named), update.model)
+            found = _contradictions(self.recipe, results, update.model)
         variances = {int(keys[named[i]]): one.row[0] for i, one in found.items()}
         return replace(update, contradicted=variances)
 
@@ -117,7 +130,8 @@ class Knowledge:
     ``told`` counts the results since the latest jump or outage, dropped ones included; those that
     count there at first are the ones that were kept. ``since`` is the time of the latest jump.
     ``before`` are results before it, from the time ``since_before`` on, and ``earlier`` is the
-    model of then. ``outage`` are the keys of results of outages.
+    model of then. ``outage`` are the keys of results of outages. ``trouble`` says why an older
+    model than the latest one is in use; "" if it is not.
     """
 
     model: Model = field(default_factory=Model)
@@ -129,6 +143,7 @@ class Knowledge:
     outage: tuple[int, ...] = ()
     earlier: Model | None = None
     since_before: float = -inf
+    trouble: str = ""
 
     @property
     def bounds(self) -> OutlierBounds:
@@ -154,6 +169,7 @@ class Knowledge:
             "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
             "earlier": _text(None if self.earlier is None else self.earlier.to_json()),
+            "trouble": _text(self.trouble),
             **columns("latest", self.latest),
             **columns("before", self.before),
         }
@@ -175,6 +191,7 @@ class Knowledge:
             tuple(state["outage"].tolist()) if "outage" in state else (),
             None if earlier is None else Model.from_json(earlier),
             float(state.get("since_before", -inf)),
+            json.loads(state["trouble"].tobytes()) if "trouble" in state else "",
         )
 
 
@@ -212,6 +229,7 @@ class Learner:
         latest, aside = _split(known, due)
         left = None if known.due == due else known.due
         found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
+        found = replace(found, trouble=update.trouble)
         if due.back:
             outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
             found = replace(found, told=len(latest), outage=outage, before=(), earlier=None)
@@ -227,6 +245,12 @@ class Learner:
         if not known.latest:
             return {}
         return _contradictions(self._recipe, self._results(known.latest), known.model)
+
+    def plain(self, known: Knowledge) -> Knowledge:
+        """The same knowledge with a model that needs no estimate."""
+        if not known.latest:
+            return replace(known, model=Model())
+        return replace(known, model=Model.plain(self._results(known.latest)))
 
     def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
         """Results that similar studies suggest, at the time of this study's first result."""
@@ -245,16 +269,23 @@ class Learner:
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
     def _due(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        back = self._return(known, latest)
-        if back is not None:
-            return Due(known.told, back, back=True)
-        since = self._jump(known, latest)
-        if since is not None:
-            return Due(known.told, since)
+        change, _ = first_that_works(
+            "The search for a change", lambda: self._change(known, latest), lambda: None
+        )
+        if change is not None:
+            return change
         values = cautious(np.array([one.y for one in latest]), noise_of(latest))
         if known.due is None and (is_estimate_due(known.told) or self._misses(known, values)):
             return Due(known.told, known.since)
         return known.due
+
+    def _change(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
+        """The estimate that a return or a jump requests, or None."""
+        back = self._return(known, latest)
+        if back is not None:
+            return Due(known.told, back, back=True)
+        since = self._jump(known, latest)
+        return None if since is None else Due(known.told, since)
 
     def _misses(self, known: Knowledge, values: Array) -> bool:
         """Whether other bounds of outliers suit the values better."""
@@ -302,9 +333,12 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     if model.world is None or len(results.y) < FEWEST_WITH_FAULTS or not recipe.clips:
         return {}
     regime = Regime(results, model.world, model.pace)
-    variances = contradicted(regime, model.outlier_bounds())
-    found = np.flatnonzero(~np.isnan(variances)).tolist()
-    return {i: Precision(float(variances[i])) for i in found}
+    variances, _ = first_that_works(
+        "The search for contradictions",
+        lambda: contradicted(regime, model.outlier_bounds()),
+        lambda: np.full(len(results.y), np.nan),
+    )
+    return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}
 
 
 def _split(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:

@@ -29,12 +29,11 @@ from heliotrope.posterior.protocol import Surface, checked_variance
 from heliotrope.posterior.spacetime import Expansion, with_shared_known
 from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import Prior
+from heliotrope.priors import LEAST_NOISE_IN_A_BOX, Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, SHARED
 from heliotrope.validation import Array
 
-LEAST_NOISE_IN_A_BOX = 1e-5  # weights are as large as 1 / noise, and pruning must stay accurate
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise is very small
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare

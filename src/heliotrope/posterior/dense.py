@@ -12,9 +12,9 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
 from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
 from heliotrope.posterior.protocol import Surface, checked_variance
-from heliotrope.posterior.spacetime import LEAST_NOISE, RecordingEngine
+from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import Prior
+from heliotrope.priors import LEAST_NOISE, Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import Season, Term, Trend, Walks
 from heliotrope.validation import Array

@@ -22,10 +22,10 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import jittered_cholesky, one_thread, solve_lower_in_rows
-from heliotrope.posterior.spacetime import LEAST_NOISE, PredictsParts, SpaceTime
+from heliotrope.posterior.spacetime import PredictsParts, SpaceTime
 from heliotrope.posterior.stacked import StackedTerms, View
 from heliotrope.precision import Precision
-from heliotrope.priors import Prior
+from heliotrope.priors import LEAST_NOISE, Prior
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 

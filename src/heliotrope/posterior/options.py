@@ -4,15 +4,17 @@ from dataclasses import dataclass, field
 
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.posterior.box import LEAST_NOISE_IN_A_BOX, BoxEngine
+from heliotrope.posterior.box import BoxEngine
 from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
 from heliotrope.posterior.protocol import Engine
 from heliotrope.posterior.reference import ReferenceEngine
-from heliotrope.posterior.spacetime import LEAST_NOISE, SpaceTime
-from heliotrope.priors import EXACT_MEASUREMENTS, Prior
+from heliotrope.posterior.spacetime import SpaceTime
+from heliotrope.priors import EXACT_MEASUREMENTS, LEAST_NOISE, LEAST_NOISE_IN_A_BOX, Prior
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Checked, as_positive, as_whole, checked
+
+_ROUNDING = 1e-12  # of the sum of the terms' variances
 
 
 @register
@@ -94,7 +96,7 @@ def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) ->
 def check_noise(prior: Prior, domain: Domain, share: float = LEAST_NOISE) -> None:
     """Raise an error if the noise variance is below a share of the variance of f."""
     least = SpaceTime(prior, domain).least_noise(share)
-    if prior.noise < least:
+    if prior.noise < (1.0 - _ROUNDING) * least:
         raise InputError(
             f"a noise variance of at least {least:g}, for numerical stability",
             f"{prior.noise:g}",

@@ -11,8 +11,9 @@ import numpy as np
 
 from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Surface
-from heliotrope.posterior.spacetime import LEAST_NOISE, RecordingEngine
+from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.precision import USUAL, Precision
+from heliotrope.priors import LEAST_NOISE
 from heliotrope.validation import Array
 
 

@@ -7,12 +7,11 @@ import numpy as np
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.kernels import DomainKernel
 from heliotrope.posterior.protocol import Surface
-from heliotrope.priors import Prior
+from heliotrope.priors import Prior, noise_floor
 from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, SHARED, Term
 from heliotrope.validation import Array
 
-LEAST_NOISE = 1e-10  # share of the variance of f
 _LEAST_SHARED = 1e-300  # variance of what all places share: a trend is 0 at its origin
 
 
@@ -34,11 +33,11 @@ class SpaceTime:
         )
 
     def least_noise(self, share: float) -> float:
-        """The smallest numerically stable noise variance: a share of the variance of f."""
+        """The noise floor of an engine with a share, for the largest variance of f."""
         domain = self._domain
         anywhere = domain.indices if isinstance(domain, Finite) else domain.lower[None, :]
         variances = [kernel.diagonal(anywhere) for kernel in self.kernels]
-        return share * float(np.sum(variances, axis=0).max())
+        return noise_floor(float(np.sum(variances, axis=0).max()), share)
 
     @property
     def one_place(self) -> Places:

@@ -22,6 +22,17 @@ def learn(state: StudyState, emit: Emit) -> None:
     judge(state, emit)
 
 
+def log_fallbacks(state: StudyState, emit: Emit) -> None:
+    """Log which model is in use, where the latest one in the log did not work.
+
+    A replay then builds the model in use, without those that failed.
+    """
+    for name, metric in state.metrics.items():
+        update = metric.fallback()
+        if update is not None:
+            emit(_learned_event(update, state, name))
+
+
 def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
     """Take what was learned elsewhere about a metric, unless another process was first.
 
@@ -35,6 +46,7 @@ def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
 
 def judge(state: StudyState, emit: Emit) -> None:
     """Say which results are newly taken for faults, and which no longer."""
+    log_fallbacks(state, emit)
     for name in state.metrics:
         judged = state.judge(name)
         if judged is not None:
@@ -48,4 +60,5 @@ def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
     found = update.contradicted
     ids = {} if found is None else {state.ids.of(key): found[key] for key in sorted(found)}
     stepwise = {} if found is None else {"contradicted": ids}
-    return {**body, **due_as_json(update.due), **stepwise, **state.config.about(name)}
+    trouble = {"trouble": update.trouble} if update.trouble else {}
+    return {**body, **due_as_json(update.due), **stepwise, **trouble, **state.config.about(name)}

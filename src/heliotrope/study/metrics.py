@@ -14,7 +14,7 @@ from heliotrope.live.rules import Limit
 from heliotrope.live.watching import Watching
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Adaptive, Policy, Uniform
-from heliotrope.policies.learner import Update, due_from_json
+from heliotrope.policies.learner import Due, Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement
 from heliotrope.validation import Json, as_whole, short_repr
 
@@ -66,8 +66,25 @@ class MetricState:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
         model = model.of_dimension(self.optimizer.domain.dimension)
-        self.optimizer.learner.update(Update(model.signed(self.config.sign), due, contradicted))
+        own, trouble = model.signed(self.config.sign), str(body.get("trouble", ""))
+        self.optimizer.learner.update(Update(own, due, contradicted, trouble))
         self.model, self.since = model, self.optimizer.learner.known.since
+
+    def fallback(self) -> Update | None:
+        """The model in use, if it is not the one that was learned last; otherwise None."""
+        learner = self.optimizer.learner
+        if learner is None or not learner.known.trouble:
+            return None
+        if learner.model == self.model.signed(self.config.sign):
+            return None
+        due = Due(learner.known.told, learner.known.since)
+        return Update(learner.model, due, trouble=learner.known.trouble)
+
+    @property
+    def trouble(self) -> str:
+        """Why an older model is in use than the latest one; "" if it is not."""
+        learner = self.optimizer.learner
+        return "" if learner is None else learner.known.trouble
 
     def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:
         """Take a result; ``expired`` is the time and place of an evaluation without a lease."""

@@ -16,7 +16,7 @@ from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
-from heliotrope.study.following import warning
+from heliotrope.study.following import LATEST, warning
 from heliotrope.study.past import blank, fed, past_belief
 from heliotrope.study.state import StudyState
 from heliotrope.validation import Array, Json, short_repr
@@ -75,8 +75,17 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "model": model.to_json(),
         **own,
         "drift": describe_drift(state.lead),
-        "warning": warning(optimizer.history.t, config.sign * optimizer.history.y),
+        "warning": _warning(state),
     }
+
+
+def _warning(state: StudyState) -> str | None:
+    """The troubles of the models, and why the results can hardly be followed."""
+    latest, sign = state.optimizer.history[-LATEST:], state.config.sign
+    t, y = (np.array([getattr(result, name) for result in latest]) for name in ("t", "y"))
+    faulty = np.array([result.id in state.faults for result in latest], dtype=bool)
+    troubles = (metric.trouble and f"{metric.trouble}." for metric in state.metrics.values())
+    return " ".join(filter(None, [*troubles, warning(t, sign * y, faulty)])) or None
 
 
 def front(state: StudyState, t: float, context: object) -> Json:
