@@ -46,7 +46,7 @@ class Model:
 
     mean: float = 0.0
     variance: float = 1.0
-    noise: float = 0.1
+    noise: float = _PLAIN_NOISE
     kernel: KernelName = "matern"
     length_scale: float = 0.3
     pace: float = 1.0
@@ -71,6 +71,11 @@ class Model:
         variance = results.spread**2
         mean = float(np.mean(results.precise))
         return cls(mean, variance, _PLAIN_NOISE * variance, pace=results.pace)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it was made without an estimate."""
+        return self == Model(self.mean, self.variance, _PLAIN_NOISE * self.variance, pace=self.pace)
 
     @property
     def is_finite(self) -> bool:

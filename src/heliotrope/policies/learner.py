@@ -110,7 +110,7 @@ class Estimation:
 
     def _keep(self) -> Model:
         """The model before; one without an estimate if there is none."""
-        return Model.plain(self.results) if self.model == Model() else self.model
+        return Model.plain(self.results) if self.model.is_plain else self.model
 
     def run_in_background(self) -> Update:
         """Estimate the model, and find the contradicted results, while a study goes on."""
