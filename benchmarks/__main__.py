@@ -2,8 +2,9 @@
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
 ``python -m benchmarks adapters sums noise changes auto faults calibration fleets long storage
-leases hostile service crashes startup plain live_limits live_gain live_moves live_hold live_tables``.
-``plain`` takes ``--worlds`` and ``--seed``.
+leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
+live_tables``. ``plain`` takes ``--worlds`` and ``--seed``.
+
 Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from benchmarks.kept import Kept
 from benchmarks.plain_exact import exact_findings
 from benchmarks.plain_optuna import OptunaSurface, allows
 from benchmarks.report import Finding
+from heliotrope.estimation import is_estimate_due
 from heliotrope.lab.plain import (
     OptimizerSurface,
     PlainWorld,
@@ -57,6 +59,7 @@ class Row:
     surface: str
     failures: list[str]
     warnings: list[str]
+    fallbacks: list[str]
     messages: list[str]
     differences: list[str]
     own: float
@@ -82,17 +85,28 @@ def findings(worlds: int = WORLDS, seed: int = FIRST_SEED) -> Iterator[Finding]:
     for name, lists in (
         ("failed call", [row.failures for row in rows]),
         ("warning", [row.warnings for row in rows]),
-        ("fallback or other message of the log", [row.messages for row in rows]),
+        ("other message in the log", [row.messages for row in rows]),
         ("ask that differs after reopening", [row.differences for row in rows]),
     ):
         count = sum(map(len, lists))
         yield Finding(f"{worlds:,} plain worlds: no {name}", f"{count:,}", count == 0)
+    yield _fallback_finding(rows)
     short = sum(row.short for row in rows)
     yield Finding(
         f"{worlds:,} plain worlds: regret of the second half at most 0.2 of random's, or 1.5 times "
         "that of a GP that knows a fast or noisy world",
         f"{short:,} fall short",
         short == 0,
+    )
+
+
+def _fallback_finding(rows: Sequence[Row]) -> Finding:
+    fallbacks = sum(len(row.fallbacks) for row in rows)
+    estimates = len(rows) * sum(map(is_estimate_due, range(1, STEPS + 1)))
+    return Finding(
+        f"{len(rows):,} plain worlds: at most 1 fallback in 1,000 estimates",
+        f"{fallbacks:,} in about {estimates:,}",
+        1_000 * fallbacks <= estimates,
     )
 
 
@@ -115,6 +129,7 @@ def row_of(seed: int) -> Row:
         name,
         record.failures,
         record.warnings,
+        record.fallbacks,
         record.messages,
         record.differences,
         verdict.own,
@@ -131,7 +146,7 @@ def _rows(seeds: Sequence[int]) -> list[Row]:
     missing = [seed for seed in seeds if seed not in kept]
     with ProcessPoolExecutor(PROCESSES, initializer=threadpool_limits, initargs=(1,)) as pool:
         for row in pool.map(row_of, missing):
-            kept.get(row.seed, lambda row=row: asdict(row))
+            kept.get(row.seed, partial(asdict, row))
     return [Row(**kept.get(seed, dict)) for seed in seeds]
 
 
@@ -146,7 +161,7 @@ def _by_family(rows: Sequence[Row]) -> Iterator[dict[str, str]]:
             "worlds": str(len(own)),
             "failed calls": str(sum(len(row.failures) for row in own)),
             "warnings": str(sum(len(row.warnings) for row in own)),
-            "messages": str(sum(len(row.messages) for row in own)),
+            "fallbacks": str(sum(len(row.fallbacks) for row in own)),
             "other asks": str(sum(len(row.differences) for row in own)),
             "regret / random's, median": f"{np.median(ratios):.3f}" if ratios else "",
             "90 %": f"{np.quantile(ratios, 0.9):.2f}" if ratios else "",
@@ -168,7 +183,7 @@ def _print_troubles(rows: Sequence[Row]) -> None:
     """Each world in which something happened, and what falls short."""
     for row in rows:
         where = f"draw({row.seed}), {row.family}, {row.surface}"
-        for name in ("failures", "warnings", "messages", "differences"):
+        for name in ("failures", "warnings", "fallbacks", "messages", "differences"):
             listed = getattr(row, name)
             if listed:
                 print(f"{where}: {len(listed)} {name}, the first: {listed[0]}")

@@ -34,8 +34,8 @@ def exact_findings() -> Iterator[Finding]:
             print(f"exact_function({seed}): {count} cancelled, x within {off:.2g}")
     far = sum(off > CLOSE for off in errors)
     yield Finding(
-        f"{FUNCTIONS} exact functions of 1 to 3 coordinates: none of {STEPS} results cancelled, and "
-        "all coordinates within 0.001",
+        f"{FUNCTIONS} exact functions of 1 to 3 coordinates: none of {STEPS} results cancelled, "
+        "and all coordinates within 0.001",
         f"{sum(refused)} cancelled, {far} functions farther than 0.001",
         not any(refused) and not far,
     )
@@ -65,9 +65,7 @@ _KINDS: tuple[Callable[[Array], float], ...] = (
 def exact_error(seed: int) -> tuple[int, float]:
     """How many results were cancelled, and the largest error of a coordinate of the best."""
     cost, c = exact_function(seed)
-    study = ht.Study.create(
-        "exact", cube(len(c)), direction="minimize", store="memory:", seed=seed
-    )
+    study = ht.Study.create("exact", cube(len(c)), direction="minimize", store="memory:", seed=seed)
     report = study.optimize(lambda params: cost(_point(params)), n=STEPS, progress=False)
     return report.cancelled, float(np.abs(_point(study.best_params) - c).max())
 

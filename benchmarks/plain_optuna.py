@@ -56,9 +56,7 @@ class OptunaSurface(Surface):
 
     def add(self, choice: Any, told: Told, seconds: float, context: Any) -> None:
         params = {_OPTION: choice} if self._has_options else dict(choice)
-        trial = create_trial(
-            params=params, distributions=self._space, value=_value(told)
-        )
+        trial = create_trial(params=params, distributions=self._space, value=_value(told))
         self._study.add_trial(trial)
 
     def numbers(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""Plain worlds: ordinary functions and ordinary use, as data, and a player that records failures."""
+"""Plain worlds: ordinary functions and ordinary use as data, and a player that records failures."""
 
 from heliotrope.lab.plain.drawing import Choose, draw, world_by
 from heliotrope.lab.plain.named import PLAIN_WORLDS

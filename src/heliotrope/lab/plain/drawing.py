@@ -43,6 +43,9 @@ _PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
+_SPACES: tuple[SearchSpace | Options, ...] = (cube(1), cube(1), cube(2), cube(3), options(5))
+
+
 class Choose(Protocol):
     """Draws one value of a list."""
 
@@ -64,13 +67,15 @@ def draw(seed: int) -> PlainWorld:
 def world_by(choose: Choose, seed: int) -> PlainWorld:
     """A world whose parts are chosen by a function, such as one of hypothesis."""
     family = choose(list(_PARTS))
-    fields = {"space": _plain_space(choose), "shape": choose(list(SHAPES)), "noise": choose(_QUIET)}
-    fields |= {"direction": choose(("maximize", "minimize"))} | _PARTS[family](choose)
+    fields: dict[str, Any] = {"space": _plain_space(choose), "noise": choose(_QUIET)}
+    fields["shape"] = choose(list(SHAPES))
+    fields["direction"] = choose(("maximize", "minimize"))
+    fields |= _PARTS[family](choose)
     return PlainWorld(f"{family}/{seed}", family, **fields, seed=seed)
 
 
 def _plain_space(choose: Choose) -> SearchSpace | Options:
-    return choose((cube(1), cube(1), cube(2), cube(3), options(5)))
+    return choose(_SPACES)
 
 
 def _mixed_space(choose: Choose) -> SearchSpace | Options:

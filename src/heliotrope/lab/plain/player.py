@@ -1,4 +1,4 @@
-"""Play a plain world through a surface, and record all that went wrong, the regret and the times."""
+"""Play a plain world through a surface; record what went wrong, the regret and the times."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from heliotrope import fallbacks
 from heliotrope.lab.plain.surfaces import Asked, Surface
 from heliotrope.lab.plain.truth import Truth, chosen, nearby
 
@@ -27,14 +28,25 @@ _PAUSE, _NIGHT = 600.0, 30_000.0  # seconds between asks
 class Record:
     """What happened while a world was played.
 
-    ``failures``, ``warnings`` and ``messages`` (of the log, from WARNING on) say at which step and
-    in which call. ``regrets`` (n, 3) has the step, the regret and that of random choices for each
-    point that was asked for. ``seconds`` has the duration of each call. ``differences`` are the
-    steps at which the twin asked something else.
+    Attributes
+    ----------
+    failures
+        The step, the call and the error of each call that failed.
+    warnings
+        Warnings of Python and NumPy.
+    fallbacks, messages
+        The log of ``heliotrope.fallbacks``, and all others of the log from WARNING on.
+    differences
+        Asks that the twin, saved and opened again, answered otherwise.
+    regrets
+        For each point that was asked for: the step, the regret and that of random choices.
+    seconds
+        The duration of each call.
     """
 
     failures: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     regrets: list[tuple[int, float, float]] = field(default_factory=list)
@@ -147,7 +159,9 @@ class _Player:
             return call()
         except Exception as error:
             words = " ".join(str(error).split())
-            self.record.failures.append(f"step {self._now}, {name}: {type(error).__name__}: {words}")
+            self.record.failures.append(
+                f"step {self._now}, {name}: {type(error).__name__}: {words}"
+            )
             return None
         finally:
             if timed:
@@ -162,18 +176,20 @@ def _pause(rng: np.random.Generator, step: int) -> float:
 class _Messages(logging.Handler):
     """Collects the log of this package."""
 
-    def __init__(self, messages: list[str]) -> None:
+    def __init__(self, record: Record) -> None:
         super().__init__(logging.WARNING)
-        self._messages = messages
+        self._record = record
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._messages.append(f"{record.name}: {record.getMessage()}")
+        of_fallbacks = record.name == fallbacks.__name__
+        listed = self._record.fallbacks if of_fallbacks else self._record.messages
+        listed.append(f"{record.name}: {record.getMessage()}")
 
 
 @contextmanager
 def _watched(record: Record) -> Iterator[None]:
     """Record warnings and the messages of the log."""
-    handler, logger = _Messages(record.messages), logging.getLogger("heliotrope")
+    handler, logger = _Messages(record), logging.getLogger("heliotrope")
     logger.addHandler(handler)
     try:
         with warnings.catch_warnings(record=True) as caught:

@@ -1,10 +1,10 @@
 """TV-GP-UCB that knows a plain world: the rival where nobody can be much better than random.
 
-Its mean, variance, length scale and drift are the most likely ones, given exact values at 150 random
-places, times and contexts of the world; its noise is the true one. It counts steps.
+Its mean, variance, length scale and drift are the most likely ones, given exact values at 150
+random places, times and contexts of the world; its noise is the true one. It counts steps.
 
-Symbols: U (n, d) places and their contexts, s (n,) steps, z (n,) standardized values; K (n, n) and L (n, n) their
-covariance and its factor.
+Symbols: U (n, d) places and their contexts, s (n,) steps, z (n,) standardized values; K (n, n)
+their covariance, L (n, n) its factor.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def _plane(U: Array, c: Array) -> Array:
 
 
 def _step(U: Array, c: Array) -> Array:
-    return (U[:, 0] > c[0]).astype(float)
+    return np.where(U[:, 0] > c[0], 1.0, 0.0)
 
 
 def _plateau(U: Array, c: Array) -> Array:
@@ -72,6 +72,6 @@ SHAPES: Mapping[str, Shape] = {
     "waves": _waves,
     "valley": _valley,
     "steep": _steep,
-    "constant": lambda U, c: np.zeros(len(U)),
+    "constant": lambda U, _: np.zeros(len(U)),
 }
 """The functions by name."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from heliotrope.lab.plain.results import Told
 from heliotrope.lab.plain.truth import LIMITED, Truth
-from heliotrope.lab.plain.world import PlainWorld
 from heliotrope.live import Live
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import auto
@@ -64,7 +63,7 @@ class Surface(ABC):
         """Which of both continues after they were compared: the twin, if it knows open handles."""
         return twin
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most surfaces hold nothing open
         """Free files."""
 
 

@@ -17,9 +17,10 @@ _OF_RANDOM, _OF_REFERENCE = 0.2, 1.5
 class Verdict(NamedTuple):
     """The regret of the second half, of random choices and of the reference (NaN if not needed).
 
-    In a world that stands still or moves slowly, with noise of at most 0.3 deviations, a regret
-    of at most 0.2 of random's ``holds``. Elsewhere the larger of that and 1.5 times the reference's
-    does. Where random choices lose at most a hundredth of the range, every regret does.
+    In a world without limits that stands still or moves slowly, with noise of at most 0.3
+    deviations, a regret of at most 0.2 of random's ``holds``. Elsewhere the larger of that and of
+    1.5 times the reference's does. Where random choices lose at most a hundredth of the range,
+    every regret does.
     """
 
     own: float
@@ -34,9 +35,10 @@ class Verdict(NamedTuple):
 
 
 def is_quiet(truth: Truth) -> bool:
-    """Whether the world stands still or moves slowly, and has little noise."""
+    """Whether a world without limits stands still or moves slowly, and has little noise."""
     world = truth.world
-    return DRIFTS[world.drift].slow and truth.noise() <= _QUIET and world.results != "heavy tails"
+    has_noise = truth.noise() > _QUIET or world.results == "heavy tails"
+    return DRIFTS[world.drift].slow and not has_noise and not world.limited
 
 
 def judge(truth: Truth, record: Record, steps: int) -> Verdict:
