@@ -166,4 +166,4 @@ def test_a_model_without_a_world_drifts_as_a_whole() -> None:
     assert (world.mean, world.drifts, world.noise, world.drift_rate) == (2.0, 3.0, 0.1, 0.05)
     assert world.lengths == (0.4, 0.4)
     assert world.shares()["drifts"] == pytest.approx(3.0 / 3.1, rel=1e-5)
-    assert Model.of_world(WORLD, 1.0, Model().outlier_bounds()).as_world(1) is WORLD
+    assert Model.of_world(WORLD, 1.0).as_world(1) is WORLD

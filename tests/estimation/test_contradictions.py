@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heliotrope as ht
-from heliotrope.estimation import OutlierBounds, Regime, Results, World, contradicted
+from heliotrope.estimation import Regime, Results, World, contradicted
 from heliotrope.validation import Array
 from heliotrope.warps import Logarithm
 
@@ -24,12 +24,11 @@ WORLD = World(
     lengths=(0.4,),
     results=20,
 )
-NONE = OutlierBounds()
 
 
 def found(x: list[float], y: list[float], world: World = WORLD) -> list[int]:
     results = Results(np.arange(float(len(x))), np.array(x)[:, None], np.array(y))
-    return np.flatnonzero(~np.isnan(contradicted(Regime(results, world, 1.0), NONE))).tolist()
+    return np.flatnonzero(~np.isnan(contradicted(Regime(results, world, 1.0)))).tolist()
 
 
 def test_a_value_that_two_later_ones_contradict_is_found() -> None:
@@ -58,7 +57,7 @@ def test_errors_are_those_of_a_prediction_from_all_others() -> None:
     y = np.sin(3.0 * x) + 0.1 * rng.normal(size=12)
     y[5] = 6.0
     t = np.arange(12.0)
-    variance = contradicted(Regime(Results(t, x[:, None], y), WORLD, 1.0), NONE)
+    variance = contradicted(Regime(Results(t, x[:, None], y), WORLD, 1.0))
     others = np.arange(12) != 5
     prior = WORLD.prior()
     kernels = prior.kernels_over(ht.Box(0, 1))

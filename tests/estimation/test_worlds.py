@@ -223,7 +223,7 @@ def test_terms_that_vanish_are_left_out() -> None:
 
 
 def test_a_model_keeps_its_world_as_json() -> None:
-    model = Model.of_world(WORLD, pace=2.0, bounds=ht.estimation.OutlierBounds(high=30.0))
+    model = replace(Model.of_world(WORLD, pace=2.0), high=30.0)
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert again == model
     assert again.world == WORLD

@@ -12,13 +12,11 @@ The value i has the error e_i = [P r]_i / P_ii given all others, with the varian
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from heliotrope.estimation.outliers import IMPLAUSIBLE, OutlierBounds
+from heliotrope.estimation.outliers import IMPLAUSIBLE
 from heliotrope.estimation.regime import Regime
 from heliotrope.validation import Array
 
@@ -27,20 +25,17 @@ _LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
 _AGAIN = 2  # later results at the place that must oppose the value, by half of its error or more
 
 
-def contradicted(regime: Regime, bounds: OutlierBounds) -> Array:
+def contradicted(regime: Regime) -> Array:
     """The noise variance (n,) of each contradicted result, as its distance suggests; NaN elsewhere.
 
-    One is found at a time, the least plausible first: it makes others look implausible. An outlier
-    that was not measured again counts as the bound it passes.
+    One is found at a time, the least plausible first: it makes others look implausible.
     """
-    results = regime.results
     later = _later_at_the_place(regime)
     again = np.count_nonzero(later, axis=1) >= _AGAIN
-    found = np.full(len(results.y), np.nan)
+    found = np.full(len(later), np.nan)
     if not again.any():
         return found
-    clipped = replace(results, y=np.where(again, results.y, bounds.clip(results.y)))
-    r, slope, K, _ = regime._replace(results=clipped).residuals()
+    r, slope, K, _ = regime.residuals()
     P = np.linalg.inv(K)
     while True:
         precision = np.maximum(P.diagonal(), _LEAST_PRECISION)  # 0 for a huge error found

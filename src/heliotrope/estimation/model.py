@@ -39,9 +39,9 @@ class Model:
     """Mean and variance of the values, noise variance, kernel with its length scale, and pace.
 
     The length scale is in the unit cube. ``pace`` is the usual time between two results, and sets
-    the candidates for the drift. ``rate`` is the most likely drift between two results. Values
-    below ``low`` or above ``high`` are outliers, and are moved there. ``world`` is the sum of terms
-    that ``auto`` uses; other policies use one drifting term.
+    the candidates for the drift. ``rate`` is the most likely drift between two results. ``world``
+    is the sum of terms that ``auto`` uses. Other policies use one drifting term, and clip outliers:
+    values below ``low`` or above ``high``.
     """
 
     mean: float = 0.0
@@ -56,14 +56,14 @@ class Model:
     world: World | None = None
 
     @classmethod
-    def of_world(cls, world: World, pace: float, bounds: OutlierBounds) -> Model:
+    def of_world(cls, world: World, pace: float) -> Model:
         """The model of a world, in the unit of the values, as one drifting term."""
         mean = float(world.warp.outside(world.mean))
         factor = float(world.warp.slope(mean)) ** -2
         variance, noise = factor * (world.stays + world.drifts), factor * world.noise
         length = float(np.exp(np.mean(np.log(world.lengths))))
-        found = cls(mean, variance, noise, "matern", length, pace, bounds.low, bounds.high)
-        return replace(found, rate=world.drift_rate, world=world)
+        rate = world.drift_rate
+        return cls(mean, variance, noise, "matern", length, pace, rate=rate, world=world)
 
     @classmethod
     def plain(cls, results: Results) -> Model:

@@ -78,17 +78,16 @@ def estimate_robustly(
 
 def estimate_sum(
     results: Results,
-    bounds: OutlierBounds,
     groups: Sequence[Sequence[int]],
     before: World | None = None,
     period: float = 0.0,
     candidates: Sequence[float] = (),
 ) -> Model:
-    """Return the most likely sum of terms, with outliers clipped; see :func:`estimate_world`."""
-    clipped = replace(results, y=bounds.clip(results.y)).informative()
-    world = estimate_world(clipped, groups, before, period, candidates)
-    world = replace(world, period=world.period * clipped.pace / results.pace)
-    return Model.of_world(world, results.pace, bounds)
+    """Return the most likely sum of terms; see :func:`estimate_world`."""
+    informative = results.informative()
+    world = estimate_world(informative, groups, before, period, candidates)
+    world = replace(world, period=world.period * informative.pace / results.pace)
+    return Model.of_world(world, results.pace)
 
 
 def _correlation(kernel: KernelName, distances: Array) -> Array:

@@ -40,7 +40,7 @@ class Watching(Tracking):
 
     bounds: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
-    clips: ClassVar[bool] = False
+    doubts: ClassVar[bool] = False
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:

@@ -11,7 +11,6 @@ from heliotrope.errors import InputError
 from heliotrope.estimation import (
     FEWEST_WITH_FAULTS,
     Model,
-    OutlierBounds,
     Results,
     World,
     estimate_sum,
@@ -64,7 +63,8 @@ class Tracking:
     season: float = 0.0
     candidates: tuple[float, ...] = ()
     own_units: ClassVar[bool] = False
-    clips: ClassVar[bool] = True
+    clips: ClassVar[bool] = False
+    doubts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.season != 0.0:
@@ -75,12 +75,12 @@ class Tracking:
     def estimate(
         self,
         results: Results,
-        bounds: OutlierBounds,
+        bounds: object,
         groups: Sequence[Sequence[int]],
         before: Model,
     ) -> Model:
         periods = self.season, self.candidates
-        return estimate_sum(results, bounds, groups, before.world, *periods)
+        return estimate_sum(results, groups, before.world, *periods)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         if model.world is None:

@@ -330,12 +330,12 @@ class Learner:
 
 def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
     """The precision of results that later ones contradict, by their position."""
-    if model.world is None or len(results.y) < FEWEST_WITH_FAULTS or not recipe.clips:
+    if model.world is None or len(results.y) < FEWEST_WITH_FAULTS or not recipe.doubts:
         return {}
     regime = Regime(results, model.world, model.pace)
     variances, _ = first_that_works(
         "The search for contradictions",
-        lambda: contradicted(regime, model.outlier_bounds()),
+        lambda: contradicted(regime),
         lambda: np.full(len(results.y), np.nan),
     )
     return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}

@@ -153,8 +153,8 @@ class Recipe(Protocol):
     """How a model follows from results, and a policy from a learned model.
 
     ``own_units`` says that its policies take the domain and its times as they are, instead of the
-    unit cube and a count of results. ``clips`` says that it takes values far from all others for
-    faults, and clips them.
+    unit cube and a count of results. ``clips`` says that it clips values far from all others;
+    ``doubts`` that it takes a value for a fault if later results at its place contradict it.
     """
 
     @property
@@ -162,6 +162,9 @@ class Recipe(Protocol):
 
     @property
     def clips(self) -> bool: ...
+
+    @property
+    def doubts(self) -> bool: ...
 
     def estimate(
         self,

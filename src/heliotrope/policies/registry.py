@@ -174,6 +174,7 @@ class Named:
     name: str
     own_units: ClassVar[bool] = False
     clips: ClassVar[bool] = True
+    doubts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = [entry.name for entry in _ENTRIES if entry.has_prior or entry.has_range]

@@ -110,7 +110,7 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
     warp = _average([world.warp for world in some])
     world = replace(some[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
-    return Model.of_world(world, pace, Model().outlier_bounds()).of_dimension(dimension)
+    return Model.of_world(world, pace).of_dimension(dimension)
 
 
 def _average(warps: Sequence[Warp]) -> Warp:

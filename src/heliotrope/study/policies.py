@@ -158,6 +158,7 @@ class Chosen:
     length_scale: float | None = None
     own_units: ClassVar[bool] = True
     clips: ClassVar[bool] = True
+    doubts: ClassVar[bool] = False
 
     @classmethod
     def of(cls, choice: PolicyChoice, given: Given, sign: float, weighing: Weighing) -> Chosen:
