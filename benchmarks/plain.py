@@ -41,6 +41,7 @@ from heliotrope.lab.plain import (
 )
 
 STEPS, WORLDS, FIRST_SEED, PROCESSES = 150, 1_000, 31_000_000, 2
+_WIDTH = 150  # characters, of the table
 FILE = Path(__file__).parent / "plain.csv"
 SURFACES: Mapping[str, Callable[[Truth], Surface]] = {
     "optimizer": OptimizerSurface,
@@ -176,7 +177,7 @@ def _print_table(rows: Sequence[Row]) -> None:
     table = Table(*lines[0], title=f"{len(rows):,} plain worlds, {STEPS} steps each")
     for line in lines:
         table.add_row(*line.values())
-    Console().print(table)
+    Console(width=_WIDTH).print(table)
 
 
 def _print_troubles(rows: Sequence[Row]) -> None:
@@ -194,7 +195,8 @@ def _print_troubles(rows: Sequence[Row]) -> None:
 
 def _described(seed: int) -> dict[str, str]:
     """The parts of a world that are not the usual ones."""
-    world, usual = draw(seed), PlainWorld("", "", draw(seed).space)
+    world = draw(seed)
+    usual = PlainWorld(world.name, world.family, world.space, seed=world.seed)
     parts = {name: value for name, value in vars(world).items() if value != getattr(usual, name)}
     return {name: str(value) for name, value in parts.items()} | {"space": str(world.space)}
 
