@@ -23,7 +23,7 @@ from heliotrope.lab.plain.world import PlainWorld
 from heliotrope.spaces import Options
 from heliotrope.validation import Array
 
-_KNOWN = 150
+_COUNT = 150
 _LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 _VARIANCES = (1.0, 4.0, 16.0)
@@ -38,7 +38,7 @@ def play_reference(world: PlainWorld, steps: int) -> Record:
 
 def knowing_policy(truth: Truth, steps: int) -> Mapping[str, Any]:
     """The policy of a study for a world, as JSON."""
-    U, s, values = _known(truth, steps)
+    U, s, values = _sampled(truth, steps)
     mean, deviation = float(values.mean()), float(values.std()) or 1.0
     noise = max((truth.noise() * truth.deviation / deviation) ** 2, _LEAST_NOISE)
     z = (values - mean) / deviation
@@ -56,10 +56,10 @@ def knowing_policy(truth: Truth, steps: int) -> Mapping[str, Any]:
     return policy if is_listed else policy | {"length_scale": length}
 
 
-def _known(truth: Truth, steps: int) -> tuple[Array, Array, Array]:
+def _sampled(truth: Truth, steps: int) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng([truth.world.seed, 4])
-    s = rng.integers(steps, size=_KNOWN)
-    places = truth.candidates[rng.integers(len(truth.candidates), size=_KNOWN)]
+    s = rng.integers(steps, size=_COUNT)
+    places = truth.candidates[rng.integers(len(truth.candidates), size=_COUNT)]
     contexts = [truth.context(int(step)) for step in s]
     listed = zip(places, s, contexts, strict=True)
     values = [float(truth.values(u[None], int(step), context)[0]) for u, step, context in listed]

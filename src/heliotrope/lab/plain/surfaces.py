@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import closing
@@ -20,6 +21,7 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import auto
 from heliotrope.storage import Append, MemoryStore, Store, open_store
 from heliotrope.study import Study
+from heliotrope.study.clocks import Now
 
 _STARTED = 1.7e9  # seconds since 1970
 
@@ -148,7 +150,7 @@ class StudySurface(Surface):
 
     def twin(self) -> StudySurface:
         twin = copy(self)
-        twin._study = replayed(self._study)
+        twin._study = replayed(self._study, self._now)
         return twin
 
     def following(self, twin: Surface) -> Surface:
@@ -197,7 +199,7 @@ class ReopenedSurface(StudySurface):
         return self._opened
 
 
-def replayed(study: Study) -> Study:
+def replayed(study: Study, now: Now = time.time) -> Study:
     """Another study of the same events, in a separate store, replayed from the first event."""
     store = MemoryStore()
     first, *others = study.events()
@@ -205,7 +207,7 @@ def replayed(study: Study) -> Study:
     for event in others:
         text = json.dumps(event.body).replace(f'"{study.uid[:12]}-', f'"{uid[:12]}-')
         store.append([Append(uid, event.seq - 1, [json.loads(text)], event.at)])
-    return Study(store, "twin", now=study._now)
+    return Study(store, "twin", now=now)
 
 
 def goals_of(truth: Truth) -> dict[str, Any]:
