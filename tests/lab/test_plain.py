@@ -39,12 +39,13 @@ SURFACES: tuple[type[OptimizerSurface] | type[StudySurface], ...] = (
 JUDGED = (
     "exact/bowl",
     "exact/bowl of 2",
-    "noise/0.1",
+    "exact/step",
     "results/count and exposure",
     "unit/exact offset 1e9",
     "drift/slow",
     "drift/daily level",
     "space/100 options",
+    "space/integers",
     "late/eight workers",
 )
 
