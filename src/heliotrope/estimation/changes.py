@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from heliotrope.estimation.regime import Regime
+from heliotrope.estimation.world import World
 from heliotrope.linalg import solve_lower
 from heliotrope.validation import Array
 
@@ -37,6 +38,7 @@ _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviatio
 _CHANGED = 6.0  # log odds against the change of a place
 _TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
 _SAME = 0.95  # correlation at places that count as one
+_AGREES = 2.0  # deviations of their difference between results at one place that agree
 
 
 class _Values(NamedTuple):
@@ -90,17 +92,35 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
 def length_of_new_world(regime: Regime) -> int:
     """Number of the latest results that a jump separates from the earlier ones, or 0.
 
-    One of them must be at a place of an earlier one: elsewhere, a high value may just be a peak.
+    One of them must be at a place of earlier ones, and differ from all of these: elsewhere, a high
+    value may just be a peak.
     """
-    values = _Values.of(regime.latest(_LATEST))
+    regime = regime.latest(_LATEST)
+    values = _Values.of(regime)
     most = min(len(values.r) - _KNOWN, _LONGEST)
     if most < 2:
         return 0
     # backwards, so that the sum of the first m is that of the latest m
     new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
     gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
-    revisits = [(values.correlations[-m:, :-m] > _SAME).any() for m in range(1, most + 1)]
-    return _best_length(np.where(revisits, gain, -inf), shortest=2)
+    agrees = _agree(values, regime.world)
+    differs = [_differ_from_earlier(values, agrees, m) for m in range(1, most + 1)]
+    return _best_length(np.where(differs, gain, -inf), shortest=2)
+
+
+def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
+    """Which pairs of results (n, n) differ by no more than their noise and their places explain."""
+    noise = values.K.diagonal() - world.mean_variance - world.variance
+    variance = noise[:, None] + noise + 2.0 * (1.0 - values.correlations) * world.variance
+    difference = values.r[:, None] - values.r
+    return np.asarray(np.square(difference) <= _AGREES**2 * variance)
+
+
+def _differ_from_earlier(values: _Values, agrees: NDArray[np.bool_], count: int) -> bool:
+    """Whether one of the latest results differs from all earlier ones at its place."""
+    at_place = values.correlations[-count:, :-count] > _SAME
+    agreed = at_place & agrees[-count:, :-count]
+    return bool((at_place.any(axis=1) & ~agreed.any(axis=1)).any())
 
 
 def length_of_return(before: Regime, since: Regime) -> int:
