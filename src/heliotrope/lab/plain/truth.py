@@ -17,6 +17,7 @@ from heliotrope.spaces import Options, SearchSpace
 from heliotrope.validation import Array
 
 _CANDIDATES = 512  # random choices among which the best is looked for, beside the place itself
+_CONTEXTS = 5  # over which the function is standardized
 _HILL = 0.15  # width
 _KEPT = 0.6  # share of all choices that keep the limit
 
@@ -37,8 +38,8 @@ class Truth:
         self._place = self._rng.uniform(0.15, 0.85, self._width + contexts)
         self._hill = self.candidates[self._rng.integers(len(self.candidates))]
         self._forbidden = self._rng.uniform(0.0, 1.0, self._width)
-        values = self._shape(_joined(self.candidates, 0.5 + np.zeros(contexts)), self._place)
-        self._mean, self._deviation = float(values.mean()), float(values.std()) or 1.0
+        values = self._first_values()
+        self._mean, self._deviation = float(values.mean()), float(values.std(axis=1).mean()) or 1.0
         self.limit = float(np.quantile(self.costs(self.candidates), _KEPT))
         self.deviation = float(self._good(self._standard(values)).std())
 
@@ -127,6 +128,12 @@ class Truth:
             return self.world.noise
         means = self.values(self.candidates, 0.0, self.context(0))
         return float(self.results.noise(np.abs(means)).mean()) / (self.deviation or 1.0)
+
+    def _first_values(self) -> Array:
+        """Values of the shape in a few contexts, (contexts, candidates)."""
+        outsides = [self.outside(self.context(step)) for step in range(_CONTEXTS)]
+        joined = [_joined(self.candidates, outside) for outside in outsides]
+        return np.array([self._shape(U, self._place) for U in joined])
 
     def _good(self, v: Array) -> Array:
         """Mean results for standard values, negative if low ones are good."""
