@@ -2,12 +2,15 @@
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
 ``python -m benchmarks adapters sums noise changes auto faults calibration fleets long storage
-leases hostile service crashes startup live_limits live_gain live_moves live_hold live_tables``.
+leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
+live_tables``. ``plain`` takes ``--worlds`` and ``--seed``.
+
 Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -25,7 +28,8 @@ from heliotrope import linalg  # noqa: F401  loads BLAS, which is limited below
 NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    names, options = _read(arguments)
     console, holds, commit = Console(), True, history.current_commit()
     unknown = [name for name in names if find_spec(f"benchmarks.{name}") is None]
     if unknown:
@@ -42,7 +46,7 @@ def main(names: list[str]) -> int:
         started = perf_counter()
         module = import_module(f"benchmarks.{name}")
         with console.status(f"{name} ..."), threadpool_limits(1):
-            findings = list(_shown(console, module.findings()))
+            findings = list(_shown(console, module.findings(**options)))
         console.print(f"{name}: {perf_counter() - started:.0f} s")
         for finding in findings:
             table.add_row(name, finding.claim, finding.measured, "yes" if finding.holds else "NO")
@@ -50,6 +54,19 @@ def main(names: list[str]) -> int:
         history.record(findings, commit)
     console.print(table)
     return 0 if holds else 1
+
+
+def _read(arguments: list[str]) -> tuple[list[str], dict[str, int]]:
+    """The names, and the options of ``plain``."""
+    parser = argparse.ArgumentParser("python -m benchmarks")
+    parser.add_argument("names", nargs="*")
+    for option in ("--worlds", "--seed"):
+        parser.add_argument(option, type=int, default=argparse.SUPPRESS, help="of plain")
+    options = vars(parser.parse_args(arguments))
+    names = options.pop("names")
+    if options and names != ["plain"]:
+        parser.error("--worlds and --seed are options of plain")
+    return names, options
 
 
 def _shown(console: Console, findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "scripts"))  # MkDocs loads this file by its path
 from site_reference import reference_pages  # noqa: E402
 
 HISTORY = ROOT / "benchmarks" / "history.csv"
+PLAIN = ROOT / "benchmarks" / "plain.csv"
 _OUTSIDE = re.compile(r"\]\((?:\.\./)+((?:examples|clients|benchmarks|optunahub|scripts)/[^)]*)\)")
 _ROOT_FILES = re.compile(
     r"\]\((?:\.\./)+((?:[A-Z]+\.(?:md|cff)|Dockerfile|compose.yaml|deploy/[^)]*))\)"
@@ -50,6 +51,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
         markdown = as_cards(markdown)
     if page.file.src_uri == "explanation/benchmarks.md":
         markdown = markdown.replace(LATEST, latest_ratios(_history()))
+    if page.file.src_uri == "explanation/plain.md":
+        markdown = markdown.replace(FAMILIES, plain_worlds())
     repository = f"{config.repo_url}/blob/main"
     markdown = _OUTSIDE.sub(rf"]({repository}/\1)", markdown)
     return _ROOT_FILES.sub(rf"]({repository}/\1)", markdown)
@@ -179,6 +182,18 @@ def latest_ratios(rows: list[dict[str, str]]) -> str:
         for row in latest.values()
     ]
     return "\n".join(["| claim | measured | holds | when |", "|---|---|---|---|", *lines])
+
+
+FAMILIES = "<!-- the plain worlds by family -->"
+
+
+def plain_worlds() -> str:
+    """The table that ``python -m benchmarks plain`` has recorded."""
+    if not PLAIN.exists():
+        return "No run is recorded in `benchmarks/plain.csv`."
+    header, *rows = list(csv.reader(PLAIN.read_text().splitlines()))
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _GREY = "#7a8089"  # readable on white and on black

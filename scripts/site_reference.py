@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 
 _ADAPTERS = ("optuna", "gest_api", "ax", "ray", "river", "gymnasium")
-_LAB = ("environments", "league", "replay", "reproduction", "theory", "logs", "trials")
+_LAB = ("environments", "plain", "league", "replay", "reproduction", "theory", "logs", "trials")
 PAGES = {  # by file: the title, a sentence, and the modules
     "policies": (
         "Policies",

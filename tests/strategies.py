@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 
 import heliotrope as ht
 from heliotrope.errors import HeliotropeError
+from heliotrope.lab.plain import PlainWorld, world_by
 from heliotrope.validation import Array
 
 PRIOR = ht.Prior(RBF(0.3), ht.Forgetting(0.1), noise=0.05, mean=0.5)
@@ -54,6 +55,13 @@ bad_numbers = st.one_of(
     st.lists(st.floats(allow_nan=False), max_size=3),
     st.integers(0, 3).map(np.zeros),
 )
+
+
+@st.composite
+def plain_worlds(draw: st.DrawFn) -> PlainWorld:
+    """Plain worlds of the grammar from which the benchmark draws, too."""
+    seed = draw(st.integers(0, 1_000))
+    return world_by(lambda among: draw(st.sampled_from(among)), seed)
 
 
 def play(optimizer: ht.Optimizer, steps: int = 4) -> ht.Optimizer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import heliotrope as ht
+from heliotrope.lab.plain.surfaces import replayed
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.storage import Append, MemoryStore, Store
+from heliotrope.storage import Store
 from heliotrope.study import Evaluation, Study
 from heliotrope.validation import Array
 
@@ -111,13 +111,7 @@ def shown(study: Study, *times: float) -> list[Any]:
 
 def twin_of(store: Store, name: str) -> Study:
     """Another study of the same events, in a separate store, replayed from the first event."""
-    uid, twins = store.find(name).uid, MemoryStore()
-    first, *others = store.events(uid)
-    twin = twins.create("twin", dict(first.body), first.at)
-    for event in others:
-        text = json.dumps(event.body).replace(f'"{uid[:12]}-', f'"{twin[:12]}-')
-        twins.append([Append(twin, event.seq - 1, [json.loads(text)], event.at)])
-    return Study(twins, "twin")
+    return replayed(Study(store, name))
 
 
 class DriftingWorld:

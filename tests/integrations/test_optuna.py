@@ -97,6 +97,20 @@ def test_a_restart_continues_like_the_first_process(tmp_path: Path) -> None:
     assert_allclose(points(again)[8:], points(whole)[8:], atol=1e-3)
 
 
+def test_a_restart_with_open_and_failed_trials_asks_the_same() -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=1, search_space=SPACE))
+    rng, still_open = np.random.default_rng(0), list[optuna.Trial]()
+    for step in range(24):
+        twin = pickle.loads(pickle.dumps(study))
+        trial = study.ask(SPACE)
+        assert twin.ask(SPACE).params == trial.params, step
+        still_open.append(trial)
+        if len(still_open) > 3:
+            done = still_open.pop(int(rng.integers(4)))
+            failed = {"state": TrialState.FAIL} if step % 4 == 0 else {"values": bowl(done)}
+            study.tell(done, **failed)
+
+
 def test_threads_share_one_sampler_and_get_different_points() -> None:
     study = optuna.create_study(sampler=HeliotropeSampler(seed=0, search_space=SPACE))
     together = threading.Barrier(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from secrets import randbits
 from threading import Lock
 from typing import Any
@@ -150,13 +151,21 @@ class _Follower:
         self._first = 0  # all trials with smaller numbers are closed
 
     def follow(self, trials: Sequence[FrozenTrial]) -> None:
-        """Take what happened to the trials since the last call."""
+        """Take what happened to the trials since the last call.
+
+        The order is that of the calls which a sampler that saw all of it got, so a restarted one
+        asks the same.
+        """
         if not self._first and self._clock is not None:
             starts = (trial.datetime_start for trial in trials)
             self._created = min((start.timestamp() for start in starts if start), default=0.0)
+        finished: list[FrozenTrial] = []
         for trial in trials[self._first :]:
-            if trial.number not in self._closed:
-                self._see(trial)
+            if trial.number not in self._closed and _has_begun(trial):
+                finished = self._close(finished, before=trial.datetime_start)
+                self._begin(trial)
+                finished += [trial] if trial.state.is_finished() else []
+        self._close(finished)
         while self._first in self._closed:
             self._closed.remove(self._first)
             self._first += 1
@@ -165,14 +174,25 @@ class _Follower:
         """Return the parameters of a new trial."""
         return self._tracker.ask(trial.number, self._time(trial))
 
-    def _see(self, trial: FrozenTrial) -> None:
-        if trial.state in (TrialState.RUNNING, TrialState.COMPLETE) and self._fits(trial):
+    def _begin(self, trial: FrozenTrial) -> None:
+        if self._fits(trial):
             self._tracker.begin(trial.number, trial.params, self._time(trial))
-            if trial.value is not None:
+
+    def _close(
+        self, finished: Sequence[FrozenTrial], before: datetime | None = None
+    ) -> list[FrozenTrial]:
+        """Take the results of trials that finished before a time; return the others."""
+        later = []
+        for trial in finished:
+            if before and trial.datetime_complete and trial.datetime_complete > before:
+                later.append(trial)
+                continue
+            is_told = trial.state == TrialState.COMPLETE and self._tracker.is_open(trial.number)
+            if is_told and trial.value is not None:
                 self._tracker.tell(trial.number, trial.value, trial.constraints)
-        if trial.state.is_finished():
             self._tracker.cancel(trial.number)
             self._closed.add(trial.number)
+        return later
 
     def _fits(self, trial: FrozenTrial) -> bool:
         """Whether a trial has all parameters, from the same distributions and within them."""
@@ -190,6 +210,11 @@ class _Follower:
         if self._clock is None or trial.datetime_start is None:
             return trial.number + 1.0
         return self._clock.at(trial.datetime_start.timestamp(), self._created)
+
+
+def _has_begun(trial: FrozenTrial) -> bool:
+    """Whether a trial is more than enqueued."""
+    return trial.datetime_start is not None or trial.state.is_finished()
 
 
 def _checked(space: object) -> dict[str, BaseDistribution]:

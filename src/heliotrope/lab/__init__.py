@@ -1,4 +1,4 @@
-"""The lab: environments, seeded trials, the paper's figures and theory, the league, replay.
+"""The lab: environments, plain worlds, trials, the paper's figures and theory, league, replay.
 
 Its modules need the extra ``lab`` and load on first use.
 """
@@ -11,6 +11,7 @@ __all__ = [
     "environments",
     "league",
     "logs",
+    "plain",
     "replay",
     "reproduction",
     "theory",
