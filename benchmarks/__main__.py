@@ -1,8 +1,8 @@
 """Run the benchmarks and print a table: ``python -m benchmarks`` or ``python -m benchmarks speed``.
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
-``python -m benchmarks adapters sums noise changes auto faults calibration fleets long storage
-leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
+``python -m benchmarks boxes adapters sums noise changes auto faults calibration fleets long
+storage leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
 live_tables``. ``plain`` takes ``--worlds`` and ``--seed``.
 
 Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.

@@ -37,6 +37,8 @@ def findings() -> Iterator[Finding]:
     yield _box("2-D Box, SE", ht.Box([0] * 2, [1] * 2), ht.Prior(RBF(0.2), ht.Forgetting(0.01)))
     rough = ht.Prior(Matern(0.5, nu=2.5), ht.Forgetting(0.01))
     yield _box("6-D Box, Matern 5/2", ht.Box([0] * 6, [1] * 6), rough)
+    slow = ht.Prior(Matern(0.2, nu=2.5), ht.Forgetting(0.001), noise=0.01)
+    yield _box("3-D Box, Matern 5/2, epsilon 0.001", ht.Box([0] * 3, [1] * 3), slow)
     yield from _sums()
     yield from _policies()
 

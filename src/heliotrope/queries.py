@@ -18,7 +18,7 @@ from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
 from heliotrope.policies.run import PolicyRun
-from heliotrope.posterior import Learned
+from heliotrope.posterior import Accuracy, Learned
 from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
@@ -147,6 +147,15 @@ class Queries:
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that the memory uses."""
         return self._run.joint.log_likelihood
+
+    @exclusive
+    def accuracy(self) -> Accuracy:
+        """Estimate how far the belief is from the exact posterior, as shares of its deviation.
+
+        A constant cost has a price: see :class:`~heliotrope.posterior.Accuracy`. Only a policy
+        with a GP has one.
+        """
+        return self._run.joint.accuracy()
 
     @exclusive
     def learned(self) -> Learned:

@@ -29,7 +29,7 @@ from heliotrope.memory.change_points import ChangePointsEngine
 from heliotrope.memory.detectors import EventTrigger, Innovation, River
 from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
-from heliotrope.posterior import DenseOptions, HasSurface, ReferenceEngine, sample
+from heliotrope.posterior import Accuracy, DenseOptions, HasSurface, ReferenceEngine, sample
 from heliotrope.posterior.mixture import for_acquisition
 from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.precision import USUAL, Precision
@@ -95,6 +95,9 @@ class Witness:
         raise NotImplementedError
 
     def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+        raise NotImplementedError
+
+    def accuracy(self) -> Accuracy:
         raise NotImplementedError
 
     def state(self) -> dict[str, Array]:

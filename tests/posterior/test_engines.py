@@ -17,6 +17,7 @@ from heliotrope.domains import Domain
 from heliotrope.errors import InputError, TimeError
 from heliotrope.posterior import (
     BoxEngine,
+    BoxOptions,
     DenseEngine,
     Engine,
     FiniteEngine,
@@ -221,7 +222,8 @@ def test_box_engine_survives_next_to_no_noise() -> None:
     with pytest.raises(InputError, match="at least 1e-05, for numerical stability"):
         ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(ht.Prior(RBF(0.2), noise=1e-6)))
     prior = ht.Prior(RBF(0.2), noise=1e-5)
-    optimizer = ht.Optimizer(ht.Box([0], [1]), ht.gp_ucb(prior, beta=0.5), seed=0)
+    policy = ht.gp_ucb(prior, beta=0.5, engine=BoxOptions(400))
+    optimizer = ht.Optimizer(ht.Box([0], [1]), policy, seed=0)
     for _ in range(520):
         s = optimizer.ask()
         optimizer.tell(s, float(-10 * (s.x[0] - 0.37) ** 2))

@@ -462,6 +462,7 @@ export interface components {
             best: Record<string, unknown> | null;
             gain?: Record<string, unknown> | null;
             front?: components["schemas"]["Front"];
+            accuracy?: Record<string, unknown> | null;
             faults: string[];
             warning: string | null;
         };

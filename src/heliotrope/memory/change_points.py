@@ -19,8 +19,14 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.mixture import AVERAGED, Ensemble, Mixture, MixtureEngine
-from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.posterior.mixture import (
+    AVERAGED,
+    Ensemble,
+    Mixture,
+    MixtureEngine,
+    weighted_accuracy,
+)
+from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, copied, register
@@ -95,6 +101,9 @@ class ChangePointsEngine(MixtureEngine):
     def cancel(self, key: int) -> None:
         self._ensemble.take(lambda engine: engine.cancel(key), self._knowing(key))
         del self._open[key]
+
+    def accuracy(self) -> Accuracy:
+        return weighted_accuracy(np.exp(self._log_w), self._ensemble.engines)
 
     def for_acquisition(self, t: float) -> Posterior:
         """Return two cases for the acquisition: no jump since the latest evaluation, and one."""

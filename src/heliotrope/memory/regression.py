@@ -20,7 +20,7 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
 from heliotrope.posterior.options import EngineOptions, check_noise
-from heliotrope.posterior.protocol import Surface, checked_variance
+from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
 from heliotrope.posterior.spacetime import (
     PredictsParts,
     Records,
@@ -180,6 +180,9 @@ class RegressionEngine(PredictsParts):
         alpha, width = self._at(t).alpha, self._width(t, count_open=True)
         inverse = width.solve(np.eye(len(width.t)))
         return expansion(self._model, t, width.t, width.places, alpha, inverse)
+
+    def accuracy(self) -> Accuracy:
+        return EXACT
 
     def state(self) -> State:
         own = {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}

@@ -11,7 +11,7 @@ from heliotrope.errors import InputError
 from heliotrope.memory.detectors import ChangeMonitor, Detector, EventTrigger, Innovation
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.protocol import Engine, HasSurface, Surface
+from heliotrope.posterior.protocol import Accuracy, Engine, HasSurface, Surface
 from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
@@ -89,6 +89,9 @@ class ResetOnChangeEngine:
     def surface(self, t: float) -> Surface:
         assert isinstance(self._engine, HasSurface)
         return self._engine.surface(t)
+
+    def accuracy(self) -> Accuracy:
+        return self._engine.accuracy()
 
     def state(self) -> State:
         seen = np.array([astuple(innovation) for innovation in self._seen]).reshape(-1, 4)

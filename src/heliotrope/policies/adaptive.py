@@ -49,6 +49,7 @@ from heliotrope.policies.protocol import (
 )
 from heliotrope.policies.warped import WarpedAgent
 from heliotrope.policies.widened import Widened
+from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
@@ -259,6 +260,9 @@ class AdaptiveAgent:
     @property
     def log_likelihood(self) -> float:
         return self._sampling(self.inner).log_likelihood
+
+    def accuracy(self) -> Accuracy:
+        return self._sampling(self.inner).accuracy()
 
     # ---- learning
 

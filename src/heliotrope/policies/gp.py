@@ -26,7 +26,9 @@ from heliotrope.estimation import IMPLAUSIBLE
 from heliotrope.memory import KeepAll, Memory
 from heliotrope.policies.model_free import random_choice
 from heliotrope.posterior import (
+    Accuracy,
     BankEngine,
+    BoxOptions,
     DenseOptions,
     Engine,
     EngineOptions,
@@ -52,7 +54,7 @@ First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
 _MOST_LOW, _MOST_HIGH = 2, 1  # values in a row that are doubted
 
 EngineLike: TypeAlias = str | EngineOptions | None
-"""An engine's name or options, or None for the cheapest exact one."""
+"""An engine's name or options; None for the one of :func:`heliotrope.posterior.build`."""
 
 
 @register(former="Tamed")  # once the class of clipping policies
@@ -61,9 +63,10 @@ class GPPolicy:
     """A policy that maximizes an acquisition of a GP posterior.
 
     ``memory`` says which observations count. ``first`` is the first point, if nothing was told
-    before. ``engine`` overrides the choice of the engine ("finite", "box", "dense", "reference",
-    or options). With ``learn`` the drift rate is unknown and learned from the observations; it is
-    kept when the memory restarts. Values beyond ``low`` and ``high`` are clipped.
+    before. ``engine`` overrides the choice of the engine ("finite", "box", "box-exact", "dense",
+    "reference", or options). With ``learn`` the drift rate is unknown and learned from the
+    observations; it is kept when the memory restarts. Values beyond ``low`` and ``high`` are
+    clipped.
 
     With ``doubts``, an implausible value counts little: the first in a row if it is high, the first
     two if they are low. After a high one the policy looks again at its place. A low value that were
@@ -97,6 +100,7 @@ class GPPolicy:
     def grows(self) -> bool:
         """Whether the state grows with every observation."""
         keeps_all = isinstance(self.engine, (DenseOptions, ReferenceOptions))
+        keeps_all = keeps_all or self.engine == BoxOptions(budget=None)
         return self.learn is not None or keeps_all or getattr(self.memory, "grows", False)
 
     def start(self, domain: Domain) -> GPAgent:
@@ -221,6 +225,9 @@ class GPAgent:
     @property
     def log_likelihood(self) -> float:
         return self._engine.log_likelihood
+
+    def accuracy(self) -> Accuracy:
+        return self._engine.accuracy()
 
     @property
     def learns_drift(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from heliotrope.domains import Choices, Domain, Places
 from heliotrope.estimation import Model, OutlierBounds, Results
 from heliotrope.notebook import facts_table
+from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
@@ -111,6 +112,9 @@ class Sampling(Protocol):
     @property
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that count."""
+
+    def accuracy(self) -> Accuracy:
+        """The error of the posterior that its engine has accepted."""
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places
 from heliotrope.policies.gp import GPAgent, GPPolicy
+from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
@@ -76,3 +77,7 @@ class WarpedAgent:
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the warped values."""
         return self.inner.log_likelihood
+
+    def accuracy(self) -> Accuracy:
+        """That of the warped values; a narrow posterior has the same shares."""
+        return self.inner.accuracy()

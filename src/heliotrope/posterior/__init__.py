@@ -14,6 +14,7 @@ from heliotrope.posterior.options import (
     engine_options as engine_options,
 )
 from heliotrope.posterior.protocol import (
+    Accuracy as Accuracy,
     Engine as Engine,
     HasSurface as HasSurface,
     Posterior as Posterior,

@@ -23,8 +23,14 @@ from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import SpaceKernel, Tabulated, rescaled
 from heliotrope.lazy import lazy_module
-from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, for_acquisition
-from heliotrope.posterior.protocol import Engine, Posterior
+from heliotrope.posterior.mixture import (
+    Ensemble,
+    Mixture,
+    MixtureEngine,
+    for_acquisition,
+    weighted_accuracy,
+)
+from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
@@ -210,6 +216,9 @@ class BankEngine(MixtureEngine):
 
     def cancel(self, key: int) -> None:
         self._ensemble.take(lambda engine: engine.cancel(key))
+
+    def accuracy(self) -> Accuracy:
+        return weighted_accuracy(self._weights(), self._ensemble.engines)
 
     def for_acquisition(self, t: float) -> Posterior:
         return self._weighted([for_acquisition(engine, t) for engine in self._ensemble.engines])

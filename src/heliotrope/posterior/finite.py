@@ -25,7 +25,7 @@ from heliotrope.linalg import (
 from heliotrope.posterior.columns import Columns
 from heliotrope.posterior.markov import MarkovEngine
 from heliotrope.posterior.pairs import ExplainedPairs, weighted
-from heliotrope.posterior.protocol import checked_variance
+from heliotrope.posterior.protocol import EXACT, Accuracy, checked_variance
 from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
@@ -58,6 +58,7 @@ class FiniteEngine(MarkovEngine):
         self._columns = Columns(self._stack, self._model.kernels, M)
         self._mean, self._explained = np.zeros((len(owner), M)), ExplainedPairs(len(owner), M)
         self._visited = np.zeros(M, dtype=bool)
+        self._added, self._compressed = 0.0, -np.inf  # variance by compressions, the latest one
         self._V = np.empty((0, self._columns.count))
         self._take_rows(self._V)
 
@@ -119,6 +120,14 @@ class FiniteEngine(MarkovEngine):
             rows, _ = self._off_domain(view, places, count_open=False)
         return self._prior_covariance(view, places) - rows.T @ rows
 
+    def accuracy(self) -> Accuracy:
+        """At most this: what compressions may have added, where the deviation is smallest."""
+        if not self._added:
+            return EXACT
+        _, variance = self._predict_part(self._stack.now, self._all, count_open=False, part=None)
+        share = self._added / max(float(variance.min()), self._added)
+        return Accuracy(std=0.5 * share, mean=share)
+
     def sample_path(self, t: float, rng: np.random.Generator) -> Array:
         """Sample f_t jointly at all points from the posterior, without open evaluations.
 
@@ -170,6 +179,8 @@ class FiniteEngine(MarkovEngine):
         """
         self._stack.refresh(self._move)
         tolerance = self._tolerance or min(1e-8 * self._largest, 1e-6 * self._least_noise)
+        kept = self._stack.largest_share(self._compressed)
+        self._added, self._compressed = kept**2 * self._added + tolerance, self._stack.now
         rows = self._columns.leading(self.rows(), tolerance / self._largest_factor() ** 2)
         self._take_rows(rows, growth=2 if len(rows) < _USELESS * self._n else 4)
         self._explained.take([self._columns.at(rows, p) for p in range(len(self._mean))])
@@ -220,6 +231,7 @@ class FiniteEngine(MarkovEngine):
             "rows": self.rows(),
             "capacity": np.array(self._capacity),
             "least_noise": np.array(self._least_noise),
+            "added": np.array([self._added, self._compressed]),
             **self._columns.state(),
         } | super().state()
 
@@ -236,3 +248,4 @@ class FiniteEngine(MarkovEngine):
         self._take_rows(rows * weights[:, None])
         self._capacity = int(state["capacity"])
         self._least_noise = float(state.get("least_noise", self._model.prior.noise))
+        self._added, self._compressed = state.get("added", np.array([0.0, -np.inf])).tolist()

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from heliotrope.domains import Places
-from heliotrope.posterior.protocol import Engine, HasSurface, Posterior, Surface
+from heliotrope.posterior.protocol import Accuracy, Engine, HasSurface, Posterior, Surface
 from heliotrope.serialization.codec import State, copied, part, under
 from heliotrope.validation import Array
 
@@ -215,6 +215,11 @@ class _Member:
         self.engine.restore(copied(self._copy))
         for step in self._steps:
             step(self.engine)
+
+
+def weighted_accuracy(weights: Array, engines: Sequence[Engine]) -> Accuracy:
+    """The accuracies of several engines, averaged by their weights."""
+    return Accuracy(*(weights @ np.array([engine.accuracy() for engine in engines])).tolist())
 
 
 def for_acquisition(posterior: Posterior, t: float) -> Posterior:

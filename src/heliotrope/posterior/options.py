@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from heliotrope.domains import Box, Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.posterior.box import BoxEngine
+from heliotrope.posterior.box import BUDGET, BoxEngine
 from heliotrope.posterior.dense import DenseEngine
 from heliotrope.posterior.finite import FiniteEngine
 from heliotrope.posterior.protocol import Engine
@@ -30,12 +30,19 @@ class FiniteOptions(Checked):
         return FiniteEngine(prior, domain, self.tolerance)
 
 
+def _as_budget(value: int | None, name: str) -> int | None:
+    return None if value is None else as_whole(value, name, least=2)
+
+
 @register
 @dataclass(frozen=True)
 class BoxOptions(Checked):
-    """The dictionary tracker over a Box; see :class:`~heliotrope.posterior.BoxEngine`."""
+    """The dictionary tracker over a Box; see :class:`~heliotrope.posterior.BoxEngine`.
 
-    budget: int = field(default=400, metadata=checked(as_whole, least=2))
+    With the budget None it drops nothing: it is exact, and grows with every new point.
+    """
+
+    budget: int | None = field(default=BUDGET, metadata=checked(_as_budget))
 
     def build(self, prior: Prior, domain: Domain) -> Engine:
         if not isinstance(domain, Box):
@@ -68,6 +75,7 @@ EngineOptions = FiniteOptions | BoxOptions | DenseOptions | ReferenceOptions
 _BY_NAME: dict[str, EngineOptions] = {
     "finite": FiniteOptions(),
     "box": BoxOptions(),
+    "box-exact": BoxOptions(budget=None),
     "dense": DenseOptions(),
     "reference": ReferenceOptions(),
 }
@@ -83,7 +91,10 @@ def engine_options(engine: str | EngineOptions | None) -> EngineOptions | None:
 
 
 def build(prior: Prior, domain: Domain, options: EngineOptions | None = None) -> Engine:
-    """Build the given engine, or the cheapest exact one for the prior and domain."""
+    """Build the given engine, or by default the cheapest for the prior and domain.
+
+    Over a Box that is the engine with a budget of points; "box-exact" is the one without.
+    """
     if options is None and not prior.is_markov:
         options = DenseOptions()
     elif options is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.kernels import DomainKernel
-from heliotrope.posterior.protocol import Surface
+from heliotrope.posterior.protocol import EXACT, Accuracy, Surface
 from heliotrope.priors import Prior, noise_floor
 from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, SHARED, Term
@@ -248,6 +248,9 @@ class RecordingEngine(PredictsParts):
 
     def cancel(self, key: int) -> None:
         self._records.close(key)
+
+    def accuracy(self) -> Accuracy:
+        return EXACT
 
     def state(self) -> State:
         return {"start": np.array(self._model.start)} | self._records.state()

@@ -82,6 +82,13 @@ class StackedTerms:
             if term.rate > 0.0 and self._refs[c] < self.now:
                 self._move(c, self.now, move)
 
+    def largest_share(self, since: float) -> float:
+        """The largest share of a state at an earlier time that any term still has, at most 1."""
+        if since == -inf:
+            return 1.0
+        norms = [np.linalg.norm(term.transition(self.now - since), 2) for term in self.terms]
+        return min(1.0, float(max(norms)))
+
     def state(self) -> State:
         return {"start": np.array(self.start), "refs": np.array(self._refs)}
 

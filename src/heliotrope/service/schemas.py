@@ -85,8 +85,9 @@ SCHEMAS = {
         | _typed(object="setup context model drift metrics baseline applied")
         | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
         | {"gain": _or_null("object"), "front": reference("Front")}
+        | {"accuracy": _or_null("object")}
         | {"faults": _list({"type": "string"}), "warning": _or_null("string")},
-        optional=["context", "lead", "metrics", "baseline", "applied", "gain", "front"],
+        optional=["context", "lead", "metrics", "baseline", "applied", "gain", "front", "accuracy"],
     ),
     "Front": _object(
         "The best trade-offs: choices that no other one beats in every objective.",

@@ -99,6 +99,9 @@ class Summary(Result):
         The model as it was last estimated.
     best, drift
         The best choice now, None without results; and how fast the function changes.
+    accuracy
+        The estimated error of the belief, of its deviation (``std``) and of its ``mean``, as shares
+        of the deviation; None for a policy without a joint posterior.
     warning
         Why the latest results can hardly be followed, if so.
     lead, metrics, baseline, applied, gain, front
@@ -126,6 +129,7 @@ class Summary(Result):
     applied: Json | None
     gain: Gain | None
     front: list[Json] | None
+    accuracy: Json | None
     warning: str | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "open": lambda found: [Evaluation.from_json(one) for one in found],

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.history import Observation
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.certificate import certify
@@ -75,6 +75,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "model": model.to_json(),
         **own,
         "drift": describe_drift(state.lead),
+        "accuracy": _accuracy(optimizer),
         "warning": _warning(state),
     }
 
@@ -86,6 +87,14 @@ def _warning(state: StudyState) -> str | None:
     faulty = np.array([result.id in state.faults for result in latest], dtype=bool)
     troubles = (metric.trouble and f"{metric.trouble}." for metric in state.metrics.values())
     return " ".join(filter(None, [*troubles, warning(t, sign * y, faulty)])) or None
+
+
+def _accuracy(optimizer: Optimizer) -> Json | None:
+    """The error that the engine has accepted, or None for a policy without a joint posterior."""
+    try:
+        return optimizer.accuracy()._asdict()
+    except NoBeliefError:
+        return None
 
 
 def front(state: StudyState, t: float, context: object) -> Json:

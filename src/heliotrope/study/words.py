@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+_WORTH_SAYING = 0.05  # of a deviation
+
 
 def facts(summary: Mapping[str, Any]) -> dict[str, str]:
     """A summary as a few named facts; those that do not apply are empty."""
@@ -21,9 +23,17 @@ def facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "its value": value,
         "confidence": "" if best is None else confidence(best),
         "drift": summary["drift"]["words"],
+        "accuracy": accuracy(summary.get("accuracy")),
         "warning": summary.get("warning") or "",
         "open": "\n".join(f"{ask['id']}: {place(ask)}{_given(ask)}" for ask in summary["open"]),
     }
+
+
+def accuracy(found: Mapping[str, float] | None) -> str:
+    """How far the belief is from the exact one, if that is worth a word."""
+    if found is None or max(found.values()) < _WORTH_SAYING:
+        return ""
+    return f"deviations to about {found['std']:.0%}, means to {found['mean']:.0%} of a deviation"
 
 
 def confidence(best: Mapping[str, Any]) -> str:
