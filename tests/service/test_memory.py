@@ -30,10 +30,16 @@ MEGABYTE = 1_000_000
 
 
 @pytest.fixture
-def few() -> Studies:
-    """Twenty studies where about three fit into the memory."""
+def counts() -> list[int]:
+    """The numbers of states that the service has reported."""
+    return []
+
+
+@pytest.fixture
+def few(counts: list[int]) -> Studies:
+    """Twenty studies where about seven fit into the memory."""
     store = MemoryStore()
-    studies = Studies(store, Journal(store), Limits(memory=10), lambda _: None)
+    studies = Studies(store, Journal(store), Limits(memory=10), counts.append)
     for number in range(20):
         studies.create(f"s{number}", {"options": OPTIONS})
     return studies
@@ -140,7 +146,7 @@ def test_a_batch_to_many_studies_holds_few_at_a_time(few: Studies) -> None:
     assert [type(outcome).__name__ for outcome in outcomes] == ["Evaluation"] * 20
 
 
-def test_simultaneous_requests_hold_few_studies_at_a_time(few: Studies) -> None:
+def test_simultaneous_requests_hold_few_studies_at_a_time(few: Studies, counts: list[int]) -> None:
     asked = list[Any]()
 
     def ask(number: int) -> None:
@@ -153,7 +159,8 @@ def test_simultaneous_requests_hold_few_studies_at_a_time(few: Studies) -> None:
         for thread in threads:
             thread.join()
 
-    assert most_states(crowd) <= 6
+    crowd()
+    assert max(counts) <= 10
     assert len({evaluation.id for evaluation in asked}) == 20
 
 

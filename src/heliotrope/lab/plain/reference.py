@@ -37,7 +37,7 @@ def play_reference(world: PlainWorld, steps: int) -> Record:
 
 
 def knowing_policy(truth: Truth, steps: int) -> Mapping[str, Any]:
-    """The policy of a study for a world, as JSON."""
+    """The policy of a study for a world, as JSON: parameters without a kind are TV-GP-UCB's."""
     U, s, values = _sampled(truth, steps)
     mean, deviation = float(values.mean()), float(values.std()) or 1.0
     noise = max((truth.noise() * truth.deviation / deviation) ** 2, _LEAST_NOISE)
@@ -45,7 +45,6 @@ def knowing_policy(truth: Truth, steps: int) -> Mapping[str, Any]:
     length, epsilon, variance = _most_likely(U, s, z)
     scale, offset = truth.told_in
     policy = {
-        "kind": "tv_gp_ucb",
         "epsilon": epsilon,
         "mean": offset + scale * mean,
         "variance": variance * (scale * deviation) ** 2,
