@@ -38,6 +38,15 @@ class Suggestion:
         """The coordinates of x that were chosen."""
         return self.x if self.context is None else self.x[: len(self.x) - len(self.context)]
 
+    @property
+    def place(self) -> Array | Indices:
+        """The place in the domain: an index (1,), or a point (1, d)."""
+        return self.x[None] if self.index is None else np.array([self.index])
+
+    def told(self, y: float, precision: Precision = USUAL) -> Observation:
+        """The observation of a value here."""
+        return Observation(self.t, self.x, y, self.index, self.id, precision)
+
 
 @dataclass(frozen=True, eq=False)
 class Observation:
@@ -53,6 +62,11 @@ class Observation:
     index: int | None = None
     id: int | None = None
     precision: Precision = USUAL
+
+    @property
+    def place(self) -> Array | Indices:
+        """The place in the domain: an index (1,), or a point (1, d)."""
+        return self.x[None] if self.index is None else np.array([self.index])
 
 
 class History:

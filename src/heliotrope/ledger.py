@@ -115,7 +115,7 @@ class Ledger:
 
     def tell(self, done: Suggestion, y: float, precision: Precision) -> None:
         self.cancel(done)
-        self._append(Observation(done.t, done.x, y, done.index, done.id, precision))
+        self._append(done.told(y, precision))
 
     def cancel(self, suggestion: Suggestion) -> None:
         del self.open[suggestion.id]

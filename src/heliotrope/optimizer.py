@@ -1,47 +1,36 @@
-"""The ask/tell interface to a policy."""
+"""The ask/tell interface to a policy: a tracker in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import SupportsFloat, Unpack
+from typing import Any, SupportsFloat, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import (
-    Choices,
-    Contextual,
-    Domain,
-    DomainAdapter,
-    PlaceLike,
-    Places,
-    all_choices,
-)
-from heliotrope.errors import HeliotropeError, InputError
-from heliotrope.history import History, Observation, Suggestion
-from heliotrope.ledger import Ledger, Visible
-from heliotrope.live.avoiding import failure_before
-from heliotrope.live.description import Live, decode_live, encode_live
-from heliotrope.live.run import LiveRun, Told, check_weighing
-from heliotrope.live.verbs import LiveVerbs
+from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
+from heliotrope.errors import HeliotropeError, InputError, located
+from heliotrope.history import History, Suggestion
+from heliotrope.live.description import OBJECTIVE, Live, decode_live, encode_live
+from heliotrope.live.watching import policy_of
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
-from heliotrope.policies.run import PolicyRun
 from heliotrope.precision import Noise, NoiseColumns, Precision, value_and_precision
 from heliotrope.queries import Queries
-from heliotrope.rng import RNGFactory, RNGStream
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
-from heliotrope.validation import as_number
+from heliotrope.tracker import Metric, Results, Setup, Tracker, check_weighing
+from heliotrope.validation import short_repr
+
+_LARGEST = 1e45  # value of a named metric that a policy accepts
 
 
-class Optimizer(Queries, LiveVerbs, Archived):
+class Optimizer(Queries, Archived):
     """Ask where to measure, tell the results, and track the moving maximum or minimum.
 
     The domain is Finite, a Box, Contextual, a SearchSpace or Options. In a SearchSpace a point goes
@@ -71,7 +60,7 @@ class Optimizer(Queries, LiveVerbs, Archived):
     """
 
     FORMAT = "heliotrope.optimizer"
-    VERSION = 5  # 4 without failures; 3 without live rules; 2 or 1 as older files
+    VERSION = 6  # with live rules; files without them have 5, or 3 to 1 if they need no more
 
     def __init__(
         self,
@@ -83,63 +72,69 @@ class Optimizer(Queries, LiveVerbs, Archived):
         live: Live | None = None,
     ) -> None:
         self._exclusive = Exclusive()
-        self._adapter = _adapter(domain)
+        adapter = _adapter(domain)
         self._direction = _direction(direction, live)
-        self._sign = sign_of(self._direction)
-        self._rng = RNGStream(seed)
-        self._run = PolicyRun(policy, self._adapter, self._sign)
-        self._ledger = Ledger(self.domain.dimension)
-        self._live = None if live is None else LiveRun(live, policy, self._adapter)
+        if live is None:
+            lead, setup = OBJECTIVE, None
+            metrics = {lead: Metric(adapter, policy, seed, sign_of(self._direction))}
+        else:
+            lead, setup = live.lead, _setup(adapter, live)
+            metrics = {
+                name: Metric(adapter, policy_of(live, name, policy), seed, live.sign_of(name))
+                for name in live.metrics
+            }
+        self._policy = policy
+        self._tracker = Tracker(lead, metrics, setup)
         if live is not None:
-            check_weighing(self._run.agent)
+            check_weighing(self._lead.agent)
 
     @property
     def domain(self) -> Domain:
         """The points to measure; of a contextual problem, choices joined to contexts."""
-        return self._adapter.domain
+        return self._lead.domain
 
     @property
     def contextual(self) -> Contextual | None:
         """The choices and contexts of a contextual problem."""
-        return self._adapter.contextual
+        return self._lead.contextual
 
     @property
     def policy(self) -> Policy:
         """The policy that chooses points."""
-        return self._run.policy
+        return self._policy
 
     @property
     def learner(self) -> AdaptiveAgent | None:
         """The agent of a policy that learns its model."""
-        return self._run.learner
+        return self._lead.learner
 
     @property
     def history(self) -> History:
         """All observations in the order told, as a sequence and as columns such as t, x and y."""
-        return self._ledger.history
+        return self._lead.history
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions without a result, oldest first."""
-        return tuple(self._ledger.open.values())
+        return self._lead.open
 
     @property
     def asked(self) -> int:
         """Number of suggestions made; their ids are 0, 1, 2, ..."""
-        return self._ledger.asked
+        return self._lead.asked
 
     @property
     def latest(self) -> float:
         """The latest time of a suggestion or observation; 0 if there is none."""
-        return self._ledger.latest
+        return self._lead.latest
 
     def is_open(self, id: int) -> bool:
         """Whether a suggestion is without a result."""
-        return id in self._ledger.open
+        return self._lead.is_open(id)
 
     def suggestion(self, id: int) -> Suggestion:
         """The open suggestion with an id; ClosedSuggestionError, UnknownSuggestionError."""
-        return self._ledger.lookup(id)
+        return self._lead.suggestion(id)
 
     @exclusive
     def ask(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
@@ -153,23 +148,11 @@ class Optimizer(Queries, LiveVerbs, Archived):
     @exclusive
     def propose(self, t: float | None = None, *, context: ArrayLike | None = None) -> Suggestion:
         """Return what :meth:`ask` would suggest; changes nothing."""
-        choices, t, id = self._adapter.choices(context), self._ledger.time(t), self.asked
-        if self._live is None:
-            return self._adapter.suggestion(id, t, self._choice(choices, t, self._rng.at(id)))
-        place, reason = self._chosen(t, self.avoidance(), self._rng.at(id))
-        return replace(self._adapter.suggestion(id, t, place), reason=reason)
-
-    def _choice(self, choices: Choices | None, t: float, make_rng: RNGFactory) -> Places:
-        """The policy's choice; another one where evaluations failed lately."""
-        place, avoidance = self._run.choose(choices, t, make_rng), self.avoidance()
-        if not avoidance.avoids(self._adapter.canonical(place))[0]:
-            return place
-        among = all_choices(self.domain) if choices is None else choices
-        return avoidance.elsewhere(self._run.agent, among, t, make_rng)
+        return self._tracker.propose(t, context)
 
     def next_time(self, t: float | None = None) -> float:
         """The time of the next suggestion: t if it can be one, by default one unit later."""
-        return self._ledger.time(t)
+        return self._lead.next_time(t)
 
     @exclusive
     def begin(self, x: PlaceLike, t: float | None = None) -> Suggestion:
@@ -182,13 +165,10 @@ class Optimizer(Queries, LiveVerbs, Archived):
 
     def placed(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """Return what :meth:`begin` would open; changes nothing."""
-        return self._adapter.suggestion_at(self.asked, self._ledger.time(t), x)
+        return self._lead.placed(x, t)
 
     def _begin(self, suggestion: Suggestion) -> Suggestion:
-        self._run.open(suggestion)
-        if self._live is not None:
-            self._live.open(suggestion)
-        self._ledger.begin(suggestion)
+        self._tracker.begin(suggestion)
         return suggestion
 
     def tell(
@@ -205,23 +185,21 @@ class Optimizer(Queries, LiveVerbs, Archived):
         Then ``std`` and the others are by name as well, or one number for all.
         """
         if isinstance(y, Mapping):
-            self._observe_by_name(suggestion, self._told_by_name(y, noise))
+            self._observe(suggestion, _by_name(self._tracker.rules()[0].live, y, noise))
         else:
             self.observe(suggestion, *value_and_precision(y, **noise))
 
-    @exclusive
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
-        suggestion = self._ledger.lookup(suggestion)
-        if self._live is not None:
-            self._observe_named(suggestion, {self._live.live.lead: (y, precision)})
-            return
-        self._run.tell(suggestion.id, y, precision)
-        self._ledger.tell(suggestion, y, precision)
+        self._observe(suggestion, {self._tracker.leading: (y, precision)})
 
     @exclusive
-    def _observe_by_name(self, suggestion: Suggestion | int, told: Told) -> None:
-        self._observe_named(self._ledger.lookup(suggestion), told)
+    def _observe(self, suggestion: Suggestion | int, results: Results) -> None:
+        tracker, asked = self._tracker, self._lead.ledger.lookup(suggestion)
+        tracker.tell(asked, results, tracker.errors_of(asked.id, results))
+        gain = tracker.gain_of(asked)
+        if gain is not None:
+            tracker.gain(gain)
 
     @exclusive
     def cancel(self, suggestion: Suggestion | int, *, avoid: bool = True) -> None:
@@ -230,42 +208,20 @@ class Optimizer(Queries, LiveVerbs, Archived):
         Suggestions avoid its place for the next two asks, and twice as long after each further
         failure there. With ``avoid=False`` they do not, as if it had not been asked for.
         """
-        suggestion = self._ledger.lookup(suggestion)
-        self._run.agent.cancel(suggestion.id)
-        if self._live is not None:
-            self._live.cancel(suggestion.id)
-        self._ledger.cancel(suggestion)
-        if avoid:
-            before = failure_before(self.domain, self._ledger, suggestion.x)
-            self._ledger.fail(suggestion, before)
+        self._tracker.cancel(self._lead.ledger.lookup(suggestion).id, avoid=avoid)
 
     @exclusive
     def observe_cancelled(
         self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
     ) -> None:
-        """Record a result that came after its suggestion was cancelled.
-
-        A policy that learns its model sees it at once, others when they are next built, by
-        :meth:`reconsider`.
-        """
-        done = self._adapter.suggestion_at(id, t, x)
-        late = Observation(done.t, done.x, y, done.index, id, precision)
-        self._run.insert(late, id)
-        self._ledger.add([late])
+        """Take a result that came after its suggestion was cancelled."""
+        late = self._lead.adapter.suggestion_at(id, t, x)
+        self._tracker.tell_late(late, {self._tracker.leading: (y, precision)})
 
     @exclusive
     def set_back(self, latest: float) -> None:
-        """Move all later times back to ``latest``.
-
-        A policy that does not learn its model restarts without results.
-        """
-        self._ledger.set_back(as_number(latest, "latest"))
-        if self._live is not None:
-            self._live.set_back(latest, self.open)
-        if self.learner is None:
-            self.reconsider(self.policy, last=0)
-        else:
-            self.learner.set_back(latest)
+        """Move all later times back to ``latest``."""
+        self._tracker.set_back(latest)
 
     @exclusive
     def tell_many(
@@ -282,13 +238,7 @@ class Optimizer(Queries, LiveVerbs, Archived):
         in order, by a replay. The noise arguments are those of :meth:`tell`, as arrays (n,) with
         NaN where nothing is known, or one number for all.
         """
-        added = self._adapter.observations(t, x, y, **noise)
-        if added and self._ledger.is_past(added[0].t):
-            run = PolicyRun(self.policy, self._adapter, self._sign)
-            self._run = run.show([*self._ledger.visible.of(self.history), *added, *self.open])
-        elif added:
-            self._run = self._run.followed_by(added)
-        self._ledger.add(added)
+        self._lead.add(self._lead.adapter.observations(t, x, y, **noise))
 
     @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:
@@ -296,29 +246,36 @@ class Optimizer(Queries, LiveVerbs, Archived):
 
         With ``last`` it sees only the last observations, and only those ``since`` a time.
         """
-        visible = Visible.last(self.history, last, since)
-        run = PolicyRun(policy, self._adapter, self._sign)
-        if self._live is not None:
-            check_weighing(run.agent)
-        run.show([*visible.of(self.history), *self.open])
-        self._run, self._ledger.visible = run, visible
+        setup = self._tracker.setup
+        own = policy if setup is None else policy_of(setup.live, self._tracker.leading, policy)
+        self._lead.reconsider(own, last, since, weighing=setup is not None)
+        self._policy = policy
+
+    @exclusive
+    def applied(self, x: PlaceLike) -> None:
+        """Say that another choice than the latest measured one runs now."""
+        self._tracker.apply(self._lead.adapter.choice(x))
+
+    # ---- files
 
     @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
-        entries, arrays = self._ledger.parts()
+        entries, arrays = self._lead.parts()
         is_new = self.space is not None or self.direction == "minimize"
         version = 3 if is_new else 1 + self.history.has_own_noise
         header: JsonTree = {"format": self.FORMAT, "version": version}
-        header |= _described(self.space or self._adapter.given, arrays)
+        header |= _described(self.space or self._lead.adapter.given, arrays)
         header |= {"direction": self.direction} if is_new else {}
         header["policy"] = encode(self.policy, arrays)
-        header["seed"] = self._rng.seed
-        if self._live is not None:
-            header |= {"version": 4, "live": encode_live(self._live.live, arrays)}
-            arrays |= under("live/", self._live.state())
-        if self._ledger.failures:
-            header["version"] = self.VERSION
-        return header | entries, arrays | under("agent/", self._run.agent.state())
+        header["seed"] = self._lead.seed
+        if self._lead.ledger.failures:
+            header["version"] = 5
+        setup = self._tracker.setup
+        if setup is not None:
+            live, others = encode_live(setup.live, arrays), self._tracker.parts()
+            header |= {"version": self.VERSION, "live": live, "tracker": others[0]}
+            arrays |= under("tracker/", others[1])
+        return header | entries, arrays
 
     def check_usable(self) -> None:
         with suppress(HeliotropeError):  # such as a context that is missing
@@ -333,10 +290,9 @@ class Optimizer(Queries, LiveVerbs, Archived):
             direction = header.get("direction", "maximize")
             live = decode_live(header["live"], arrays) if "live" in header else None
             optimizer = cls(domain, policy, header["seed"], direction=direction, live=live)
-            optimizer._ledger.restore(header, arrays, optimizer._adapter.suggestion_at)
-            optimizer._run.agent.restore(part(arrays, "agent/"))
-            if optimizer._live is not None:
-                optimizer._live.restore(part(arrays, "live/"))
+            optimizer._lead.restore(header, arrays)
+            if live is not None:
+                optimizer._tracker.restore(header["tracker"], part(arrays, "tracker/"))
         return optimizer
 
 
@@ -344,10 +300,46 @@ def _direction(given: Direction | None, live: Live | None) -> Direction:
     """The direction of the objective; that of the metrics, if they are named."""
     if live is None:
         return given or "maximize"
-    wanted: Direction = "maximize" if live.objectives[live.lead] > 0.0 else "minimize"
+    wanted = live.direction(live.lead)
     if given not in (None, wanted):
         raise InputError(f"the direction of the metrics, {wanted}", str(given), "", "direction")
     return wanted
+
+
+def _setup(adapter: DomainAdapter, live: Live) -> Setup:
+    """The rules with their settings as coordinates; InputError for settings outside the domain."""
+    with located("baseline"):
+        baseline = None if live.baseline is None else adapter.choice(live.baseline)
+    with located("safe"):
+        safe = [adapter.choice(one) for one in live.safe]
+    space = adapter.space if isinstance(adapter, NamedAdapter) else None
+    return Setup.of(adapter, live, baseline, safe, space)
+
+
+def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
+    """Values and precisions by metric, checked."""
+    if not values:
+        raise InputError("a value of some metric", "none", "Cancel what failed.", "y")
+    told = {}
+    for name, value in values.items():
+        if name not in live.metrics:
+            known = ", ".join(live.metrics)
+            raise InputError(f"metrics among {known}", short_repr(name), "", "y")
+        own: Noise = {key: _of_metric(given, name) for key, given in noise.items()}  # type: ignore[assignment]
+        with located(name):
+            told[name] = _checked(*value_and_precision(value, **own))
+    return told
+
+
+def _of_metric(given: Any, name: str) -> Any:
+    """The noise of one metric; a number is that of all."""
+    return given.get(name) if isinstance(given, Mapping) else given
+
+
+def _checked(y: float, precision: Precision) -> tuple[float, Precision]:
+    if abs(y) > _LARGEST:
+        raise InputError(f"values below {_LARGEST:g} in size", f"{y:g}", "Use a larger unit.")
+    return y, precision
 
 
 def _adapter(domain: Domain | Contextual | SpaceLike) -> DomainAdapter:

@@ -2,45 +2,58 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction
-from heliotrope.domains import Domain, DomainAdapter, Finite, PlaceLike, Places
+from heliotrope.domains import Domain, Finite, PlaceLike
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
-from heliotrope.ledger import Ledger
 from heliotrope.live.avoiding import Avoidance
-from heliotrope.live.run import LiveRun
+from heliotrope.live.deciding import Mask
+from heliotrope.live.gains import Gain
 from heliotrope.notebook import facts_table
-from heliotrope.policies import Belief, Best, Certificate
+from heliotrope.policies import Belief, Best, Certificate, Policy
 from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
-from heliotrope.policies.run import PolicyRun
 from heliotrope.posterior import Accuracy, Learned
-from heliotrope.rng import RNGStream
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
-from heliotrope.validation import Array, as_whole, counted
+from heliotrope.tracker import Metric, Outlook, Setup, Tracker
+from heliotrope.validation import Array, as_number, as_whole, counted
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """One of the best trade-offs now: the believed mean of each objective at a setting."""
+
+    x: Array
+    means: dict[str, float]
+    index: int | None = None
+    params: dict[str, Any] | None = None
+    option: str | None = None
 
 
 class Queries:
     """The part of an optimizer that only reads its state."""
 
     _exclusive: Exclusive
-    _adapter: DomainAdapter
-    _ledger: Ledger
-    _rng: RNGStream
-    _run: PolicyRun
+    _tracker: Tracker
+    _policy: Policy
     _direction: Direction
-    _live: LiveRun | None
+
+    @property
+    def _lead(self) -> Metric:
+        return self._tracker.lead
 
     @property
     def space(self) -> SearchSpace | Options | None:
         """The named space that it was created with, if any."""
-        return self._adapter.space if isinstance(self._adapter, NamedAdapter) else None
+        adapter = self._lead.adapter
+        return adapter.space if isinstance(adapter, NamedAdapter) else None
 
     @property
     def direction(self) -> Direction:
@@ -50,13 +63,13 @@ class Queries:
     @property
     def agent(self) -> Agent:
         """The running policy, which has seen the observations; it must not be changed."""
-        return self._run.agent
+        return self._lead.agent
 
     def avoidance(self) -> Avoidance:
         """The places that suggestions avoid now, since evaluations there failed lately."""
-        failures = self._ledger.recent_failures()
-        told = self._ledger.latest_points() if failures else np.empty((0, 0))
-        return Avoidance(self._adapter.domain, failures, told)
+        return self._lead.avoidance()
+
+    # ---- beliefs
 
     @exclusive
     def belief(
@@ -76,8 +89,7 @@ class Queries:
         the prior, such as "season", or "choice" for the terms that differ between places. Of all
         parts, only "choice" includes the prior mean.
         """
-        t = self._ledger.query_time(t)
-        return self._run.belief(t, self._adapter.places(X, context), count_open, part)
+        return self._lead.belief(t, X, context=context, count_open=count_open, part=part)
 
     @exclusive
     def shares(self, t: float | None = None) -> dict[str, float]:
@@ -86,33 +98,21 @@ class Queries:
         The variances are averages over the domain at time t, by default the latest time. Of a
         policy that learns its model, they are those of the present model. The shares sum to 1.
         """
-        now, ledger = self._ledger.query_time(t), self._ledger
-        opened = [suggestion.t for suggestion in ledger.open.values()]
-        return self._run.shares(now, float(np.append(ledger.history.t, opened).min(initial=now)))
+        return self._lead.shares(t)
 
     @exclusive
     def best(self, t: float | None = None, *, context: ArrayLike | None = None) -> Best:
         """Return the point of best posterior mean at time t, by default the latest time.
 
-        With limits, it is the best of the points that are known to keep them, if there are any.
-        Among equal means the point of the latest result comes first.
+        With limits, it is the best of the points that are known to keep them; if there are none,
+        the baseline or another point that was said to keep them. Among equal means the point of the
+        latest result comes first.
         """
-        choices, make_rng = (
-            self._adapter.choices(context),
-            self._rng.at(self._ledger.asked, purpose=1),
-        )
-        now = self._ledger.query_time(t)
-        if self._live is None:
-            return self._run.best(choices, now, make_rng, self._latest_choice(context))
-        return self._run.at(self._live.best(self._run.agent, now, make_rng), now)
-
-    def _latest_choice(self, context: ArrayLike | None) -> Places | None:
-        """The choice of the latest result, in a context if it is given; None without results."""
-        latest, problem = self._ledger.history[-1:], self._adapter.contextual
-        if not latest:
-            return None
-        x = latest[0].x if problem is None else latest[0].x[: problem.choices.dimension]
-        return self._adapter.places(x[None], context)
+        if self._tracker.setup is None:
+            return self._lead.best(t, context)
+        outlook = self._outlook(t, context)
+        place, _ = outlook.best()
+        return self._lead.run.at(place, outlook.t)
 
     @exclusive
     def sample(
@@ -125,9 +125,8 @@ class Queries:
         seed: int = 0,
     ) -> Array:
         """Sample f_t jointly, (size, points), from the posterior; points as in :meth:`belief`."""
-        t, rng = self._ledger.query_time(t), np.random.default_rng(as_whole(seed, "seed", least=0))
-        places, count = self._adapter.places(X, context), as_whole(size, "size", least=1)
-        return self._run.sample(t, places, rng, count)
+        seed, count = as_whole(seed, "seed", least=0), as_whole(size, "size", least=1)
+        return self._lead.sample(t, X, context=context, size=count, seed=seed)
 
     @exclusive
     def certificate(self) -> Certificate:
@@ -137,16 +136,16 @@ class Queries:
         :class:`~heliotrope.acquisition.FiniteBeta` or :class:`~heliotrope.acquisition.TVBeta`. All
         results are replayed, so it costs as much as asking for all of them again.
         """
-        if self._adapter.contextual is not None:
+        if self._lead.contextual is not None:
             raise InputError("a problem without contexts", "one with contexts")
-        events = [*self._ledger.history, *self._ledger.open.values()]
-        return certify(self._run.policy, self._adapter.domain, events)
+        events = [*self._lead.history, *self._lead.open]
+        return certify(self._policy, self._lead.domain, events)
 
     @property
     @exclusive
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that the memory uses."""
-        return self._run.joint.log_likelihood
+        return self._lead.run.joint.log_likelihood
 
     @exclusive
     def accuracy(self) -> Accuracy:
@@ -155,12 +154,12 @@ class Queries:
         A constant cost has a price: see :class:`~heliotrope.posterior.Accuracy`. Only a policy
         with a GP has one.
         """
-        return self._run.joint.accuracy()
+        return self._lead.accuracy()
 
     @exclusive
     def learned(self) -> Learned:
         """Return what a policy with ``learn=...`` has learned about the drift."""
-        return self._run.learned()
+        return self._lead.learned()
 
     @exclusive
     def model(self) -> Model:
@@ -168,17 +167,100 @@ class Queries:
 
         Its length scale is that of the unit cube; ``epsilon`` is the drift per unit of time.
         """
-        return self._run.model()
+        return self._lead.model()
+
+    # ---- with live rules
+
+    @exclusive
+    def safe(
+        self,
+        t: float | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
+        *,
+        context: ArrayLike | None = None,
+    ) -> Mask:
+        """Which points are known to keep all limits; points as in :meth:`belief`."""
+        outlook = self._outlook(t, context)
+        return outlook.safe(outlook.setup.adapter.places(X, context))
+
+    @exclusive
+    def gain(self, t: float | None = None, *, context: ArrayLike | None = None) -> Gain:
+        """The gain of the best safe setting over the baseline, by default at the latest time."""
+        outlook = self._outlook(t, context)
+        self._check_baseline(outlook.setup)
+        found = outlook.gain(outlook.best()[0])
+        if found is None:
+            expected = "a single objective, with results of it and of all limited metrics"
+            raise NoBeliefError(expected, "several objectives, or no results yet")
+        return found.as_told(outlook.live.sign)
+
+    @exclusive
+    def total_gain(self) -> Gain:
+        """The sum of the gains of all evaluations over the baseline."""
+        setup, progress = self._tracker.rules()
+        self._check_baseline(setup)
+        return progress.total.gain.as_told(setup.live.sign)
+
+    @exclusive
+    def front(
+        self,
+        t: float | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
+        *,
+        context: ArrayLike | None = None,
+    ) -> list[Tradeoff]:
+        """The best trade-offs between the objectives among safe settings.
+
+        By default all settings of a list are compared; of a box, some everywhere and some near
+        measured ones.
+        """
+        outlook, adapter = self._outlook(t, context), self._lead.adapter
+        among = None if X is None else adapter.places(X, context)
+        return [self._tradeoff(outlook, place[None]) for place in outlook.front(among)]
+
+    def _tradeoff(self, outlook: Outlook, place: Array) -> Tradeoff:
+        adapter = self._lead.adapter
+        means = {
+            name: float(outlook.metric(name).predict(outlook.t, place)[0][0])
+            for name in outlook.live.objectives
+        }
+        x, labels = adapter.domain.at(place)[0], adapter.labels(place)
+        return Tradeoff(x, means, adapter.index(place), **labels)
+
+    @exclusive
+    def hold(
+        self, cost: float, t: float | None = None, *, context: ArrayLike | None = None
+    ) -> float | None:
+        """Until when a measurement is not worth its cost; None if it is worth it now.
+
+        The cost is in the unit of the objective.
+        """
+        paid = as_number(cost, "cost")
+        if paid < 0.0:
+            raise InputError("a cost of at least 0", f"{paid:g}", "", "cost")
+        point = self._lead.adapter.context(context)
+        return self._tracker.hold(self._lead.next_time(t), point, paid)
+
+    def _outlook(self, t: float | None, context: ArrayLike | None) -> Outlook:
+        now, point = self._lead.ledger.query_time(t), self._lead.adapter.context(context)
+        return self._tracker.outlook(now, point)
+
+    @staticmethod
+    def _check_baseline(setup: Setup) -> None:
+        if setup.baseline is None:
+            raise InputError("a baseline", "none", "Create the optimizer with one.", "baseline")
+
+    # ---- in words
 
     def __repr__(self) -> str:
         facts = self._facts()
         del facts["results"]
-        counts = f"{counted(len(self._ledger.history), 'result')}, {facts.pop('open')} open"
+        counts = f"{counted(len(self._lead.history), 'result')}, {facts.pop('open')} open"
         return f"Optimizer({', '.join(facts.values())}, {counts})"
 
     def _repr_html_(self) -> str:
         facts = self._facts()
-        if len(self._ledger.history):
+        if len(self._lead.history):
             with suppress(NoBeliefError):
                 best = self.best()
                 facts["best now"] = str(best.params or best.option or best.x)
@@ -186,13 +268,13 @@ class Queries:
         return facts_table("Optimizer", facts)
 
     def _facts(self) -> dict[str, str]:
-        domain = self.space or self._adapter.given
+        domain = self.space or self._lead.adapter.given
         return {
-            "domain": f"{type(domain).__name__} of {_size(self._adapter.domain)}",
-            "policy": type(self._run.policy).__name__,
+            "domain": f"{type(domain).__name__} of {_size(self._lead.domain)}",
+            "policy": type(self._policy).__name__,
             "direction": self.direction,
-            "results": f"{len(self._ledger.history):,}",
-            "open": f"{len(self._ledger.open):,}",
+            "results": f"{len(self._lead.history):,}",
+            "open": f"{len(self._lead.open):,}",
         }
 
 

@@ -59,7 +59,7 @@ class Contextual:
 
     def given(self, context: ArrayLike) -> Choices:
         """Return the choices in a context: places of ``joined``, or that Box fixed there."""
-        values = self._checked(context)
+        values = self.checked(context)
         if isinstance(self.choices, Finite) and isinstance(self.context, Finite):
             first = self.context.places(values[None, :])
             return self.choices.indices * len(self.context) + first
@@ -69,7 +69,7 @@ class Contextual:
 
     def points(self, X: ArrayLike, context: ArrayLike) -> Array:
         """Join choices X (n, d) to a context."""
-        values = self._checked(context)
+        values = self.checked(context)
         chosen = as_points(X, "X", self.choices.dimension)
         return np.hstack([chosen, np.tile(values, (len(chosen), 1))])
 
@@ -77,8 +77,8 @@ class Contextual:
         """Return the context of a joined point."""
         return x[self.choices.dimension :]
 
-    def _checked(self, context: ArrayLike) -> Array:
-        """Return the coordinates of one context, after a check."""
+    def checked(self, context: ArrayLike) -> Array:
+        """Return the coordinates of one context, after a check of it."""
         with located("context"):
             values = as_vector(context, "a context")
             found: Array = self.context.at(self.context.places(values[None, :]))[0]
@@ -101,6 +101,11 @@ class DomainAdapter:
         self.contextual = given if isinstance(given, Contextual) else None
         self.domain = given.joined if isinstance(given, Contextual) else given
 
+    @property
+    def choice_domain(self) -> Domain:
+        """The domain of the choices, without contexts."""
+        return self.domain if self.contextual is None else self.contextual.choices
+
     def choices(self, context: ArrayLike | None) -> Choices | None:
         """Return the choices in a context; None if the problem has no contexts."""
         if self.contextual is None and context is None:
@@ -108,6 +113,12 @@ class DomainAdapter:
         if context is None:
             raise InputError("a context for a contextual problem", "none", "Pass context=...")
         return self._contextual(context).given(context)
+
+    def context(self, context: ArrayLike | None) -> Array | None:
+        """Return the coordinates of a context; None if the problem has no contexts."""
+        if self.choices(context) is None or context is None:
+            return None
+        return self._contextual(context).checked(context)
 
     def places(self, X: Any, context: ArrayLike | None) -> Places:
         """Return the places of points X, of choices X in a context, or of a Finite domain."""
@@ -160,6 +171,14 @@ class DomainAdapter:
         if isinstance(x, Mapping):
             raise InputError("a point or an index", repr(x)[:60], _NAMED)
         return one_place(self.domain, x)
+
+    def choice(self, x: PlaceLike) -> Array:
+        """Return the coordinates of one choice (d,), without a context."""
+        if self.contextual is None:
+            found: Array = self.domain.at(self.canonical(self.place(x)))[0]
+        else:
+            found = self.contextual.choices.at(one_place(self.contextual.choices, x))[0]
+        return found
 
     def told_places(self, x: Any) -> Places:
         """Return the places of points (n, d) or indices that were measured."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import PlaceLike
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, located
 from heliotrope.live.rules import RISK, Limit, Moves, Remeasure, Rules, read_limits
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode
-from heliotrope.validation import short_repr
+from heliotrope.validation import as_number, short_repr
 
 Aim: TypeAlias = Literal["maximize", "minimize", "watch"]
 
@@ -25,8 +26,8 @@ class Live:
     """The metrics of a live system, and the rules for changing its settings.
 
     ``metrics`` says of each metric whether to maximize, minimize or watch it. With several to
-    maximize or minimize, asks take turns among the best trade-offs. All ``limits`` together are
-    kept with a probability of at least 1 - ``risk``. The search starts from the ``baseline``, which
+    maximize or minimize, asks take turns among the best trade-offs, unless ``objective`` has the
+    weights of a sum of metrics to maximize. All ``limits`` together are kept with a probability of at least 1 - ``risk``. The search starts from the ``baseline``, which
     runs today, and from ``safe`` settings, which keep the limits. A ``share`` of the asks measures
     the baseline again, and more while the gain is uncertain (``stale``). ``moves`` bounds each
     change, and its cost.
@@ -42,11 +43,13 @@ class Live:
     rules: Rules
     baseline: PlaceLike | None = None
     safe: tuple[PlaceLike, ...] = field(default=())
+    objective: Mapping[str, float] | None = None
 
     def __init__(
         self,
         metrics: Mapping[str, Aim] | None = None,
         *,
+        objective: Mapping[str, float] | None = None,
         limits: Mapping[str, Mapping[str, float | str]] | Sequence[Limit] | None = None,
         risk: float = RISK,
         baseline: PlaceLike | None = None,
@@ -63,6 +66,7 @@ class Live:
         object.__setattr__(self, "rules", Rules(read, risk, Remeasure(share, stale), change))
         object.__setattr__(self, "baseline", baseline)
         object.__setattr__(self, "safe", tuple(safe))
+        object.__setattr__(self, "objective", objective)
         self._check()
 
     def _check(self) -> None:
@@ -79,9 +83,33 @@ class Live:
             raise InputError("a baseline or safe settings beside limits", "none", advice, "safe")
 
     def _check_objectives(self) -> None:
-        if not self.objectives:
+        if self.objective is not None:
+            with located("objective"):
+                object.__setattr__(self, "objective", self._checked_weights(self.objective))
+        elif not self.objectives:
             advice = 'Say "maximize" or "minimize" for one of them.'
             raise InputError("a metric to maximize or minimize", "none", advice, "metrics")
+
+    def _checked_weights(self, weights: object) -> dict[str, float]:
+        if not isinstance(weights, Mapping) or not weights:
+            raise InputError('weights such as {"throughput": 1.0}', short_repr(weights))
+        checked = {}
+        for name, weight in weights.items():
+            if name not in self.metrics:
+                raise InputError(f"a metric among {', '.join(self.metrics)}", short_repr(name))
+            with located(name):
+                checked[name] = self._checked_weight(as_number(weight, "weight"), name)
+        return checked
+
+    def _checked_weight(self, weight: float, name: str) -> float:
+        aim = self.metrics[name]
+        if weight == 0.0:
+            raise InputError("a weight other than 0", "0", "Leave the metric out.")
+        if weight * _SIGNS.get(aim, weight) < 0.0:
+            sign = "positive" if aim == "maximize" else "negative"
+            advice = "The weighted sum is maximized."
+            raise InputError(f"a {sign} weight of a metric to {aim}", f"{weight:g}", advice)
+        return weight
 
     @property
     def objectives(self) -> dict[str, float]:
@@ -89,9 +117,29 @@ class Live:
         return {name: _SIGNS[aim] for name, aim in self.metrics.items() if aim != "watch"}
 
     @property
+    def weights(self) -> Mapping[str, float] | None:
+        """The weights of the sum to maximize; None with several objectives."""
+        if self.objective is not None:
+            return self.objective
+        return self.objectives if len(self.objectives) == 1 else None
+
+    @property
     def lead(self) -> str:
-        """The first objective, whose results are the optimizer's history."""
-        return next(iter(self.objectives))
+        """The metric that is shown first: of several objectives, the first."""
+        return next(iter(self.objective or self.objectives))
+
+    @property
+    def sign(self) -> float:
+        """-1 if what is maximized is the negative of the leading metric, otherwise 1."""
+        return 1.0 if self.objective is not None else self.objectives[self.lead]
+
+    def direction(self, name: str) -> Direction:
+        """The direction in which a metric is modelled: a watched one as if it were maximized."""
+        return "minimize" if self.metrics[name] == "minimize" else "maximize"
+
+    def sign_of(self, name: str) -> float:
+        """The factor of a metric's values for the agent that models it."""
+        return sign_of(self.direction(name))
 
     def limits_of(self, metric: str) -> list[Limit]:
         return [limit for limit in self.rules.limits if limit.metric == metric]
@@ -100,7 +148,9 @@ class Live:
 def encode_live(live: Live, arrays: Arrays) -> JsonTree:
     """Write a description as JSON, with points in ``arrays``."""
     places = [_encoded(place, arrays) for place in (live.baseline, *live.safe)]
-    return {"metrics": dict(live.metrics), "rules": live.rules.to_json(), "places": places}
+    objective = None if live.objective is None else dict(live.objective)
+    described = {"metrics": dict(live.metrics), "objective": objective}
+    return {**described, "rules": live.rules.to_json(), "places": places}
 
 
 def decode_live(tree: JsonTree, arrays: Arrays) -> Live:
@@ -109,6 +159,7 @@ def decode_live(tree: JsonTree, arrays: Arrays) -> Live:
     baseline, *safe = (_decoded(place, arrays) for place in tree["places"])
     return Live(
         tree["metrics"],
+        objective=tree["objective"],
         limits=rules.limits,
         risk=rules.risk,
         baseline=baseline,

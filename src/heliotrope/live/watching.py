@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from heliotrope.domains import Domain
 from heliotrope.estimation import Model, World
+from heliotrope.live.description import Live
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, GPPolicy, Policy
 from heliotrope.policies.auto import Tracking, before_results, of_world
@@ -23,11 +24,31 @@ from heliotrope.serialization.codec import register
 _YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metric can change
 
 
-def watching(limits: Sequence[Limit] = ()) -> Adaptive:
-    """The policy that learns a watched metric; it is never asked to choose."""
-    bounds = tuple(limit.bound for limit in limits if not limit.relative)
+def watching(
+    limits: Sequence[Limit] = (), like: Tracking = Tracking(), sign: float = 1.0
+) -> Adaptive:
+    """The policy that learns a metric with limits, with the seasons of another recipe.
+
+    Its values, and so the bounds, are multiplied by a sign.
+    """
+    bounds = tuple(sign * limit.bound for limit in limits if not limit.relative)
     shares = tuple(limit.bound for limit in limits if limit.relative)
-    return Adaptive(Watching(bounds=bounds, shares=shares))
+    return Adaptive(Watching(like.season, like.candidates, bounds, shares))
+
+
+def cautious(policy: Policy, limits: Sequence[Limit], sign: float) -> Policy:
+    """``auto`` for a metric with limits; any other policy, or without limits, the policy itself."""
+    if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
+        return policy
+    return replace(watching(limits, policy.recipe, sign), deferred=policy.deferred)
+
+
+def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
+    """The policy of a metric, given that of the objectives, whose model may be given."""
+    limits, sign = live.limits_of(metric), live.sign_of(metric)
+    if metric in live.objectives or isinstance(policy, Adaptive):
+        return cautious(policy, limits, sign)
+    return watching(limits, sign=sign)
 
 
 @register

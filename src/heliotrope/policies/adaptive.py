@@ -168,14 +168,20 @@ class AdaptiveAgent:
         with _times_in_user_units(t):
             self._show(lambda: self._inner.open(evaluation), self.known, opened)
 
-    def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        """Take a value; re-estimate the model if that is due and not deferred."""
+    def tell(
+        self, key: int, y: float, precision: Precision = USUAL, *, contradicts: bool = False
+    ) -> None:
+        """Take a value; re-estimate the model if that is due and not deferred.
+
+        It is due after some results, and after one that ``contradicts`` the model.
+        """
         asked, value = self._open[key], _as_value(y)
         if asked.t < self.known.since:
             self.cancel(key)
             return
         one = replace(asked, y=value, precision=precision)
         known = self._learner.after(self.known, one)
+        known = self._learner.distrusted(known) if contradicts else known
         waiting = {other: each for other, each in self._open.items() if other != key}
         estimation = None if self._defers else self._learner.estimation(known)
         if estimation is not None:
@@ -278,15 +284,6 @@ class AdaptiveAgent:
         """
         self._contradicted = update.contradicted
         self._become(self._learner.updated(self.known, update), self._open)
-
-    def distrust(self) -> None:
-        """Estimate the model again, since a result contradicts it; if deferred, note that."""
-        known = self._learner.distrusted(self.known)
-        estimation = None if self._defers else self._learner.estimation(known)
-        if estimation is None:
-            self.known = known
-        else:
-            self._become(self._learner.updated(known, estimation.run()), self._open)
 
     def rest(self, *, resting: bool = True) -> None:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""

@@ -37,16 +37,22 @@ class PolicyRun:
             raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
 
     def open(self, suggestion: Suggestion) -> None:
-        self.agent.open(suggestion.id, suggestion.t, _place(suggestion))
+        self.agent.open(suggestion.id, suggestion.t, suggestion.place)
 
-    def tell(self, id: int, y: float, precision: Precision) -> None:
-        self.agent.tell(id, self._sign * y, precision)
+    def tell(
+        self, id: int, y: float, precision: Precision, *, contradicts: bool = False
+    ) -> None:
+        """Show the agent a value, and its learner whether the value contradicts its model."""
+        if self.learner is None:
+            self.agent.tell(id, self._sign * y, precision)
+        else:
+            self.learner.tell(id, self._sign * y, precision, contradicts=contradicts)
 
     def insert(self, late: Observation, id: int) -> None:
         """Show the agent the late value of an evaluation that was cancelled, if it can take it."""
         if self.learner is not None:
             y = self._sign * late.y
-            self.learner.insert(id, late.t, _place(late), y, late.precision)
+            self.learner.insert(id, late.t, late.place, y, late.precision)
 
     def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
         """Show the agent observations and open suggestions, sorted by time; return the run."""
@@ -54,7 +60,7 @@ class PolicyRun:
             if isinstance(event, Suggestion):
                 self.open(event)
             else:
-                self.agent.open(TOLD_AT_ONCE, event.t, _place(event))
+                self.agent.open(TOLD_AT_ONCE, event.t, event.place)
                 self.tell(TOLD_AT_ONCE, event.y, event.precision)
         return self
 
@@ -152,7 +158,3 @@ class PolicyRun:
     def _selective(self) -> Selective:
         assert isinstance(self.agent, Selective)
         return self.agent
-
-
-def _place(event: Observation | Suggestion) -> Places:
-    return event.x[None] if event.index is None else np.array([event.index])

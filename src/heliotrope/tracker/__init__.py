@@ -1,0 +1,11 @@
+"""The tracker: the state machine under an optimizer and a study."""
+
+from heliotrope.tracker.metric import (
+    REPLAYED as REPLAYED,
+    Metric as Metric,
+    check_weighing as check_weighing,
+)
+from heliotrope.tracker.outlook import Outlook as Outlook
+from heliotrope.tracker.progress import Progress as Progress
+from heliotrope.tracker.setup import Setup as Setup
+from heliotrope.tracker.tracker import Results as Results, Tracker as Tracker
