@@ -105,7 +105,7 @@ def _timed_step(optimizer: ht.Optimizer, rng: np.random.Generator) -> float:
 
 def _bare_product(optimizer: ht.Optimizer) -> float:
     """Seconds of one product with the engine's current matrix."""
-    engine = optimizer._run.agent._engine  # type: ignore[attr-defined]
+    engine = optimizer.agent._engine  # type: ignore[attr-defined]
     assert isinstance(engine, FiniteEngine)
     V = engine.rows()
     v = np.ones(len(V))

@@ -127,7 +127,7 @@ def test_choices_are_as_likely_as_they_are_best() -> None:
 
     gap, spread = belief.mean[0] - belief.mean[1], np.hypot(*belief.std)
     probability = norm.cdf(gap / spread)
-    agent, stream = optimizer._run.agent, RNGStream(5)
+    agent, stream = optimizer.agent, RNGStream(5)
     share = np.mean([agent.choose(1.0, stream.at(i))[0] == 0 for i in range(DRAWS)])
     assert abs(share - probability) < 5.0 * np.sqrt(probability * (1.0 - probability) / DRAWS)
 

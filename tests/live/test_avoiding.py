@@ -126,7 +126,7 @@ def test_what_is_avoided_has_a_failure_as_its_nearest_evaluation(
     for x in failed:
         opt.cancel(opt.begin({"x": x}))
     points = np.reshape(told, (-1, 1))
-    avoidance = Avoidance(opt.domain, opt._ledger.failures, points)
+    avoidance = Avoidance(opt.domain, opt._lead.ledger.failures, points)
     places = np.linspace(0, 1, 11)[:, None]
     to_failed = np.abs(places - np.array(failed)).min(axis=1)
     to_told = np.abs(places - points.T).min(axis=1, initial=np.inf)

@@ -45,7 +45,7 @@ def tracked(optimizer: ht.Optimizer, f: Callable[[Any, float], float], steps: in
 
 
 def agent_of(optimizer: ht.Optimizer) -> AdaptiveAgent:
-    agent = optimizer._run.agent
+    agent = optimizer.agent
     assert isinstance(agent, AdaptiveAgent)
     return agent
 

@@ -27,7 +27,7 @@ def epsilons_left(agent: EliminationAgent) -> list[float]:
 
 
 def agent_of(optimizer: ht.Optimizer) -> EliminationAgent:
-    agent = optimizer._run.agent
+    agent = optimizer.agent
     assert isinstance(agent, EliminationAgent)
     return agent
 

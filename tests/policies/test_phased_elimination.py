@@ -21,7 +21,7 @@ LINE = ht.grid(6, 6)
 
 
 def agent_of(opt: ht.Optimizer) -> PhasedAgent:
-    agent = opt._run.agent
+    agent = opt.agent
     assert isinstance(agent, PhasedAgent)
     return agent
 

@@ -282,7 +282,7 @@ def test_the_choice_uses_the_deviation_that_is_left_once_the_level_is_known(doma
     belief = opt.belief(now, None if domain is GRID else X, part="choice")
     np.testing.assert_allclose(belief.std**2, left, atol=1e-8)
     if domain is not GRID:
-        surface = opt._run.agent._engine.surface(now)  # type: ignore[attr-defined]
+        surface = opt.agent._engine.surface(now)  # type: ignore[attr-defined]
         np.testing.assert_allclose(surface.value(X)[1], left, atol=1e-8)
 
 

@@ -173,8 +173,8 @@ def test_a_limited_study_replays_to_the_same_belief(store: MemoryStore, web: Stu
     twin = twin_of(store, "web")
     assert shown(twin, 10.0) == shown(web, 10.0)
     assert twin.belief(metric="p99") == web.belief(metric="p99")
-    assert twin._cache.read(lambda state: state.progress.trust) == web._cache.read(
-        lambda state: state.progress.trust
+    assert twin._cache.read(lambda state: state.tracker.progress.trust) == web._cache.read(
+        lambda state: state.tracker.progress.trust
     )
     assert what(twin.ask()) == what(web.ask())
 
@@ -192,7 +192,7 @@ def test_a_crossing_widens_the_margin_of_a_study() -> None:
 
 
 def strain_of(study: Study) -> float:
-    return study._cache.read(lambda state: state.progress.trust["p99"].strain)
+    return study._cache.read(lambda state: state.tracker.progress.trust["p99"].strain)
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,10 @@ def test_snapshots_hold_all_metrics(web: Study) -> None:
     restored = StudyState(full.uid, full.config, full.created)
     restored.loads(full.dumps())
     assert restored.dumps() == full.dumps()
-    assert restored.progress.applied == {"params": {"workers": 3, "batch": 8}}
+    assert restored.applied == {"params": {"workers": 3, "batch": 8}}
     for name, metric in full.metrics.items():
-        again = restored.metrics[name].optimizer
-        mean, new = metric.optimizer.belief().mean, again.belief().mean
+        again = restored.metrics[name].core
+        mean, new = metric.core.belief().mean, again.belief().mean
         np.testing.assert_allclose(new, mean)
 
 
@@ -251,7 +251,7 @@ def test_a_metric_may_be_missing_and_has_its_own_error() -> None:
     study.tell(asks[1], {"throughput": 800.0, "p99": 100.0}, std={"p99": 5.0}, n=4)
     study.tell(asks[2], {"throughput": 810.0})
     state = study._cache.read(lambda state: state)
-    latency, rate = (state.metrics[name].optimizer.history for name in ("p99", "throughput"))
+    latency, rate = (state.metrics[name].core.history for name in ("p99", "throughput"))
     np.testing.assert_array_equal(latency.std, [5.0, 5.0])
     np.testing.assert_array_equal(rate.n, [4, 1])
     assert study.summary()["told"] == 3

@@ -177,6 +177,8 @@ class DomainAdapter:
         if self.contextual is None:
             found: Array = self.domain.at(self.canonical(self.place(x)))[0]
         else:
+            if isinstance(x, Mapping):
+                raise InputError("a point or an index", short_repr(x), _NAMED)
             found = self.contextual.choices.at(one_place(self.contextual.choices, x))[0]
         return found
 

@@ -27,10 +27,10 @@ class Live:
 
     ``metrics`` says of each metric whether to maximize, minimize or watch it. With several to
     maximize or minimize, asks take turns among the best trade-offs, unless ``objective`` has the
-    weights of a sum of metrics to maximize. All ``limits`` together are kept with a probability of at least 1 - ``risk``. The search starts from the ``baseline``, which
-    runs today, and from ``safe`` settings, which keep the limits. A ``share`` of the asks measures
-    the baseline again, and more while the gain is uncertain (``stale``). ``moves`` bounds each
-    change, and its cost.
+    weights of a sum of metrics to maximize. All ``limits`` together are kept with a probability of
+    at least 1 - ``risk``. The search starts from the ``baseline``, which runs today, and from
+    ``safe`` settings, which keep the limits. A ``share`` of the asks measures the baseline again,
+    and more while the gain is uncertain (``stale``). ``moves`` bounds each change, and its cost.
 
     Examples
     --------

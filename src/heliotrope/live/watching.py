@@ -24,23 +24,25 @@ from heliotrope.serialization.codec import register
 _YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metric can change
 
 
-def watching(
-    limits: Sequence[Limit] = (), like: Tracking = Tracking(), sign: float = 1.0
-) -> Adaptive:
-    """The policy that learns a metric with limits, with the seasons of another recipe.
-
-    Its values, and so the bounds, are multiplied by a sign.
-    """
-    bounds = tuple(sign * limit.bound for limit in limits if not limit.relative)
-    shares = tuple(limit.bound for limit in limits if limit.relative)
-    return Adaptive(Watching(like.season, like.candidates, bounds, shares))
+def watching(limits: Sequence[Limit] = ()) -> Adaptive:
+    """The policy that learns a metric with limits."""
+    return _cautious(Tracking(), limits, 1.0)
 
 
 def cautious(policy: Policy, limits: Sequence[Limit], sign: float) -> Policy:
-    """``auto`` for a metric with limits; any other policy, or without limits, the policy itself."""
+    """``auto`` for a metric with limits; any other policy, or without limits, the policy itself.
+
+    The policy sees the values times a sign.
+    """
     if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
         return policy
-    return replace(watching(limits, policy.recipe, sign), deferred=policy.deferred)
+    return replace(_cautious(policy.recipe, limits, sign), deferred=policy.deferred)
+
+
+def _cautious(recipe: Tracking, limits: Sequence[Limit], sign: float) -> Adaptive:
+    bounds = tuple(sign * limit.bound for limit in limits if not limit.relative)
+    shares = tuple(limit.bound for limit in limits if limit.relative)
+    return Adaptive(Watching(recipe.season, recipe.candidates, bounds, shares))
 
 
 def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
@@ -48,7 +50,7 @@ def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
     limits, sign = live.limits_of(metric), live.sign_of(metric)
     if metric in live.objectives or isinstance(policy, Adaptive):
         return cautious(policy, limits, sign)
-    return watching(limits, sign=sign)
+    return _cautious(Tracking(), limits, sign)
 
 
 @register

@@ -39,9 +39,7 @@ class PolicyRun:
     def open(self, suggestion: Suggestion) -> None:
         self.agent.open(suggestion.id, suggestion.t, suggestion.place)
 
-    def tell(
-        self, id: int, y: float, precision: Precision, *, contradicts: bool = False
-    ) -> None:
+    def tell(self, id: int, y: float, precision: Precision, *, contradicts: bool = False) -> None:
         """Show the agent a value, and its learner whether the value contradicts its model."""
         if self.learner is None:
             self.agent.tell(id, self._sign * y, precision)

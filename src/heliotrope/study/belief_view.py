@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from heliotrope.domains import Box, Finite
 from heliotrope.lazy import lazy_module
-from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Categorical, Options, SearchSpace
 from heliotrope.study.config import StudyConfig
+from heliotrope.tracker import Metric
 from heliotrope.validation import Array, Json
 
 stats = lazy_module("scipy.stats")
@@ -32,10 +32,10 @@ FEW = 5  # results; with fewer the standard deviation is unknown
 
 @dataclass(frozen=True, eq=False)
 class BeliefView:
-    """The belief of an optimizer at a time, in a context given by its coordinates."""
+    """The belief about a metric at a time, in a context given by its coordinates."""
 
     config: StudyConfig
-    optimizer: Optimizer
+    metric: Metric
     t: float
     context: Array | None = None
 
@@ -50,7 +50,7 @@ class BeliefView:
         tenth of the values' standard deviation. With few or equal results that deviation is
         unknown, and both are None.
         """
-        best, y = self._best(), self.optimizer.history.y
+        best, y = self._best(), self.metric.history.y
         shown = {**self._describe(best), "probability": None, "margin": None}
         if self.config.given.variance is None and (len(y) < FEW or np.ptp(y) == 0.0):
             return shown
@@ -58,7 +58,9 @@ class BeliefView:
         margin = 0.0 if is_listed else SHARE * float(np.sqrt(variance))
         rivals = self._rivals()
         others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
-        f = self.optimizer.sample(self.t, np.vstack([best.x, others]), size=SAMPLES)
+        f = self.config.sign * self.metric.sample(
+            self.t, np.vstack([best.x, others]), context=None, size=SAMPLES, seed=0
+        )
         is_beaten = f.max(axis=1) - f[:, 0] > margin
         return {**shown, "probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
@@ -70,23 +72,24 @@ class BeliefView:
         return {"best": best, **self._configurations(self.config.space, best["params"])}
 
     def _best(self) -> Best:
-        return self.optimizer.best(self.t, context=self.context)
+        return self.metric.best(self.t, self.context)
 
     def _describe(self, best: Best) -> Json:
         label = self.config.adapter.describe(best.x if best.index is None else best.index)
-        return {"t": best.t, **label, "mean": self.config.sign * best.mean, "std": best.std}
+        return {"t": best.t, **label, "mean": best.mean, "std": best.std}
 
     def _rivals(self) -> Array:
         """Points in the context that may be higher than the best."""
-        optimizer, problem, context = self.optimizer, self.optimizer.contextual, self.context
-        if isinstance(optimizer.domain if problem is None else problem.choices, Finite):
-            belief = optimizer.belief(self.t, context=context, count_open=False)
-            highest = np.argsort(belief.mean + 3.0 * belief.std)[-RIVALS:]
+        metric, problem, context = self.metric, self.metric.contextual, self.context
+        if isinstance(metric.domain if problem is None else problem.choices, Finite):
+            belief = metric.belief(self.t, context=context, count_open=False)
+            mean = self.config.sign * belief.mean
+            highest = np.argsort(mean + 3.0 * belief.std)[-RIVALS:]
             return belief.points[highest]
-        latest = optimizer.history.x[-_LATEST:]
+        latest = metric.history.x[-_LATEST:]
         if problem is not None and context is not None:
             latest = problem.points(latest[:, : problem.choices.dimension], context)
-        box = optimizer.domain if problem is None or context is None else problem.given(context)
+        box = metric.domain if problem is None or context is None else problem.given(context)
         assert isinstance(box, Box)
         scattered = stats.qmc.Sobol(box.dimension, rng=0).random(_SCATTERED)
         return np.vstack([box.snap(box.scaled(scattered)), latest])
@@ -138,8 +141,8 @@ class BeliefView:
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         """Means and standard deviations of choices, or of all options."""
-        found = self.optimizer.belief(self.t, choices, context=self.context)
-        return self.config.sign * found.mean, found.std
+        found = self.metric.belief(self.t, choices, context=self.context)
+        return found.mean, found.std
 
 
 def _values(space: SearchSpace, name: str, count: int) -> list[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import Finite
+from heliotrope.domains import DomainAdapter, Finite
 from heliotrope.errors import InputError, StudyExistsError, located
 from heliotrope.estimation import Given, Model
 from heliotrope.live.moving import Distances
@@ -18,10 +18,11 @@ from heliotrope.policies.fleet import Fleet
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
-from heliotrope.study.commands import THE_VALUE, as_choice
+from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.goals import GOAL_KEYS, Goals, goals_from_json
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
+from heliotrope.tracker import Setup
 from heliotrope.validation import Json, as_whole, short_repr
 
 
@@ -93,21 +94,13 @@ class StudyConfig:
         assert self.goals is not None
         return {name: self._of_metric(name, self.goals) for name in self.goals.metrics}
 
-    @property
-    def as_told(self) -> StudyConfig:
-        """The same space without goals, for values that keep their sign."""
-        return replace(self, direction="maximize", goals=None, like=(), fleet=None)
-
-    @property
-    def applied(self) -> Json | None:
-        """What runs before the first ask: the baseline as params or option, if there is one."""
-        known: Any = None if self.goals is None else self.goals.baseline
-        return None if known is None else as_choice(known)
-
-    @property
-    def limited(self) -> Sequence[str]:
-        """The metrics with limits."""
-        return () if self.goals is None else self.goals.rules.limited
+    def setup(self, adapter: DomainAdapter) -> Setup | None:
+        """The rules with their settings as coordinates; None without goals."""
+        if self.goals is None:
+            return None
+        known = [self.adapter.choice_point(one) for one in self.goals.known]
+        baseline = None if self.goals.baseline is None else known.pop(0)
+        return Setup.of(adapter, self.goals, baseline, known, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""
@@ -146,7 +139,7 @@ class StudyConfig:
         if self.learns:
             recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
             return Adaptive(recipe, deferred=True)
-        return self.policy.policy(self.given.override(Model()), self.sign, weighing)
+        return self.policy.policy(self.given.override(Model()), 1.0, weighing)
 
     def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""

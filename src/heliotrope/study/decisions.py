@@ -15,7 +15,6 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.storage import EventBody
-from heliotrope.study.asking import check_hold, choose, errors_of, gain_of, hold
 from heliotrope.study.cache import Emit
 from heliotrope.study.clocks import Now, seconds_of
 from heliotrope.study.command_fields import Command, nested
@@ -94,17 +93,18 @@ def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], 
     t = _time_to_ask(state, command.t, now)
 
     if command.cost is not None:
-        check_hold(state)
+        _check_hold(state)
 
     def ask(emit: Emit) -> Evaluation | Hold:
-        if len(state.optimizer.open) >= _MOST_OPEN:
+        if len(state.core.open) >= _MOST_OPEN:
             raise InputError(
                 f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
             )
         if command.cost is not None:
-            held = hold(state, state.optimizer.next_time(t), context, command.cost)
-            if held is not None:
-                return held
+            point = adapter.context_point(context)
+            until = state.tracker.hold(state.core.next_time(t), point, command.cost)
+            if until is not None:
+                return Hold(until)
         at, place, why = chosen(state, t, context)
         words = adapter.describe(place, context)
         lease = _leased(command.lease or state.config.lease, now)
@@ -117,13 +117,18 @@ def chosen(
     state: StudyState, t: float | None, context: Context | None
 ) -> tuple[float, LoggedPlace, Json]:
     """The time and place of the next ask, and its reason if the study has goals."""
-    if state.config.goals is not None:
-        at = state.optimizer.next_time(t)
-        place, reason = choose(state, at, context)
-        return at, place, {"reason": reason}
     adapter = state.config.adapter
-    suggestion = state.optimizer.propose(t, context=adapter.context_point(context))
-    return suggestion.t, adapter.place_of_suggestion(suggestion), {}
+    suggestion = state.tracker.propose(t, adapter.context_point(context))
+    why = {} if suggestion.reason is None else {"reason": suggestion.reason}
+    return suggestion.t, adapter.place_of_suggestion(suggestion), why
+
+
+def _check_hold(state: StudyState) -> None:
+    """Raise an InputError if the study cannot weigh the cost of a measurement."""
+    if state.config.goals is None:
+        expected = "a study with metrics, limits, a baseline or moves"
+        advice = 'Create it with metrics, such as {"value": "maximize"}.'
+        raise InputError(expected, "one without", advice, "cost")
 
 
 def _leased(lease: str | None, now: Now) -> Json:
@@ -165,7 +170,7 @@ def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, le
     if told is not None:
         emit(told)
         learn(state, emit)
-        gained = gain_of(state, id)
+        gained = state.gain_of(id)
         if gained is not None:
             emit({"v": VERSION, "kind": "gained", "id": id, "gain": list(astuple(gained))})
 
@@ -173,9 +178,9 @@ def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, le
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
     number, results = state.ids.number_of(id), named_results(state.config, command.measured)
-    if state.optimizer.is_open(number) or state.leases.expired(number) is not None:
+    if state.core.is_open(number) or state.leases.expired(number) is not None:
         told = _result_event(state.config, id, command, results)
-        errors = errors_of(state, number, results)
+        errors = state.tracker.errors_of(number, results)
         return {**told, "error": errors} if errors else told
     before = state.result_of(number)
     if before is None:
@@ -234,7 +239,7 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now, learn: Learn) ->
     known = _added_before(state, command, words)
     if known is not None:
         return known
-    t = state.optimizer.placed(place, _time_to_ask(state, command.t, now)).t
+    t = state.core.placed(place, _time_to_ask(state, command.t, now)).t
     opened = _begin(state, emit, t, place, words, _keyed(command.key))
     _tell_result(state, emit, opened.id, command, learn)
     return opened
@@ -264,13 +269,13 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
 def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
     _check_uid(state, command.uid)
     words = as_choice(state.config.adapter.canonical_choice(command.chosen))
-    if words != state.progress.applied:
+    if words != state.applied:
         emit({"v": VERSION, "kind": "applied", **words})
 
 
 def _cancel(state: StudyState, emit: Emit, id: str) -> None:
     number = state.ids.number_of(id)
-    if state.optimizer.is_open(number):
+    if state.core.is_open(number):
         emit({"v": VERSION_WITH_AVOIDANCE, "kind": "cancelled", "id": id})
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
@@ -285,7 +290,7 @@ def _expire_leases(state: StudyState, emit: Emit, now: Now, spared: str | None) 
 
 def _prolong(state: StudyState, emit: Emit, command: Heartbeat, now: Now) -> Evaluation:
     number = state.ids.number_of(command.id)
-    if not state.optimizer.is_open(number):
+    if not state.core.is_open(number):
         state.leases.check_open(number, command.id)
         raise ClosedSuggestionError(
             "an open ask", f"{command.id}, which was told or cancelled", "", "id"
@@ -304,7 +309,7 @@ def _retime(state: StudyState, emit: Emit, command: Retime, now: Now) -> None:
     latest = wall if command.t is None else command.t
     if latest is None:
         raise InputError("a time, because the clock counts steps", "none", "", "t")
-    if latest < state.optimizer.latest:
+    if latest < state.core.latest:
         emit({"v": VERSION, "kind": "retimed", "latest": latest})
 
 
@@ -317,14 +322,14 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
 
 def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
     """The given time, else that of the clock; None leaves it to the optimizer's counter."""
-    latest, clock, seconds = state.optimizer.latest, state.config.clock, now()
+    latest, clock, seconds = state.core.latest, state.config.clock, now()
     if t is None:
         wall = clock.at(seconds, state.created)
         if wall is None:
             return None
         clock.check(wall, latest)
         return max(wall, latest)  # a wall clock may run backwards a little
-    if state.optimizer.asked and t < latest:
+    if state.core.asked and t < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{t:g}", "", "t")
     furthest = max(clock.furthest(seconds, state.created), latest)
     if t > furthest:

@@ -23,7 +23,7 @@ def describe_drift(state: MetricState) -> Json:
     policy = state.config.policy
     if not (policy.entry.has_drift or policy.learns_sums):
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if policy.epsilon is None and not len(state.optimizer.history):
+    if policy.epsilon is None and not len(state.core.history):
         return {"epsilon": None, "words": "There are no results yet: the drift is unknown."}
     if state.model.world is not None:
         words = _world_in_words(state, state.model.world)
@@ -31,7 +31,7 @@ def describe_drift(state: MetricState) -> Json:
     if not policy.learns_drift:
         epsilon = state.model.epsilon if policy.epsilon is None else policy.epsilon
         return {"epsilon": epsilon, "interval": None, "words": _in_words(state, [epsilon])}
-    learned = state.optimizer.learned()
+    learned = state.core.learned()
     words = _of_learned(state, learned)
     return {"epsilon": learned.epsilon, "interval": list(learned.interval), "words": words}
 
@@ -91,5 +91,5 @@ def _time(state: MetricState, units: float) -> str:
     clock = state.config.clock
     if isinstance(clock, Wall):
         return duration(units * clock.seconds)
-    is_counted = state.optimizer.latest == state.optimizer.asked
+    is_counted = state.core.latest == state.core.asked
     return f"{short(units)} {'steps' if is_counted else 'units of t'}"

@@ -93,18 +93,17 @@ def _places(config: StudyConfig) -> Places:
 
 def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[Array, Array]:
     """Means and variances of a study at places of another, NaN where it lacks an option."""
-    optimizer, sign = state.optimizer, config.sign
+    core = state.core
     if not isinstance(config.space, Options):
-        domain = optimizer.domain
-        found = optimizer.belief(X=domain.at(places), count_open=False)
-        return sign * found.mean, np.square(found.std)
+        found = core.belief(X=core.domain.at(places), count_open=False)
+        return found.mean, np.square(found.std)
     theirs = state.config.space
     assert isinstance(theirs, Options)
-    every = optimizer.belief(count_open=False)
+    every = core.belief(count_open=False)
     index = {name: i for i, name in enumerate(theirs.names)}
     at = [index.get(config.space.names[place], -1) for place in places.tolist()]
     has = np.array(at) >= 0
-    mean = np.where(has, sign * every.mean[at], np.nan)
+    mean = np.where(has, every.mean[at], np.nan)
     return mean, np.where(has, np.square(every.std[at]), np.nan)
 
 

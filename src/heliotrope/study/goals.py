@@ -43,6 +43,9 @@ class Goals(Live):
     ``baseline`` and ``safe`` are parameters by name, or names of options.
     """
 
+    baseline: Choice | None
+    safe: tuple[Choice, ...]
+
     def __init__(self, **described: Any) -> None:
         super().__init__(**described)
         for name in self.metrics:
@@ -51,6 +54,11 @@ class Goals(Live):
                 raise InputError(form, short_repr(name), "", "metrics")
         if len(self.metrics) > _MOST:
             raise InputError(f"at most {_MOST} metrics", str(len(self.metrics)), "", "metrics")
+
+    @property
+    def known(self) -> list[Choice]:
+        """The choices that keep all limits by the user's word, the baseline first."""
+        return [*([] if self.baseline is None else [self.baseline]), *self.safe]
 
     def with_choices(self, baseline: Choice | None, safe: Sequence[Choice]) -> Goals:
         """The same goals with these choices."""

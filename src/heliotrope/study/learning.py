@@ -15,7 +15,7 @@ Learn: TypeAlias = Callable[[StudyState, Emit], None]
 def learn(state: StudyState, emit: Emit) -> None:
     """Estimate the models that are due."""
     for name, metric in state.metrics.items():
-        learner = metric.optimizer.learner
+        learner = metric.core.learner
         estimation = None if learner is None else learner.estimation()
         if estimation is not None:
             emit(_learned_event(estimation.run(), state, name))
@@ -38,7 +38,7 @@ def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
 
     If the update says which results are contradicted, the next operations do that stepwise.
     """
-    learner = state.metrics[name].optimizer.learner
+    learner = state.metrics[name].core.learner
     if learner is not None and learner.known.due == update.due:
         emit(_learned_event(update, state, name))
         judge(state, emit)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.domains import Places
+from heliotrope.domains import Places, are_indices
 from heliotrope.errors import InputError
 from heliotrope.history import Observation
 from heliotrope.live import Belief
 from heliotrope.live.gains import Gain, TotalGain
-from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
-from heliotrope.study.asking import live_belief
 from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
-from heliotrope.study.live import LiveBelief
 from heliotrope.study.past import blank, fed, past_belief
 from heliotrope.study.space_adapter import Context
 from heliotrope.study.state import StudyState
+from heliotrope.tracker import Outlook
 from heliotrope.validation import Array, Json, short_repr
 
 _SHOWN = 500  # results in the track
@@ -36,12 +34,12 @@ _FRONT = 60  # trade-offs
 class MetricView(BeliefView):
     """The belief about a metric or a weighted sum, with the choices that keep all limits."""
 
-    live: LiveBelief | None = None
+    outlook: Outlook | None = None
     believed: Belief | None = None
 
     def _best(self) -> Best:
-        assert self.live is not None
-        place, _ = best_place(self.live)
+        assert self.outlook is not None
+        place, _ = self.outlook.best()
         mean, std = self._predicted(place)
         index = int(place[0]) if place.ndim == 1 else None
         x = self.config.adapter.domain.at(place)[0]
@@ -51,14 +49,14 @@ class MetricView(BeliefView):
         return self._predicted(self._places(choices))
 
     def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
-        assert self.live is not None
-        if not self.live.goals.rules.limits:
+        assert self.outlook is not None
+        if not self.outlook.live.rules.limits:
             return None
-        return self.live.safe(self._places(choices))
+        return self.outlook.safe(self._places(choices))
 
     def _places(self, choices: Array | None) -> Places:
-        assert self.live is not None
-        return self.live.all_places() if choices is None else self.live.of_points(choices)
+        assert self.outlook is not None
+        return self.outlook.all_places() if choices is None else self.outlook.of_points(choices)
 
     def _predicted(self, places: Places) -> tuple[Array, Array]:
         assert self.believed is not None
@@ -76,24 +74,24 @@ def belief(
         known = ", ".join(goals.metrics)
         raise InputError(f"a metric among {known}", short_repr(metric), "", "metric")
     make = _beliefs_at(state, t, context)
-    told = {name for name, one in state.metrics.items() if len(one.optimizer.history)}
+    told = {name for name, one in state.metrics.items() if len(one.core.history)}
     name = metric or (goals.lead if goals.weights is None or len(goals.weights) == 1 else None)
 
     def show() -> Json:
         head: Json = {"t": t, **({} if context is None else {"context": context})}
         head |= {} if name is None else {"metric": name}
-        live = make()
+        outlook = make()
         weights = {name: 1.0} if name is not None else goals.weights or {}
         if not told.issuperset(weights):
             return {**head, "view": "none"}
-        believed = live.weighted(weights)
+        believed = outlook.weighted(weights)
         limits = [
-            {"side": one.side, "bound": live.bound(one)}
+            {"side": one.side, "bound": outlook.bound(one)}
             for one in goals.rules.limits
             if one.metric == name and (told.issuperset([name]))
         ]
-        base = {} if live.baseline is None else {"baseline": _valued(live, live.baseline, believed)}
-        view = MetricView(config.as_told, live.lead, t, live.context_point, live, believed)
+        view = MetricView(config, outlook.lead, t, outlook.context, outlook, believed)
+        base = _baseline(config, outlook, believed)
         return {**head, **view.belief(), **({"limits": limits} if limits else {}), **base}
 
     return show
@@ -103,21 +101,22 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
     """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
     goals = state.config.goals
     assert goals is not None
-    live = live_belief(state, t, context)
+    config, outlook = state.config, _outlook(state, t, context)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
-    if state.progress.applied is not None:
-        shown["applied"] = state.progress.applied
-    if goals.baseline is not None:
-        shown |= {"baseline": live.words(goals.baseline), "gain": None}
-    if not live.is_known():
+    if state.applied is not None:
+        shown["applied"] = state.applied
+    if outlook.baseline is not None:
+        shown |= {"baseline": _words(config, outlook.baseline), "gain": None}
+    if not outlook.is_known():
         return shown
-    place, is_safe = best_place(live)
-    objective = live.objective_as_told()
-    best = {**_valued(live, place, objective), **_confidence(live, place)}
+    place, is_safe = outlook.best()
+    objective = outlook.objective_as_told()
+    best = {**_valued(config, outlook, place, objective), **_confidence(config, outlook, place)}
     shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
-    if live.baseline is not None:
-        shown["baseline"] = _valued(live, live.baseline, objective)
-        shown["gain"] = _gain(live.gain(place), state.progress.total, goals.sign)
+    if outlook.baseline is not None:
+        shown["baseline"] = _valued(config, outlook, outlook.baseline, objective)
+        total = state.tracker.rules()[1].total
+        shown["gain"] = _gain(outlook.gain(place), total, goals.sign)
     if goals.weights is None:
         shown["front"] = front(state, t, context)
     return shown
@@ -129,59 +128,47 @@ def front(state: StudyState, t: float, context: Context | None) -> Json:
     if goals is None or goals.weights is not None:
         expected, got = "a study with several objectives", "one with a single objective"
         raise InputError(expected, got, "Maximize or minimize two metrics or more.", "metrics")
-    live = live_belief(state, t, context)
-    choices = []
-    if live.is_known():
-        for place in live.front()[:_FRONT]:
+    outlook, objectives, choices = _outlook(state, t, context), list(goals.objectives), []
+    if outlook.is_known():
+        for place in outlook.front()[:_FRONT]:
             where = np.asarray(place)[None]
-            choices.append({**live.describe(where), "metrics": live.values(where)})
-        choices.sort(key=lambda one: float(one["metrics"][goals.directed[0]]["mean"]))
+            words = _words(state.config, where)
+            choices.append({**words, "metrics": _values(outlook, where)})
+        choices.sort(key=lambda one: float(one["metrics"][objectives[0]]["mean"]))
     given = {} if context is None else {"context": context}
-    return {"t": t, **given, "objectives": goals.directed, "choices": choices}
+    return {"t": t, **given, "objectives": objectives, "choices": choices}
 
 
 def track(state: StudyState) -> Callable[[], Json]:
     """The latest results, and the best and the baseline as they were believed at some times."""
     config, results = state.config, _results(state)
-    histories = {name: one.optimizer.history[-_SHOWN:] for name, one in state.metrics.items()}
+    histories = {name: one.core.history[-_SHOWN:] for name, one in state.metrics.items()}
     empty = {name: blank(one, histories[name]) for name, one in state.metrics.items()}
-    limits = _limits(live_belief(state, state.optimizer.latest, state.context))
+    latest = _outlook(state, state.core.latest, state.context)
+    limits = _limits(latest)
 
     def show() -> Json:
-        best = _stops(config, empty, histories)
+        best = _stops(config, replace(latest, metrics=empty, trust={}), histories)
         return {"results": results, "best": best, "limits": limits, "certificate": None}
 
     return show
 
 
-def best_place(live: LiveBelief) -> tuple[Places, bool]:
-    """The best choice that keeps all limits; else a known one, or that of the lead's policy."""
-    found = live.best(live.goals.weights or _first_of(live.config))
-    if found is not None:
-        return found, True
-    if live.goals.known:
-        return live.place(live.goals.known[0]), False
-    return live.own_best(), False
+def _outlook(state: StudyState, t: float, context: Context | None) -> Outlook:
+    """The beliefs at a present or future time."""
+    return state.tracker.outlook(t, state.config.adapter.context_point(context))
 
 
-def _first_of(config: StudyConfig) -> Mapping[str, float]:
-    """The first of several objectives, as a sum."""
-    return {config.lead: config.metrics[config.lead].sign}
-
-
-def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callable[[], LiveBelief]:
+def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callable[[], Outlook]:
     """The beliefs at a time; those of the past are built when they are needed."""
-    if t >= state.optimizer.latest:
-        present = live_belief(state, t, context)
+    present = _outlook(state, t, context)
+    if t >= state.core.latest:
         return lambda: present
     made = {name: past_belief(metric, t) for name, metric in state.metrics.items()}
-    config, trust = state.config, dict(state.progress.trust)
-
-    def build() -> LiveBelief:
-        optimizers = {name: one() for name, one in made.items()}
-        return LiveBelief(config, optimizers, t, context, trust)
-
-    return build
+    trust = dict(present.trust)
+    return lambda: replace(
+        present, metrics={name: build() for name, build in made.items()}, trust=trust
+    )
 
 
 def _metrics(state: StudyState) -> Json:
@@ -191,38 +178,60 @@ def _metrics(state: StudyState) -> Json:
     return {
         name: {
             "aim": goals.metrics[name],
-            "told": len(metric.optimizer.history),
+            "told": len(metric.core.history),
             "drift": describe_drift(metric)["words"],
         }
         for name, metric in state.metrics.items()
     }
 
 
-def _valued(live: LiveBelief, place: Places, believed: Belief) -> Json:
+def _words(config: StudyConfig, place: Places) -> Json:
+    """The params or the option of one place, and the context."""
+    return config.adapter.describe(int(place[0]) if are_indices(place) else place[0])
+
+
+def _values(outlook: Outlook, place: Places) -> dict[str, Json]:
+    """Mean and deviation of each metric with results at one place."""
+    shown = {}
+    for name, metric in outlook.metrics.items():
+        if len(metric.history):
+            mean, variance = outlook.metric(name).predict(outlook.t, place)
+            shown[name] = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
+    return shown
+
+
+def _valued(config: StudyConfig, outlook: Outlook, place: Places, believed: Belief) -> Json:
     """A choice with the mean and deviation of the objective and of each metric."""
-    mean, variance = believed.predict(live.t, place)
+    mean, variance = believed.predict(outlook.t, place)
     value = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
-    return {**live.describe(place), **value, "metrics": live.values(place)}
+    return {**_words(config, place), **value, "metrics": _values(outlook, place)}
 
 
-def _confidence(live: LiveBelief, best: Places) -> Json:
+def _baseline(config: StudyConfig, outlook: Outlook, believed: Belief) -> Json:
+    """The baseline with its values, if there is one."""
+    if outlook.baseline is None:
+        return {}
+    return {"baseline": _valued(config, outlook, outlook.baseline, believed)}
+
+
+def _confidence(config: StudyConfig, outlook: Outlook, best: Places) -> Json:
     """The probability that nothing that keeps the limits is better by more than a margin.
 
     The margin is that of a study without goals. It is unknown if nothing is known to keep them.
     """
-    is_listed, weights = isinstance(live.config.space, Options), live.goals.weights
-    y, places = live.lead.history.y, live.places()
-    places = places[live.safe(places)]
+    is_listed, weights = isinstance(config.space, Options), outlook.live.weights
+    y, places = outlook.lead.history.y, outlook.places()
+    places = places[outlook.safe(places)]
     if weights is None or len(y) < FEW or np.ptp(y) == 0.0 or not len(places):
         return {"probability": None, "margin": None}
-    spread = np.sqrt(sum((weight * live.spread(name)) ** 2 for name, weight in weights.items()))
+    spread = np.sqrt(sum((weight * outlook.spread(name)) ** 2 for name, weight in weights.items()))
     margin = 0.0 if is_listed else SHARE * float(spread)
-    believed = live.weighted(weights)
-    mean, variance = believed.predict(live.t, places)
+    believed = outlook.weighted(weights)
+    mean, variance = believed.predict(outlook.t, places)
     rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
     joint = np.concatenate([best, rivals])
-    means, _ = believed.predict(live.t, joint)
-    covariance = believed.covariance(live.t, joint, joint)
+    means, _ = believed.predict(outlook.t, joint)
+    covariance = believed.covariance(outlook.t, joint, joint)
     rng = np.random.default_rng(0)
     f = rng.multivariate_normal(means, covariance, SAMPLES, check_valid="ignore", method="eigh")
     is_beaten = f.max(axis=1) - f[:, 0] > margin + 1e-6 * float(spread)  # rounding errors
@@ -241,30 +250,31 @@ def _gain(found: Gain | None, total: TotalGain, sign: float) -> Json | None:
     return {"now": now.to_json(), "total": summed, "words": words}
 
 
-def _limits(live: LiveBelief) -> Json:
+def _limits(outlook: Outlook) -> Json:
     """The bounds of each limited metric, in its unit."""
     found: Json = {}
-    for one in live.goals.rules.limits:
-        if len(live.optimizers[one.metric].history) or not one.relative:
-            found.setdefault(one.metric, []).append({"side": one.side, "bound": live.bound(one)})
+    for one in outlook.live.rules.limits:
+        if len(outlook.metrics[one.metric].history) or not one.relative:
+            bound = {"side": one.side, "bound": outlook.bound(one)}
+            found.setdefault(one.metric, []).append(bound)
     return found
 
 
 def _results(state: StudyState) -> list[Json]:
     """The latest results: the values of all metrics, where they were measured, and why."""
     rows: dict[int, Json] = {}
+    describe, reasons = state.config.adapter.describe, state.tracker.rules()[1].reasons
     for name, metric in state.metrics.items():
-        sign, describe = metric.config.sign, metric.config.adapter.describe
-        for one in metric.optimizer.history[-_SHOWN:]:
+        for one in metric.core.history[-_SHOWN:]:
             assert one.id is not None
             if one.id not in rows:
                 words = describe(one.x if one.index is None else one.index)
                 rows[one.id] = {"t": one.t, "value": None, **words, "metrics": {}}
-                if one.id in state.progress.reasons:
-                    rows[one.id]["reason"] = state.progress.reasons[one.id]
-            rows[one.id]["metrics"][name] = sign * one.y
+                if one.id in reasons:
+                    rows[one.id]["reason"] = reasons[one.id]
+            rows[one.id]["metrics"][name] = one.y
             if name == state.config.lead:
-                rows[one.id]["value"] = sign * one.y
+                rows[one.id]["value"] = one.y
             if one.id in metric.faults:
                 rows[one.id]["fault"] = True
     return [rows[number] for number in sorted(rows)][-_SHOWN:]
@@ -272,7 +282,7 @@ def _results(state: StudyState) -> list[Json]:
 
 def _stops(
     config: StudyConfig,
-    empty: Mapping[str, Optimizer],
+    blank: Outlook,
     histories: Mapping[str, Sequence[Observation]],
 ) -> list[Json]:
     """The best and the baseline at some times, from the results up to each."""
@@ -284,9 +294,10 @@ def _stops(
         for name, some in in_time.items():
             new = [one for one in some[seen[name] :] if one.t <= until]
             seen[name] += len(new)
-            fed(empty[name], new)
+            fed(blank.metrics[name], new)
             latest = new[-1] if new else latest
-        stops += _stop(LiveBelief(config, empty, until, _context_of(config, latest)))
+        context = config.adapter.context_point(_context_of(config, latest))
+        stops += _stop(config, replace(blank, t=until, context=context))
     return stops
 
 
@@ -298,10 +309,10 @@ def _context_of(config: StudyConfig, one: Observation | None) -> Any:
     return config.adapter.describe(one.x if one.index is None else one.index)["context"]
 
 
-def _stop(live: LiveBelief) -> list[Json]:
+def _stop(config: StudyConfig, outlook: Outlook) -> list[Json]:
     """The best and the baseline at one time; nothing before every objective has a result."""
-    if not live.is_known():
+    if not outlook.is_known():
         return []
-    believed, (place, _) = live.objective_as_told(), best_place(live)
-    base = {} if live.baseline is None else {"baseline": _valued(live, live.baseline, believed)}
-    return [{"t": live.t, **_valued(live, place, believed), **base}]
+    believed, (place, _) = outlook.objective_as_told(), outlook.best()
+    best = _valued(config, outlook, place, believed)
+    return [{"t": outlook.t, **best, **_baseline(config, outlook, believed)}]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heliotrope.domains import Finite
+from heliotrope.domains import DomainAdapter, Finite
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
 from heliotrope.live.rules import Limit
-from heliotrope.live.watching import Watching
-from heliotrope.optimizer import Optimizer
-from heliotrope.policies import Adaptive, Policy, Uniform
+from heliotrope.live.watching import cautious
+from heliotrope.policies import Policy, Uniform
 from heliotrope.policies.learner import Due, Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement
+from heliotrope.tracker import REPLAYED, Metric
 from heliotrope.validation import Json, as_whole, short_repr
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from heliotrope.study.config import StudyConfig
 
 _NUMBERS, _LABELS = "history/numbers", "history/labels"  # times, values and points; indices
-REPLAYED = 300  # latest results that a new policy is given
 
 
 def named_results(
@@ -42,37 +41,39 @@ def named_results(
 
 
 class MetricState:
-    """The belief about one metric; every metric has every evaluation, told or not."""
+    """What a study has learned about one metric; every metric has every evaluation, told or not."""
 
-    def __init__(self, config: StudyConfig, limits: Sequence[Limit] = ()) -> None:
+    def __init__(
+        self, config: StudyConfig, adapter: DomainAdapter, limits: Sequence[Limit] = ()
+    ) -> None:
         """Know nothing yet; ``limits`` are those of this metric."""
         self.config, self.model, self._limits = config, Model(), limits
-        self.optimizer = Optimizer(config.adapter.problem, Uniform(), config.seed or 0)
+        self.core = Metric(adapter, Uniform(), config.seed or 0, config.sign)
         self.since = -np.inf  # time of the last jump: earlier results do not count
         self.faults = frozenset[int]()  # numbers of the results that are taken for faults
 
     def renew(self) -> None:
         """Build the policy, which takes a while."""
-        self.optimizer.reconsider(self.policy(self.config), last=REPLAYED)
+        self.core.reconsider(self.policy(self.config), last=REPLAYED)
 
     def rest(self, *, resting: bool) -> None:
         """Leave the policy as it is, since another model follows; or no longer."""
-        if self.optimizer.learner is not None:
-            self.optimizer.learner.rest(resting=resting)
+        if self.core.learner is not None:
+            self.core.learner.rest(resting=resting)
 
     def learn(self, body: Mapping[str, Any], contradicted: Mapping[int, float] | None) -> None:
         """Take the model of an event, and the variances of results that others contradict."""
-        if self.optimizer.learner is None:
+        if self.core.learner is None:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
-        model = model.of_dimension(self.optimizer.domain.dimension)
+        model = model.of_dimension(self.core.domain.dimension)
         own, trouble = model.signed(self.config.sign), str(body.get("trouble", ""))
-        self.optimizer.learner.update(Update(own, due, contradicted, trouble))
-        self.model, self.since = model, self.optimizer.learner.known.since
+        self.core.learner.update(Update(own, due, contradicted, trouble))
+        self.model, self.since = model, self.core.learner.known.since
 
     def fallback(self) -> Update | None:
         """The model in use, if it is not the one that was learned last; otherwise None."""
-        learner = self.optimizer.learner
+        learner = self.core.learner
         if learner is None or not learner.known.trouble:
             return None
         if learner.model == self.model.signed(self.config.sign):
@@ -83,61 +84,36 @@ class MetricState:
     @property
     def trouble(self) -> str:
         """Why an older model is in use than the latest one; "" if it is not."""
-        learner = self.optimizer.learner
+        learner = self.core.learner
         return "" if learner is None else learner.known.trouble
-
-    def tell(self, number: int, result: Measurement, expired: tuple[float, Any] | None) -> None:
-        """Take a result; ``expired`` is the time and place of an evaluation without a lease."""
-        (value, precision), sign = result, self.config.sign
-        if expired is None:
-            self.optimizer.observe(number, sign * value, precision)
-            return
-        t, place = expired
-        self.optimizer.observe_cancelled(number, place, t, sign * value, precision)
-        if self.optimizer.learner is None:
-            self.renew()
-
-    def distrust(self) -> None:
-        """Note that a result contradicts the model, so that it is estimated again."""
-        if self.optimizer.learner is not None:
-            self.optimizer.learner.distrust()
-
-    def cancel(self, number: int, *, avoid: bool) -> None:
-        """Close an open evaluation without a result of this metric; a failed one is avoided."""
-        self.optimizer.cancel(number, avoid=avoid)
-
-    def retime(self, latest: float) -> None:
-        self.optimizer.set_back(latest)
-        self.since = min(self.since, latest)
-        if self.optimizer.learner is None:
-            self.renew()
 
     def found_faults(self) -> frozenset[int]:
         """The results that are taken for faults by now."""
-        learner = self.optimizer.learner
+        learner = self.core.learner
         return self.faults if learner is None else learner.faults(self.faults)
 
     def result_of(self, number: int) -> Measurement | None:
         """The value and precision told for an evaluation, or None."""
-        told = self.optimizer.history.of(number)
-        return None if told is None else (self.config.sign * told.y, told.precision)
+        told = self.core.history.of(number)
+        return None if told is None else (told.y, told.precision)
 
     def parts(self) -> tuple[Json, Arrays]:
         """The state as JSON and arrays."""
-        optimizer, arrays = self.optimizer.parts()
+        header, arrays = self.core.parts()
         since = {} if np.isinf(self.since) else {"since": self.since}
         known = {"faults": sorted(self.faults), "model": self.model.to_json(), **since}
-        if isinstance(self.optimizer.domain, Finite):  # the labels say where results lie
+        if isinstance(self.core.domain, Finite):  # the labels say where results lie
             arrays[_NUMBERS] = arrays[_NUMBERS][:, :2]
-        return {**known, "optimizer": optimizer}, arrays
+        return {**known, "core": header}, arrays
 
     def restored(self, header: Json, arrays: Arrays) -> MetricState:
         """The metric of :meth:`parts`."""
-        found, domain = MetricState(self.config, self._limits), self.optimizer.domain
+        found, domain = MetricState(self.config, self.core.adapter, self._limits), self.core.domain
         if isinstance(domain, Finite):
             points = domain.at(domain.check(arrays[_LABELS][:, 0]))
             arrays = {**arrays, _NUMBERS: np.hstack([arrays[_NUMBERS][:, :2], points])}
-        found.optimizer = Optimizer.from_parts(header["optimizer"], arrays, "a snapshot")
+        found.renew()
+        found.core.restore(header["core"], arrays)
         found.model = Model.from_json(header["model"])
         found.since = float(header.get("since", -np.inf))
         found.faults = frozenset(as_whole(one, "a fault", least=0) for one in header["faults"])
@@ -145,10 +121,4 @@ class MetricState:
 
     def policy(self, config: StudyConfig) -> Policy:
         """The policy, which is told its model; that of a limited metric is cautious while young."""
-        if not self._limits or not config.policy.learns_sums:
-            return config.build()
-        seasons, sign = config.tracking(), config.sign
-        bounds = tuple(sign * limit.bound for limit in self._limits if not limit.relative)
-        shares = tuple(limit.bound for limit in self._limits if limit.relative)
-        recipe = Watching(seasons.season, seasons.candidates, bounds, shares)
-        return Adaptive(recipe, deferred=True)
+        return cautious(config.build(), self._limits, config.sign)

@@ -127,6 +127,18 @@ class SpaceAdapter:
         """The place of parameters or of an option among :attr:`choices`; InputError."""
         return self._index(chosen) if isinstance(self.choices, Finite) else self._point(chosen)
 
+    def choice_point(self, chosen: Any) -> Array:
+        """The coordinates of parameters or of an option among :attr:`choices`; InputError."""
+        place = self.choice_place(chosen)
+        point: Array = self.choices.at(np.array([place]))[0]
+        return point
+
+    def describe_choice(self, point: Array) -> dict[str, Any]:
+        """The ``params`` or the ``option`` of a choice given by its coordinates."""
+        choices = self.choices
+        place = int(choices.places(point[None])[0]) if isinstance(choices, Finite) else point
+        return self._describe_choice(place)
+
     def place_of(self, chosen: Any, context: Any = None) -> LoggedPlace:
         """The place of parameters or of an option in a context; InputError."""
         given = self.check_context(context)

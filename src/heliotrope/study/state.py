@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from heliotrope.domains import DomainAdapter
 from heliotrope.errors import (
     ClosedSuggestionError,
     FormatError,
@@ -15,8 +17,7 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.history import Suggestion
-from heliotrope.live.beliefs import Trust
-from heliotrope.optimizer import Optimizer
+from heliotrope.live.gains import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
@@ -26,7 +27,7 @@ from heliotrope.study.ids import Ids
 from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
-from heliotrope.study.progress import Progress, errors_in
+from heliotrope.tracker import Metric, Tracker
 from heliotrope.validation import Json, as_number, as_positive, as_whole
 
 # Versions of events and snapshots; earlier versions of heliotrope refuse later ones
@@ -36,7 +37,8 @@ VERSION_WITH_NOISE = 2  # of told events: results with their own noise
 VERSION_WITH_METRICS = 3  # of told events: values by metric
 VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
 VERSION_WITH_AVOIDANCE = 2  # of cancelled events: their places are avoided
-VERSION_WITH_LEARNER = 2  # of learned events and of snapshots: both are those of the one learner
+VERSION_WITH_LEARNER = 2  # of learned events: those of the one learner
+_SNAPSHOT = 3  # version of snapshots: others are not read, and the events are replayed
 _KIND = "heliotrope.study"
 _NEWEST = {
     "told": VERSION_WITH_METRICS,
@@ -71,14 +73,21 @@ class StudyState:
 
     def __init__(self, uid: str, config: StudyConfig, created: float) -> None:
         self.uid, self.config, self.created = uid, config, created
+        adapter = DomainAdapter(config.adapter.problem)
         self.metrics = {
-            name: MetricState(one, config.limits_of(name)) for name, one in config.metrics.items()
+            name: MetricState(one, adapter, config.limits_of(name))
+            for name, one in config.metrics.items()
         }
-        self.seq, self.told = 1, 0
+        self.tracker = self._tracker_of(self.metrics)
+        self.seq = 1
         self.context = config.adapter.default_context()  # later that of the latest ask
         self._bare = True  # the optimizers have no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
-        self.progress = Progress(config)
+
+    def _tracker_of(self, metrics: Mapping[str, MetricState]) -> Tracker:
+        adapter = metrics[self.config.lead].core.adapter
+        cores = {name: metric.core for name, metric in metrics.items()}
+        return Tracker(self.config.lead, cores, self.config.setup(adapter))
 
     # ---- the leading metric, which the others follow
 
@@ -87,9 +96,14 @@ class StudyState:
         return self.metrics[self.config.lead]
 
     @property
-    def optimizer(self) -> Optimizer:
+    def core(self) -> Metric:
         """All evaluations, and the results of the leading metric."""
-        return self.lead.optimizer
+        return self.tracker.lead
+
+    @property
+    def told(self) -> int:
+        """Number of evaluations with a result."""
+        return self.tracker.told
 
     @property
     def model(self) -> Model:
@@ -152,7 +166,8 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self._cancel(self._close(body["id"]), avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
+            avoid = body["v"] >= VERSION_WITH_AVOIDANCE
+            self.tracker.cancel(self._close(body["id"]), avoid=avoid)
         elif kind == "expired":
             self._apply_expired(body["id"])
         elif kind == "prolonged":
@@ -160,9 +175,10 @@ class StudyState:
         elif kind == "retimed":
             self._apply_retimed(as_number(body["latest"], "latest"))
         elif kind == "applied":
-            self.progress.apply(body)
+            chosen = body["params"] if "params" in body else body["option"]
+            self.tracker.apply(self.config.adapter.choice_point(chosen))
         elif kind == "gained":
-            self.progress.gain(body)
+            self.tracker.gain(Gain(*(as_number(one, "a gain") for one in body["gain"])))
         elif kind == "learned":
             self.metrics[self._named(body)].learn(body, self._contradicted(body))
         elif kind == "judged":
@@ -207,31 +223,24 @@ class StudyState:
         results = named_results(self.config, Tell.of_event(body).measured)
         number = self.ids.number_of(body["id"])
         expired = self.leases.expired(number)
-        for name, metric in self.metrics.items():
-            if name in results:
-                metric.tell(number, results[name], expired)
-            elif expired is None:
-                metric.cancel(number, avoid=False)
-        for name, error in errors_in(body).items():
-            if Trust.is_contradicted_by(error):
-                self.metrics[name].distrust()
+        if expired is None:
+            self.tracker.tell(self.core.suggestion(number), results, errors_in(body))
+        else:
+            t, place = expired
+            late = self.core.adapter.suggestion_at(number, t, place)
+            self.tracker.tell_late(late, results)
         self._close(body["id"])
-        self.told += 1
-        self.progress.tell(number, body, self.told_evaluation(body["id"]), results)
-
-    def _cancel(self, number: int, *, avoid: bool) -> None:
-        for metric in self.metrics.values():
-            metric.cancel(number, avoid=avoid)
 
     def _apply_expired(self, id: str) -> None:
         """Close an ask without a result; that its worker died says little about the place."""
-        suggestion = self.optimizer.suggestion(self._close(id))
-        self._cancel(suggestion.id, avoid=False)
+        suggestion = self.core.suggestion(self._close(id))
+        self.tracker.cancel(suggestion.id, avoid=False)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:
+        self.tracker.set_back(latest)
         for metric in self.metrics.values():
-            metric.retime(latest)
+            metric.since = min(metric.since, latest)
         self.leases.set_back(latest)
 
     def _close(self, id: str) -> int:
@@ -243,13 +252,11 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        place = self.config.adapter.logged_place(body)
-        (number,) = {
-            metric.optimizer.begin(place, body["t"]).id for metric in self.metrics.values()
-        }
-        self.progress.begin(number, body)
+        place, reason = self.config.adapter.logged_place(body), body.get("reason")
+        asked = self.core.placed(place, body["t"])
+        self.tracker.begin(replace(asked, reason=None if reason is None else str(reason)))
         if "lease" in body:
-            self.leases.begin(number, body["lease"], body["until"])
+            self.leases.begin(asked.id, body["lease"], body["until"])
         if self.context is not None:
             self.context = dict(body["context"])
         if "key" in body:
@@ -258,20 +265,20 @@ class StudyState:
     def time(self, seconds: float) -> float:
         """The time by the clock at a wall time, or the latest time seen if that is later."""
         at = self.config.clock.at(seconds, self.created)
-        return self.optimizer.latest if at is None else max(at, self.optimizer.latest)
+        return self.core.latest if at is None else max(at, self.core.latest)
 
     # ---- evaluations
 
     @property
     def open(self) -> list[Evaluation]:
         """Open evaluations, oldest first."""
-        return [self._evaluation(suggestion) for suggestion in self.optimizer.open]
+        return [self._evaluation(suggestion) for suggestion in self.core.open]
 
     def open_evaluation(self, id: str) -> Evaluation:
         """The open evaluation whose key was found again; ClosedSuggestionError if it is closed."""
         number = self.ids.number_of(id)
-        if self.optimizer.is_open(number):
-            return self._evaluation(self.optimizer.suggestion(number))
+        if self.core.is_open(number):
+            return self._evaluation(self.core.suggestion(number))
         self.leases.check_open(number, id)
         end = "cancelled" if self.result_of(number) is None else "told"
         raise ClosedSuggestionError(
@@ -284,17 +291,34 @@ class StudyState:
     def told_evaluation(self, id: str) -> Evaluation | None:
         """The evaluation of an id if its result was told."""
         number = self.ids.number_of(id)
-        found = (metric.optimizer.history.of(number) for metric in self.metrics.values())
+        found = (metric.core.history.of(number) for metric in self.metrics.values())
         told = next(filter(None, found), None)
         if told is None:
             return None
         place = told.x if told.index is None else told.index
         return Evaluation(id, told.t, **self.config.adapter.describe(place))
 
+    @property
+    def applied(self) -> Json | None:
+        """The ``params`` or the ``option`` that runs now, in a study with goals."""
+        progress = self.tracker.progress
+        if progress is None or progress.applied is None:
+            return None
+        return self.config.adapter.describe_choice(progress.applied)
+
+    def gain_of(self, id: str) -> Gain | None:
+        """The believed gain over the baseline at an evaluation that was told."""
+        number = self.ids.number_of(id)
+        found = (metric.core.history.of(number) for metric in self.metrics.values())
+        told = next(filter(None, found), None)
+        if told is None:
+            return None
+        return self.tracker.gain_of(self.core.adapter.suggestion(number, told.t, told.place))
+
     def point_of(self, id: str) -> dict[str, Any] | None:
         """The ``params`` or ``option`` of an evaluation; None if it was cancelled."""
         number = self.ids.number_of(id)
-        if self.optimizer.is_open(number):
+        if self.core.is_open(number):
             asked: Evaluation | None = self.open_evaluation(id)
         elif (expired := self.leases.expired(number)) is not None:
             t, place = expired
@@ -313,9 +337,8 @@ class StudyState:
         words = adapter.describe(adapter.place_of_suggestion(suggestion))
         lease = self.leases.of(suggestion.id)
         until = None if lease is None else lease.until
-        why = self.progress.reasons.get(suggestion.id)
         id = self.ids.of(suggestion.id)
-        return Evaluation(id, suggestion.t, **words, until=until, reason=why)
+        return Evaluation(id, suggestion.t, **words, until=until, reason=suggestion.reason)
 
     # ---- snapshots
 
@@ -328,10 +351,11 @@ class StudyState:
             arrays |= under(f"metric/{i}/", some)
         header = {
             "format": _KIND,
-            "version": VERSION_WITH_LEARNER,
+            "version": _SNAPSHOT,
             "seq": self.seq,
-            **({} if self.config.goals is None else {"metrics": others, "told": self.told}),
-            **self.progress.to_json(),
+            "told": self.told,
+            **({} if self.config.goals is None else {"metrics": others}),
+            **self._progress_to_json(),
             **self.keys.to_json(),
             **self.leases.to_json(),
             **({} if self.context is None else {"context": self.context}),
@@ -339,22 +363,27 @@ class StudyState:
         }
         return archive.pack_flat(header, {**arrays, _MARKS: self.ids.to_array()})
 
+    def _progress_to_json(self) -> Json:
+        progress = self.tracker.progress
+        return {} if progress is None else {"progress": progress.to_json()}
+
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
-        header, arrays = archive.unpack_flat(data, _KIND, VERSION_WITH_LEARNER, "a snapshot")
-        if header["version"] < VERSION_WITH_LEARNER:
+        header, arrays = archive.unpack_flat(data, _KIND, _SNAPSHOT, "a snapshot")
+        if header["version"] < _SNAPSHOT:
             raise FormatError("a snapshot of this version", "an older one")
         with archive.readable("a snapshot of a study", "a snapshot"):
             metrics = self._metrics_of(header, arrays)
             lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)
-            told = as_whole(header.get("told", len(lead.optimizer.history)), "told", least=0)
+            tracker = self._tracker_of(metrics)
+            tracker.told = as_whole(header["told"], "told", least=0)
+            if tracker.progress is not None:
+                tracker.progress.restore(header["progress"])
             keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
-            progress = Progress.from_json(self.config, header)
-            ids.restore(arrays.get(_MARKS), lead.optimizer.asked)
+            ids.restore(arrays.get(_MARKS), lead.core.asked)
         self.leases, self.ids, self.keys = leases, ids, keys
-        self.metrics, self.seq, self.told = metrics, seq, told
+        self.metrics, self.tracker, self.seq = metrics, tracker, seq
         self.context, self._bare = header.get("context"), False
-        self.progress = progress
 
     def _others(self) -> list[tuple[str, MetricState]]:
         """The metrics that do not lead."""
@@ -367,6 +396,12 @@ class StudyState:
             inner, own = header["metrics"][name], part(arrays, f"metric/{i}/")
             restored[name] = metric.restored(inner, own)
         return {name: restored[name] for name in self.metrics}
+
+
+def errors_in(body: Mapping[str, Any]) -> dict[str, float]:
+    """How far a told event's results of limited metrics were from what was expected."""
+    found = body.get("error", {})
+    return {name: as_number(error, "error") for name, error in found.items()}
 
 
 @contextmanager

@@ -296,7 +296,7 @@ class Study(EverydayStudy):
 
     def _hand_over(self, state: StudyState) -> None:
         for name, metric in state.metrics.items():
-            learner = metric.optimizer.learner
+            learner = metric.core.learner
             if self._estimators is None or learner is None or learner.known.due is None:
                 continue
             key = self.uid if state.config.goals is None else f"{self.uid} {name}"

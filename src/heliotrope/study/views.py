@@ -8,7 +8,6 @@ import numpy as np
 
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.history import Observation
-from heliotrope.optimizer import Optimizer
 from heliotrope.policies.certificate import certify
 from heliotrope.precision import Precision
 from heliotrope.study import live_views
@@ -19,6 +18,7 @@ from heliotrope.study.drift import describe_drift
 from heliotrope.study.following import LATEST, warning
 from heliotrope.study.past import blank, fed, past_belief
 from heliotrope.study.state import StudyState
+from heliotrope.tracker import Metric
 from heliotrope.validation import Array, Json, short_repr
 
 _SHOWN = 500  # results in the track
@@ -44,8 +44,8 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
     if metric not in (None, THE_VALUE):
         expected = "no metric, because the study has one value"
         raise InputError(expected, short_repr(metric), "", "metric")
-    if t >= state.optimizer.latest:
-        shown = BeliefView(state.config, state.optimizer, t, point).belief()
+    if t >= state.core.latest:
+        shown = BeliefView(state.config, state.core, t, point).belief()
         return lambda: {**head, **shown}
     believed = past_belief(state.lead, t)
     return lambda: {**head, **BeliefView(state.config, believed(), t, point).belief()}
@@ -53,11 +53,11 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
 
 def summary(state: StudyState, t: float, context: object) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
-    optimizer, config = state.optimizer, state.config
+    core, config = state.core, state.config
     there, point = _context(state, context)
     model = config.metrics[config.lead].given.override(state.model)
-    view = BeliefView(config, optimizer, t, point)
-    is_known = config.policy.has_model and len(optimizer.history) > 0
+    view = BeliefView(config, core, t, point)
+    is_known = config.policy.has_model and len(core.history) > 0
     if config.goals is None:
         own = {"best": view.best_with_confidence(model.variance) if is_known else None}
     else:
@@ -68,31 +68,31 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "t": t,
         **there,
         "events": state.seq,
-        "asked": optimizer.asked,
+        "asked": core.asked,
         "told": state.told,
         "faults": [state.ids.of(number) for number in sorted(state.faults)],
         "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
         **own,
         "drift": describe_drift(state.lead),
-        "accuracy": _accuracy(optimizer),
+        "accuracy": _accuracy(core),
         "warning": _warning(state),
     }
 
 
 def _warning(state: StudyState) -> str | None:
     """The troubles of the models, and why the results can hardly be followed."""
-    latest, sign = state.optimizer.history[-LATEST:], state.config.sign
+    latest = state.core.history[-LATEST:]
     t, y = (np.array([getattr(result, name) for result in latest]) for name in ("t", "y"))
     faulty = np.array([result.id in state.faults for result in latest], dtype=bool)
     troubles = (metric.trouble and f"{metric.trouble}." for metric in state.metrics.values())
-    return " ".join(filter(None, [*troubles, warning(t, sign * y, faulty)])) or None
+    return " ".join(filter(None, [*troubles, warning(t, y, faulty)])) or None
 
 
-def _accuracy(optimizer: Optimizer) -> Json | None:
+def _accuracy(core: Metric) -> Json | None:
     """The error that the engine has accepted, or None for a policy without a joint posterior."""
     try:
-        return optimizer.accuracy()._asdict()
+        return core.accuracy()._asdict()
     except NoBeliefError:
         return None
 
@@ -107,7 +107,7 @@ def track(state: StudyState) -> Show:
     """The latest results with their choices, the estimated best at some times, the certificate."""
     if state.config.goals is not None:
         return live_views.track(state)
-    config, shown = state.config, state.optimizer.history[-_SHOWN:]
+    config, shown = state.config, state.core.history[-_SHOWN:]
     levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
     certificate, faults = _certificate(state), state.faults
     tracked = [
@@ -124,12 +124,12 @@ def track(state: StudyState) -> Show:
 
 def _certificate(state: StudyState) -> Callable[[], Json | None]:
     """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
-    config, optimizer = state.config, state.optimizer
+    config, core = state.config, state.core
     known = config.given.complete and config.policy.epsilon is not None
-    if not known or config.context is not None or optimizer.asked > _CERTIFIED:
+    if not known or config.context is not None or core.asked > _CERTIFIED:
         return lambda: None
-    policy, domain = optimizer.policy, optimizer.domain
-    events = [*optimizer.history, *optimizer.open]
+    policy, domain = core.policy, core.domain
+    events = [*core.history, *core.open]
 
     def show() -> Json | None:
         try:
@@ -147,18 +147,18 @@ def _certificate(state: StudyState) -> Callable[[], Json | None]:
     return show
 
 
-def _stops(config: StudyConfig, blank: Optimizer, results: Sequence[Observation]) -> Iterator[Json]:
+def _stops(config: StudyConfig, blank: Metric, results: Sequence[Observation]) -> Iterator[Json]:
     """The best at some times, from the results up to each, in the context of the latest one."""
     in_time = sorted(results, key=lambda one: one.t)
     for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time))):
-        optimizer = fed(blank, [in_time[i] for i in part])
+        metric = fed(blank, [in_time[i] for i in part])
         context = config.adapter.context_of(in_time[part[-1]].x)
-        yield BeliefView(config, optimizer, optimizer.latest, context).best()
+        yield BeliefView(config, metric, metric.latest, context).best()
 
 
 def _result(config: StudyConfig, one: Observation, is_fault: bool) -> Json:
     label = config.adapter.describe(one.x if one.index is None else one.index)
-    told = {"t": one.t, "value": config.sign * one.y, **_noise(one.precision), **label}
+    told = {"t": one.t, "value": one.y, **_noise(one.precision), **label}
     return {**told, "fault": True} if is_fault else told
 
 

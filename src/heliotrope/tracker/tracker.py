@@ -168,7 +168,11 @@ class Tracker:
         for i, name in enumerate(self._others()):
             headers[name], own = self.metrics[name].parts()
             arrays |= under(f"metric/{i}/", own)
-        return {"told": self.told, "progress": self.rules()[1].to_json(), "metrics": headers}, arrays
+        return {
+            "told": self.told,
+            "progress": self.rules()[1].to_json(),
+            "metrics": headers,
+        }, arrays
 
     def restore(self, header: JsonTree, arrays: Arrays) -> None:
         """Take over what :meth:`parts` returned."""
