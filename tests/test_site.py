@@ -89,6 +89,17 @@ def test_every_picture_is_there(site: Path) -> None:
     assert missing == []
 
 
+def test_links_of_the_checkout_are_replaced(site: Path) -> None:
+    repository = "https://github.com/heliotrope-project/heliotrope/blob/main/"
+    outside = set[str]()
+    for page in site.rglob("*.html"):
+        targets = re.findall(r'<a[^>]+href="([^"#]+)', page.read_text())
+        outside |= {one for one in targets if one.startswith(repository)}
+        assert [one for one in targets if "/src/" in one or one.endswith(".ipynb")] == []
+    assert outside
+    assert [one for one in outside if not (ROOT / one.removeprefix(repository)).exists()] == []
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
