@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -76,6 +77,15 @@ def test_dead_links_are_noticed(tmp_path: Path) -> None:
     assert all(is_dead(page, link) for link in ("other.md", "#other", "page.md#twice-2"))
     assert links('[a](b) `[c](d)` <a href="e">f</a>\n\n    [g](h)\n') == ["b", "e"]
     assert pictures("[![a](b.png)](c)\n\n| d |\n|---|\n| ![e](f.png) |\n") == ["b.png", "f.png"]
+
+
+def test_only_the_readme_says_how_to_add_an_extra() -> None:
+    assert [page for page in PAGES[1:] if "heliotrope[" in page.read_text()] == []
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    for page in PAGES:
+        named = re.findall(r"pip install '(?:\.|heliotrope)\[(.+?)\]'", page.read_text())
+        assert {extra for names in named for extra in names.split(",")} <= extras.keys()
 
 
 def test_the_reference_has_every_route_with_its_fields() -> None:
