@@ -1,4 +1,4 @@
-# Everything runs in .venv, which these targets create themselves.
+# Everything runs in .venv, which these targets create themselves. --group needs pip 25.1.
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
@@ -38,8 +38,8 @@ adapters: $(VENV)-adapters/installed
 	$(VENV)-adapters/bin/python -m pytest --noconftest -W default $(addprefix tests/integrations/test_,ax.py examples.py ray.py xopt.py)
 
 $(VENV)-adapters/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-adapters
-	$(VENV)-adapters/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adapters]'
+	$(PYTHON) -m venv --upgrade-deps $(VENV)-adapters
+	$(VENV)-adapters/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group adapters
 	touch $@
 
 $(NODE_MODULES): clients/typescript/package-lock.json
@@ -47,13 +47,13 @@ $(NODE_MODULES): clients/typescript/package-lock.json
 	touch $@
 
 $(VENV)-peers/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-peers
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check '.[peers]'
+	$(PYTHON) -m venv --upgrade-deps $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check . --group peers
 	touch $@
 
 $(VENV)/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PYTHON) -m venv --upgrade-deps $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	touch $@
 
 clean:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import posixpath
 import re
 import sys
 from base64 import b64decode
@@ -24,38 +25,56 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))  # MkDocs loads this file by its path
 
-from site_reference import reference_pages  # noqa: E402
+from site_reference import module_reference  # noqa: E402
 
 HISTORY = ROOT / "benchmarks" / "history.csv"
 PLAIN = ROOT / "benchmarks" / "plain.csv"
-_OUTSIDE = re.compile(r"\]\((?:\.\./)+((?:examples|clients|benchmarks|optunahub|scripts)/[^)]*)\)")
-_ROOT_FILES = re.compile(
-    r"\]\((?:\.\./)+((?:[A-Z]+\.(?:md|cff)|Dockerfile|compose.yaml|deploy/[^)]*))\)"
-)
+_SOURCE = re.compile(r"^\[Source\]\((?:\.\./)+([^)]+)\)$", flags=re.M)
+_NOTEBOOK = re.compile(r"(\]\([\w./-]+)\.ipynb\)")
+_UPWARD = re.compile(r"\]\(((?:\.\./)+[^)\s]+)\)")
 
 Made = tuple[str, str | bytes]
 """The path of a file of the site, and its content."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made of other files."""
-    made = (*reference_pages(), *command_page(), *notebook_pages(), *benchmark_files())
-    for path, content in made:
+    """Add the pages of the notebooks, and the picture of the benchmarks."""
+    for path, content in (*notebook_pages(), *benchmark_files()):
         files.append(File.generated(config, path, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Let links to files outside ``docs`` lead to the repository, and fill in what is made."""
+    """Show what is made of a source in place of the link to it, and let the other links work.
+
+    A link that works in a checkout leads here to the page of a notebook, or to the repository.
+    """
     if page.file.src_uri == "gallery/index.md":
         markdown = as_cards(markdown)
-    if page.file.src_uri == "explanation/benchmarks.md":
-        markdown = markdown.replace(LATEST, latest_ratios(_history()))
-    if page.file.src_uri == "explanation/plain.md":
-        markdown = markdown.replace(FAMILIES, plain_worlds())
-    repository = f"{config.repo_url}/blob/main"
-    markdown = _OUTSIDE.sub(rf"]({repository}/\1)", markdown)
-    return _ROOT_FILES.sub(rf"]({repository}/\1)", markdown)
+    markdown = _SOURCE.sub(lambda link: made_of(link[1]), markdown)
+    markdown = _NOTEBOOK.sub(r"\1.md)", markdown)
+    folder, repository = posixpath.dirname(page.file.src_uri), f"{config.repo_url}/blob/main"
+    return _UPWARD.sub(lambda link: f"]({_reached(link[1], folder, repository)})", markdown)
+
+
+def _reached(link: str, folder: str, repository: str) -> str:
+    """The link itself, or the address in the repository of a file outside ``docs``."""
+    target = posixpath.normpath(posixpath.join(folder, link))
+    outside = target.removeprefix("../")
+    return link if outside == target else f"{repository}/{outside}"
+
+
+def made_of(source: str) -> str:
+    """What the site shows of a file or a package of the checkout."""
+    match source:
+        case "benchmarks/history.csv":
+            return f"![Each recorded ratio by commit](../{PICTURE})\n\n{latest_ratios(_history())}"
+        case "benchmarks/plain.py":
+            return plain_worlds()
+        case "src/heliotrope/cli":
+            return commands()
+        case _:
+            return module_reference(source)
 
 
 def on_post_page(output: str, **_: object) -> str:
@@ -67,7 +86,7 @@ def on_post_page(output: str, **_: object) -> str:
 # ---- the command line
 
 
-def command_page() -> Iterator[Made]:
+def commands() -> str:
     """The options of every command, as its ``--help`` says."""
     import click
     import typer
@@ -76,8 +95,7 @@ def command_page() -> Iterator[Made]:
 
     root: Any = typer.main.get_command(app)
     context = click.Context(root, info_name="heliotrope")
-    sections = [_section(root, context)]
-    yield "reference/commands.md", "# Commands\n\n" + "\n".join(sections)
+    return _section(root, context)
 
 
 def _section(command: Any, context: Any) -> str:
@@ -132,7 +150,7 @@ def notebook_pages() -> Iterator[Made]:
         yield f"gallery/{path.stem}.md", "\n\n".join(parts) + "\n"
 
 
-_ROW = re.compile(r"^\| \[(.+?)\]\((\w+)\.md\) \| (.+) \|$", flags=re.M)
+_ROW = re.compile(r"^\| \[(.+?)\]\((\w+)\.ipynb\) \| (.+) \|$", flags=re.M)
 
 _CARD = """-   [![{0}]({1}-1.png)]({1}.md)
 
@@ -161,12 +179,12 @@ def _text_of(output: dict[str, Any]) -> str:
 # ---- the benchmarks over time
 
 
-LATEST = "<!-- the latest ratios -->"
+PICTURE = "images/benchmarks.svg"
 
 
 def benchmark_files() -> Iterator[Made]:
     """The ratios that ``make bench`` has recorded, as a picture."""
-    yield "images/benchmarks.svg", _picture(_history())
+    yield PICTURE, _picture(_history())
 
 
 def _history() -> list[dict[str, str]]:
@@ -182,9 +200,6 @@ def latest_ratios(rows: list[dict[str, str]]) -> str:
         for row in latest.values()
     ]
     return "\n".join(["| claim | measured | holds | when |", "|---|---|---|---|", *lines])
-
-
-FAMILIES = "<!-- the plain worlds by family -->"
 
 
 def plain_worlds() -> str:

@@ -1,4 +1,4 @@
-"""Pages of the site's reference: every public name of the modules, with its docstring."""
+"""The site's reference of a module: every public name, with its docstring."""
 
 from __future__ import annotations
 
@@ -9,66 +9,13 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-_ADAPTERS = ("optuna", "gest_api", "ax", "ray", "river", "gymnasium")
-_LAB = ("environments", "plain", "league", "replay", "reproduction", "theory", "logs", "trials")
-PAGES = {  # by file: the title, a sentence, and the modules
-    "policies": (
-        "Policies",
-        "A policy is a prior, a memory and an acquisition. "
-        "[Algorithms](../../explanation/algorithms.md) explains each.",
-        ("policies", "acquisition", "memory", "testing"),
-    ),
-    "priors": (
-        "Priors and terms",
-        "A prior is a sum of terms with noise and a mean. "
-        "[Sums of terms](../../explanation/sums.md) has examples.",
-        ("priors", "terms", "kernels", "posterior"),
-    ),
-    "live": (
-        "Running systems",
-        "Limits, a baseline and moves, beside a policy.",
-        ("live",),
-    ),
-    "estimation": (
-        "Estimation",
-        "Priors and models from data. [Learn the drift](../../how-to/learning.md) has examples.",
-        ("estimation",),
-    ),
-    "tools": (
-        "Plots and errors",
-        "Pictures of studies and optimizers, and the package's exceptions.",
-        ("plot", "errors", "domains", "spaces"),
-    ),
-    "service": (
-        "Service and storage",
-        "[Service](../service.md) has the routes, [storage](../storage.md) the guarantees.",
-        ("service", "storage"),
-    ),
-    "integrations": (
-        "Integrations",
-        "Adapters to other projects. [Other projects](../../how-to/integrations.md) has examples.",
-        tuple(f"integrations.{name}" for name in _ADAPTERS),
-    ),
-    "lab": (
-        "Laboratory",
-        "Environments, comparisons, the paper's figures and theory.",
-        tuple(f"lab.{name}" for name in _LAB),
-    ),
-}
 
-
-def reference_pages() -> Iterator[tuple[str, str]]:
-    """The path and the text of each page."""
-    for file, (title, sentence, modules) in PAGES.items():
-        sections = [f"## heliotrope.{module}\n\n{_section(module)}" for module in modules]
-        yield f"reference/api/{file}.md", f"# {title}\n\n{sentence}\n\n" + "\n".join(sections)
-
-
-def _section(module: str) -> str:
-    path = f"heliotrope.{module}"
+def module_reference(source: str) -> str:
+    """The directives that show every public name of a module, by the path of its source."""
+    module = source.removeprefix("src/").removesuffix(".py").replace("/", ".")
     return "".join(
-        f"::: {path}.{name}\n    options:\n      heading_level: 3\n\n"
-        for name in public_names(path)
+        f"::: {module}.{name}\n    options:\n      heading_level: 3\n\n"
+        for name in public_names(module)
     )
 
 

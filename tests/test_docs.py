@@ -5,15 +5,25 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from markdown_links import anchors, links, pictures, read_markdown
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITHOUT_CODE = {"index.md", "engines.md", "benchmarks.md", "paper.md", "study.md", "optimizer.md"}
+WITHOUT_CODE = {"index.md", "engines.md", "benchmarks.md", "paper.md", "commands.md"}
+READ_IN_A_CHECKOUT = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.ipynb")),
+    *sorted((ROOT / "clients").glob("*/*.md")),
+    *sorted((ROOT / "optunahub").rglob("*.md")),
+]
 
 
 def python_blocks(page: Path) -> list[str]:
@@ -22,7 +32,9 @@ def python_blocks(page: Path) -> list[str]:
 
 def test_every_other_page_has_code() -> None:
     assert [
-        page for page in PAGES if not python_blocks(page) and page.name not in WITHOUT_CODE
+        page
+        for page in PAGES
+        if not python_blocks(page) and page.name not in WITHOUT_CODE and page.parent.name != "api"
     ] == []
 
 
@@ -38,10 +50,42 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile(block, page.name, "exec"), namespace)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_lead_somewhere(name: str) -> None:  # of the other pages the site's build tests them
-    links = re.findall(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)", (ROOT / name).read_text())
-    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("page", READ_IN_A_CHECKOUT, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = read_markdown(page)
+    assert [link for link in (*links(text), *pictures(text)) if is_dead(page, link)] == []
+
+
+def is_dead(page: Path, link: str) -> bool:
+    """Whether a relative link leads to no file of the checkout, or to no heading of a page."""
+    file, _, anchor = link.partition("#")
+    if "://" in file:
+        return False
+    target = page.parent / file if file else page
+    if not target.exists():
+        return True
+    if not anchor or anchor.startswith("heliotrope."):  # a name: the site's build tests these
+        return False
+    return anchor not in anchors(read_markdown(target))
+
+
+def test_dead_links_are_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading: `code`\n\n# Twice\n\n# Twice\n")
+    good = ["page.md", "#a-heading-code", "page.md#twice-1", "page.md#heliotrope.Study", "a://b"]
+    assert [link for link in good if is_dead(page, link)] == []
+    assert all(is_dead(page, link) for link in ("other.md", "#other", "page.md#twice-2"))
+    assert links('[a](b) `[c](d)` <a href="e">f</a>\n\n    [g](h)\n') == ["b", "e"]
+    assert pictures("[![a](b.png)](c)\n\n| d |\n|---|\n| ![e](f.png) |\n") == ["b.png", "f.png"]
+
+
+def test_only_the_readme_says_how_to_add_an_extra() -> None:
+    assert [page for page in PAGES[1:] if "heliotrope[" in page.read_text()] == []
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    for page in PAGES:
+        named = re.findall(r"pip install '(?:\.|heliotrope)\[(.+?)\]'", page.read_text())
+        assert {extra for names in named for extra in names.split(",")} <= extras.keys()
 
 
 def test_the_reference_has_every_route_with_its_fields() -> None:

@@ -22,7 +22,7 @@ def code_cells(path: Path) -> list[dict[str, Any]]:
 def test_there_are_six_and_the_page_lists_them() -> None:
     listed = (ROOT / "docs" / "gallery" / "index.md").read_text()
     assert len(NOTEBOOKS) == 6
-    assert all(f"({path.stem}.md)" in listed for path in NOTEBOOKS)
+    assert all(f"({path.name})" in listed for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

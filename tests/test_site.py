@@ -89,6 +89,15 @@ def test_every_picture_is_there(site: Path) -> None:
     assert missing == []
 
 
+def test_links_of_the_checkout_are_replaced(site: Path) -> None:
+    pages = [page.read_text() for page in site.rglob("*.html")]
+    targets = [target for page in pages for target in re.findall(r'<a[^>]+href="([^"#]+)', page)]
+    assert [one for one in targets if "/src/" in one or one.endswith(".ipynb")] == []
+    outside = {one.partition("/blob/main/")[2] for one in targets if "/blob/main/" in one}
+    assert "README.md" in outside
+    assert [one for one in outside if not (ROOT / one).exists()] == []
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
