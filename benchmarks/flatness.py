@@ -165,7 +165,6 @@ def _studying() -> Callable[[], float]:
         started = process_time()
         ask = study.ask()
         asked = process_time()
-        assert ask.params is not None
         x = np.array([ask.params[name] for name in space]) / longest
         y = _value(x, ask.t) + 0.1 * rng.normal()
         telling = process_time()

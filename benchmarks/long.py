@@ -68,8 +68,8 @@ def _operations(space: Options | SearchSpace, estimators: Estimators) -> Array:
         started = process_time()
         ask = study.ask()
         asked = process_time()
-        if ask.params is None:
-            option = int(str(ask.option).rpartition(" ")[2])
+        if ask.option:
+            option = int(ask.option.rpartition(" ")[2])
             value = weights[option] * np.cos(0.003 * number * (1 + option % 5))
         else:
             best = 0.5 + 0.3 * np.sin(0.01 * number + np.arange(3))

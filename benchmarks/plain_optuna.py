@@ -17,7 +17,7 @@ from optuna.trial import TrialState, create_trial
 from heliotrope.integrations.optuna import HeliotropeSampler
 from heliotrope.lab.plain import Asked, PlainWorld, Surface, Truth
 from heliotrope.lab.plain.results import Told
-from heliotrope.spaces import Boolean, Categorical, Integer, Options, Parameter, Real
+from heliotrope.spaces import Categorical, Integer, Options, Parameter, Real
 
 _OPTION = "option"
 
@@ -75,9 +75,9 @@ def _distribution(parameter: Parameter) -> BaseDistribution:
         )
     if isinstance(parameter, Integer):
         return IntDistribution(parameter.low, parameter.high, log=parameter.log)
-    if isinstance(parameter, Boolean):
-        return CategoricalDistribution([False, True])
-    return CategoricalDistribution(list(parameter.choices))
+    if isinstance(parameter, Categorical):
+        return CategoricalDistribution(list(parameter.choices))
+    return CategoricalDistribution([False, True])
 
 
 def _value(told: Told) -> float:

@@ -233,7 +233,7 @@ def tuned_beside(
     runs: dict[str, list[Measurement]] = {name: [] for name in ("Heliotrope", *others)}
     for load in schedule:
         ask = opt.ask()
-        found = measure(port, ask.params or DEFAULT, load, seconds)
+        found = measure(port, ask.params, load, seconds)
         opt.tell(ask, {"rate": found.rate, "p99": found.p99})
         runs["Heliotrope"].append(found)
         for name, setting in others.items():

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from markdown_links import anchors, links, pictures, read_markdown
+from pages import blocks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,27 +27,25 @@ READ_IN_A_CHECKOUT = [
 ]
 
 
-def python_blocks(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
-
-
 def test_every_other_page_has_code() -> None:
     assert [
         page
         for page in PAGES
-        if not python_blocks(page) and page.name not in WITHOUT_CODE and page.parent.name != "api"
+        if not blocks(page, "python")
+        and page.name not in WITHOUT_CODE
+        and page.parent.name != "api"
     ] == []
 
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if python_blocks(page)],
+    [page for page in PAGES if blocks(page, "python")],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    for block in python_blocks(page):
+    for block in blocks(page, "python"):
         exec(compile(block, page.name, "exec"), namespace)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -21,7 +21,8 @@ class Suggestion:
 
     In a contextual problem x is the ``choice`` followed by the ``context``. Otherwise the context
     is None and the choice is x. In a SearchSpace ``params`` are the values by name; among Options
-    ``option`` is the name. ``reason`` says why a live system's rules chose it.
+    ``option`` is the name. Without names both are empty. ``reason`` says why a live system's rules
+    chose it.
     """
 
     id: int
@@ -29,8 +30,8 @@ class Suggestion:
     x: Array
     index: int | None = None
     context: Array | None = None
-    params: dict[str, Any] | None = None
-    option: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    option: str = ""
     reason: str | None = None
 
     @property

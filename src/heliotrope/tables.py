@@ -43,7 +43,7 @@ class DataFrame(Protocol):
     def columns(self) -> Any:
         """The names."""
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: Any, /) -> Any:
         """Return a column."""
 
 

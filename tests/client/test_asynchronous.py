@@ -71,7 +71,7 @@ def test_a_remote_study_continues_and_optimizes(tmp_path: Path) -> None:
             study = service.create("boiler", SPACE, exist_ok=True)
             report = study.optimize(lambda params: params["x"], 4)
             assert report.told == 4
-        assert (study.best.params or {}).keys() == {"x"}
+        assert study.best.params.keys() == {"x"}
         assert repr(study) == "RemoteStudy('boiler')"
         assert len(study.to_frame()) == 8
         with pytest.raises(StudyExistsError, match="direction 'minimize' instead of 'maximize'"):

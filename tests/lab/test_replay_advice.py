@@ -35,7 +35,7 @@ def exported(folder: Path, kind: str, options: bool = False) -> Path:
             study.cancel(ask)
             continue
         best = 0.5 + 0.3 * np.sin(i / 10)
-        place = {"a": 0.2, "b": 0.5, "c": 0.8}[ask.option] if ask.option else ask.params["x"]  # type: ignore[index]
+        place = {"a": 0.2, "b": 0.5, "c": 0.8}[ask.option] if ask.option else ask.params["x"]
         study.tell(ask, float(abs(place - best) + 0.05 * rng.normal()))
     path = folder / f"export.{kind}"
     path.write_text(study.export(kind))

@@ -37,7 +37,6 @@ def run(opt: ht.Optimizer, fails: Callable[[Any], bool], n: int) -> list[bool]:
 
 
 def x_of(asked: Evaluation) -> float:
-    assert asked.params is not None
     return float(asked.params["x"])
 
 
@@ -86,7 +85,7 @@ def test_a_result_ends_the_avoidance() -> None:
     opt.cancel(asked)
     place = asked.x[None]
     assert opt.avoidance().avoids(place)[0]
-    opt.tell(opt.begin(asked.params or {}), 0.0)
+    opt.tell(opt.begin(asked.params), 0.0)
     assert not opt.avoidance().avoids(place)[0]
 
 

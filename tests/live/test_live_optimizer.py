@@ -29,7 +29,6 @@ def tuned(live: Live, steps: int, seed: int = 0) -> ht.Optimizer:
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         ask = opt.ask()
-        assert ask.params is not None
         told = {name: value + rng.normal() for name, value in server(**ask.params).items()}
         opt.tell(ask, told)
     return opt
@@ -83,7 +82,6 @@ def test_a_limit_relative_to_the_baseline() -> None:
     opt = ht.Optimizer(SPACE, ht.auto(SPACE), live=live)
     for step in range(20):
         ask = opt.ask()
-        assert ask.params is not None
         opt.tell(ask, {"rate": server(**ask.params)["rate"] * (1.0 + step / 50)})
     asked = [SPACE.params(int(i)) for i in opt.history.index]
     kept = [server(**one)["rate"] >= 80.0 for one in asked]  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def told(study: ht.Study, count: int) -> list[float]:
     asked = list[float]()
     for _ in range(count):
         ask = study.ask()
-        asked.append(ask.params["x"])  # type: ignore[index]
+        asked.append(ask.params["x"])
         study.tell(ask, value_at(asked[-1]))
     return asked
 

@@ -32,7 +32,6 @@ GOALS: dict[str, Any] = {
 
 def values(ask: Evaluation | dict[str, Any]) -> dict[str, float]:
     params = ask["params"] if isinstance(ask, dict) else ask.params
-    assert params is not None
     return {"throughput": 40.0 * params["workers"], "p99": 60.0 + 8.0 * params["workers"]}
 
 

@@ -88,7 +88,7 @@ def kinds(study: Study) -> list[str]:
 def test_a_study_is_asked_told_and_found_again(store: Store) -> None:
     study = begin("mixed", store)
     first, second = study.ask(), study.ask()
-    assert set(first.params or {}) == {"x", "n", "mode"}
+    assert set(first.params) == {"x", "n", "mode"}
     assert (first.t, second.t) == (1.0, 2.0)
     study.tell(second.id, 4.0)
     again = Study.open("pump", store)
@@ -737,7 +737,6 @@ def test_a_study_says_what_its_world_is_made_of() -> None:
     assert "unknown" in study.summary()["drift"]["words"]
     for number in range(30):
         ask = study.ask(float(number))
-        assert ask.params is not None
         study.tell(ask.id, 100.0 * ask.params["x"] + rng.normal())
     words = study.summary()["drift"]["words"]
     shares = [int(share) for share in re.findall(r"(\d+)%", words)]
@@ -762,7 +761,7 @@ def test_no_drift_is_detected_in_a_static_function() -> None:
     values = {"hall": 1.0, "roof": 2.0, "cellar": 5.0, "yard": 3.0, "loft": 4.0}
     for _ in range(60):
         ask = study.ask()
-        study.tell(ask.id, values[ask.option or ""])
+        study.tell(ask.id, values[ask.option])
     drift = study.summary()["drift"]
     least = np.log(0.5) / np.log1p(-drift["interval"][1])
     assert drift["words"] == (
@@ -884,7 +883,7 @@ def test_the_confidence_in_the_best_is_calibrated() -> None:
         study = Study.create("a", list("abcdef"), policy=given, store="memory:", seed=seed)
         for step in range(1, 13):
             ask = study.ask()
-            study.tell(ask.id, episode.measure(step, "abcdef".index(ask.option or "")))
+            study.tell(ask.id, episode.measure(step, "abcdef".index(ask.option)))
         best = study.summary()["best"]
         said.append(best["probability"])
         came.append(float(np.argmax(episode.values[-1]) == "abcdef".index(best["option"])))
@@ -983,7 +982,6 @@ def test_exports_hold_every_ask_with_its_result() -> None:
     assert [row["id"] for row in rows] == [told.id, cancelled.id, waiting.id]
     assert [row["state"] for row in rows] == ["told", "cancelled", "open"]
     assert [row["value"] for row in rows] == ["2.5", "", ""]
-    assert told.params is not None
     assert float(rows[0]["t"]) == told.t
     assert float(rows[0]["params.t"]) == told.params["t"]
     assert rows[0]["params.value"] == told.params["value"]
@@ -1006,7 +1004,7 @@ def test_first_asks_lie_apart(space: str) -> None:
         return
     searched = SPACES[space]
     assert isinstance(searched, SearchSpace)
-    points = np.array([searched.point(ask.params or {}) for ask in asks])
+    points = np.array([searched.point(ask.params) for ask in asks])
     gaps = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(5, 1)]
     assert gaps.min() > 0.3
 
@@ -1020,7 +1018,7 @@ def regret_of_study(
     lost = 0.0
     for step in range(horizon):
         ask = study.ask()
-        point = space.point(ask.params or {})
+        point = space.point(ask.params)
         study.tell(ask.id, unit[0] + unit[1] * world.measured(point, step))
         lost += world.best(step) - world.value(point, step)
     return lost / horizon
@@ -1045,7 +1043,7 @@ def test_one_wrong_value_does_not_end_the_tracking() -> None:
         lost = 0.0
         for step in range(horizon):
             ask = study.ask()
-            point = space.point(ask.params or {})
+            point = space.point(ask.params)
             study.tell(ask.id, wrong if step == 12 else world.measured(point, step))
             if step >= 25:
                 lost += world.best(step) - world.value(point, step)
@@ -1087,7 +1085,7 @@ def test_by_default_the_best_of_fifty_options_is_tracked() -> None:
         lost = np.zeros(2)
         for step in range(1, horizon + 1):
             ask, suggestion = study.ask(), optimizer.ask()
-            index = int(ask.option or "")
+            index = int(ask.option)
             study.tell(ask.id, offset + scale * episode.measure(step, index))
             assert suggestion.index is not None
             optimizer.tell(suggestion, episode.measure(step, suggestion.index))
@@ -1145,7 +1143,6 @@ def test_a_study_gets_over_a_jump_of_the_level_of_all_values(direction: Any) -> 
     late = []
     for number in range(100):
         ask = study.ask()
-        assert ask.params is not None
         off = abs(ask.params["x"] - 0.3)
         study.tell(ask.id, sign * (-off + (6.0 if number >= 45 else 0.0)) + 0.02 * rng.normal())
         late += [off] if number >= 75 else []
@@ -1165,7 +1162,6 @@ def test_a_jump_between_results_of_one_time_is_got_over() -> None:
     late = []
     for number in range(110):
         ask = study.ask(t=float(number // 10))
-        assert ask.params is not None
         off = abs(ask.params["x"] - 0.3)
         study.tell(ask, -off - (20.0 if number >= 45 else 0.0) + 0.02 * rng.normal())
         late += [off] if number >= 75 else []

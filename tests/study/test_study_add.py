@@ -62,7 +62,7 @@ def refused(action: Callable[[], object]) -> HeliotropeError:
 
 
 def chosen(ask: Evaluation) -> Any:
-    return ask.option if ask.params is None else ask.params
+    return ask.option or ask.params
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -209,8 +209,8 @@ def test_a_key_is_of_one_result() -> None:
         (lambda: study.add(MIXED, 2.6, key="mine"), "value"),
         (lambda: study.add({**MIXED, "n": 4}, 2.5, key="mine"), "key"),
         (lambda: study.add(MIXED, 2.5, 4.0, key="mine"), "key"),
-        (lambda: study.add(waiting.params or {}, 2.5, key="waiting"), "key"),
-        (lambda: study.add(given_up.params or {}, 2.5, key="given up"), "key"),
+        (lambda: study.add(waiting.params, 2.5, key="waiting"), "key"),
+        (lambda: study.add(given_up.params, 2.5, key="given up"), "key"),
         (lambda: study.ask(key="mine"), "key"),
     ]:
         error = refused(action)
@@ -382,7 +382,6 @@ def test_the_best_is_found_sooner_with_past_results() -> None:
             regrets = []
             for _ in range(4):
                 ask = study.ask()
-                assert ask.params is not None
                 off = float(np.hypot(ask.params["x"] - top[0], ask.params["y"] - top[1]))
                 study.tell(ask, -off)
                 regrets.append(off)

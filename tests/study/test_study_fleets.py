@@ -91,7 +91,6 @@ def test_a_box_starts_near_where_similar_ones_ended() -> None:
         losses[name] = []
         for _ in range(count):
             ask = study.ask()
-            assert ask.params is not None
             loss = (ask.params["x"] - 7.0) ** 2 + ask.params["y"]
             study.tell(ask, loss)
             losses[name].append(loss)

@@ -27,7 +27,7 @@ def measured(suggestion: Any, step: int) -> float:
     """A drifting value, with a spike and an outage."""
     if step in OUTAGE:
         return -90.0
-    chosen = suggestion.params if suggestion.option is None else suggestion.option
+    chosen = suggestion.option or suggestion.params
     numbers = [
         float(sum(map(ord, one))) if isinstance(one, str) else float(one) for one in values(chosen)
     ]

@@ -180,7 +180,7 @@ def test_after_their_leases_dead_workers_leave_no_trace(watch: Watch, space: str
         ask = study.ask(t=float(step))
         value = float(rng.normal())
         study.tell(ask, value)
-        twin.add(ask.option or ask.params or "", value, t=float(step))
+        twin.add(ask.option or ask.params, value, t=float(step))
     watch.seconds += 1000.0
     study.cancel(study.ask(t=30.0))
     assert kinds(study).count("expired") == 120
@@ -251,7 +251,6 @@ def test_a_restored_copy_takes_no_result_of_another_point(tmp_path: Path, watch:
 def test_a_result_that_names_its_point_is_compared_with_the_log(store: Store, watch: Watch) -> None:
     study = begin(store, watch, "grid")
     ask = study.ask()
-    assert ask.params is not None
     other = {**ask.params, "eco": not ask.params["eco"]}
     with pytest.raises(UnknownSuggestionError) as refused:
         study.do(Tell(ask.id, 1.0, params=other))

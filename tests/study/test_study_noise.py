@@ -260,7 +260,6 @@ def test_a_study_learns_the_noise_of_usual_results_from_these_alone() -> None:
     study = begin()
     for i in range(60):
         ask = study.ask()
-        assert ask.params is not None
         value = np.sin(6.0 * ask.params["x"])
         if i % 2:
             study.tell(ask, value + 10.0 * rng.normal(), std=10.0)

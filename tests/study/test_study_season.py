@@ -21,7 +21,6 @@ def run(study: ht.Study, hours: int = 96) -> None:
     rng = np.random.default_rng(1)
     for t in range(1, hours + 1):
         ask = study.ask(t=float(t))
-        assert ask.params is not None
         study.tell(ask, wave(t, float(ask.params["x"])) + 0.05 * rng.standard_normal())
 
 

@@ -11,13 +11,35 @@ type Body<Name extends keyof operations> = operations[Name] extends {
   ? Content
   : never;
 
-export type Evaluation = Schemas["Evaluation"];
+/** Parameters as `create` takes them, by name. */
+export type Space = NonNullable<Body<"create">["space"]>;
+type ValueOf<Parameter> = Parameter extends { type: "boolean" }
+  ? boolean
+  : Parameter extends { choices: (infer Choice)[] }
+    ? Choice
+    : number;
+/** The values of parameters by name, each of the type that the space gives it. */
+export type Values<Parameters extends Space> = {
+  [Name in keyof Parameters]: ValueOf<Parameters[Name]>;
+};
+/** Values of unknown parameters. */
+export type AnyValues = Record<string, any>;
+/** `params` is empty in a study of options, and `option` in a study of parameters. */
+type Chosen<Params> = { params: Params; option: string };
+type Choosing<Answer, Params> = Omit<Answer, keyof Chosen<Params>> & Chosen<Params>;
+
+export type Evaluation<Params = AnyValues> = Choosing<Schemas["Evaluation"], Params>;
+export type Best<Params = AnyValues> = Choosing<Schemas["Best"], Params>;
 /** The answer that a measurement before the time `hold_until` would not be worth its cost. */
 export type Hold = Schemas["Hold"];
-export type Summary = Schemas["Summary"];
+export type Summary<Params = AnyValues> = Omit<Schemas["Summary"], "best" | "open"> & {
+  best: Best<Params> | null;
+  open: Evaluation<Params>[];
+};
 export type Listing = Schemas["Listing"];
 /** The configuration of a new study, without its name. */
 export type Config = Omit<Body<"create">, "name">;
+type ConfigOf<Parameters extends Space> = Omit<Config, "space"> & { space?: Parameters };
 /** A value, or one of the other forms of a result, and its noise if it is known. */
 export type Result = Omit<Body<"tell">, "id" | "ask">;
 export type AskOptions = Omit<Body<"ask">, "uid">;
@@ -32,7 +54,10 @@ export interface Options {
   timeout?: number;
 }
 
-/** An error answer of the service; `code` is for programs, such as "unknown_study". */
+/**
+ * An error answer of the service, or of a check before the request; `code` is for programs, such as
+ * "unknown_study".
+ */
 export class HeliotropeError extends Error {
   override name = "HeliotropeError";
   readonly code: string;
@@ -57,21 +82,24 @@ const PAUSE = 200; // milliseconds; each pause is twice the one before
 export function connect(url: string, options: Options = {}): Service {
   const headers = options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` };
   const fetch = repeating(options.retries ?? 5, (options.timeout ?? 30) * 1000);
-  return new Service(createClient<paths>({ baseUrl: url, headers, fetch }));
+  return new Service(createClient<paths>({ baseUrl: url, headers, fetch, bodySerializer: asJson }));
 }
 
 /** The studies of a service. */
 export class Service {
   constructor(private readonly client: Client<paths>) {}
 
-  /** Create a study. */
-  async create(name: string, config: Config): Promise<Study> {
+  /** Create a study. The types of its parameters follow from their descriptions. */
+  async create<Parameters extends Space = Record<string, never>>(
+    name: string,
+    config: ConfigOf<Parameters>,
+  ): Promise<Study<Values<Parameters>>> {
     unwrap(await this.client.POST("/api/studies", { body: { name, ...config } }));
     return this.study(name);
   }
 
-  /** A study that exists already. */
-  study(name: string): Study {
+  /** A study that exists already, such as `service.study<{ temperature: number }>("boiler")`. */
+  study<Params extends AnyValues = AnyValues>(name: string): Study<Params> {
     return new Study(this.client, name);
   }
 
@@ -82,7 +110,7 @@ export class Service {
 }
 
 /** A named, durable optimizer. When a call returns, its events are on disk. */
-export class Study {
+export class Study<Params extends AnyValues = AnyValues> {
   private readonly at: { params: { path: { name: string } } };
 
   constructor(
@@ -93,63 +121,66 @@ export class Study {
   }
 
   /** Ask what to measure. Its key makes a repeated request open one evaluation only. */
-  async ask(options?: AskOptions & { cost?: null }): Promise<Evaluation>;
+  async ask(options?: AskOptions & { cost?: null }): Promise<Evaluation<Params>>;
   /** With the cost of a measurement, the answer may be to measure nothing yet. */
-  async ask(options: AskOptions): Promise<Evaluation | Hold>;
-  async ask(options: AskOptions = {}): Promise<Evaluation | Hold> {
+  async ask(options: AskOptions): Promise<Evaluation<Params> | Hold>;
+  async ask(options: AskOptions = {}): Promise<Evaluation<Params> | Hold> {
     const body = keyed(options);
-    return unwrap(await this.client.POST("/api/studies/{name}/ask", { ...this.at, body }));
+    const asked = unwrap(await this.client.POST("/api/studies/{name}/ask", { ...this.at, body }));
+    return "id" in asked ? chosen(asked) : asked;
   }
 
   /**
    * Tell the result of an evaluation: a number, or an object such as `{ value: 1, std: 0.1 }`. With
    * several metrics, `value` and `std` are objects: `{ value: { throughput: 812, p99: 143 } }`.
    */
-  async tell(evaluation: Evaluation | string, result: number | Result): Promise<void> {
+  async tell(evaluation: Evaluation<Params> | string, result: number | Result): Promise<void> {
     const body = { id: idOf(evaluation), ...asResult(result) };
     unwrap(await this.client.POST("/api/studies/{name}/tell", { ...this.at, body }));
   }
 
   /** Tell a result and ask for the next evaluation: both are done, or neither. */
   async tellAndAsk(
-    evaluation: Evaluation | string,
+    evaluation: Evaluation<Params> | string,
     result: number | Result,
     options: AskOptions & { cost?: null } = {},
-  ): Promise<Evaluation> {
+  ): Promise<Evaluation<Params>> {
     const body = { id: idOf(evaluation), ...asResult(result), ask: keyed(options) };
     const told = unwrap(await this.client.POST("/api/studies/{name}/tell", { ...this.at, body }));
     if (told.ask === undefined || !("id" in told.ask)) {
       throw new TypeError("The service answered without an evaluation.");
     }
-    return told.ask;
+    return chosen(told.ask);
   }
 
   /** Add a result that was measured elsewhere, of parameters or of an option. */
   async add(
-    place: Record<string, unknown> | string,
+    place: Params | string,
     result: number | Result,
     options: AddOptions = {},
-  ): Promise<Evaluation> {
-    const chosen = typeof place === "string" ? { option: place } : { params: place };
-    const body = { ...chosen, ...asResult(result), ...keyed(options) };
-    return unwrap(await this.client.POST("/api/studies/{name}/add", { ...this.at, body }));
+  ): Promise<Evaluation<Params>> {
+    const body = { ...placeOf(place), ...asResult(result), ...keyed(options) };
+    return chosen(unwrap(await this.client.POST("/api/studies/{name}/add", { ...this.at, body })));
   }
 
   /** Say which parameters, or which option, the system runs with now. */
-  async applied(place: Record<string, unknown> | string): Promise<void> {
-    const body = typeof place === "string" ? { option: place } : { params: place };
+  async applied(place: Params | string): Promise<void> {
+    const body = placeOf(place);
     unwrap(await this.client.POST("/api/studies/{name}/applied", { ...this.at, body }));
   }
 
   /** Cancel an evaluation whose measurement failed. */
-  async cancel(evaluation: Evaluation | string): Promise<void> {
+  async cancel(evaluation: Evaluation<Params> | string): Promise<void> {
     const body = { id: idOf(evaluation) };
     unwrap(await this.client.POST("/api/studies/{name}/cancel", { ...this.at, body }));
   }
 
   /** The configuration, the counts, the best now and the drift. */
-  async summary(): Promise<Summary> {
-    return unwrap(await this.client.GET("/api/studies/{name}", this.at));
+  async summary(): Promise<Summary<Params>> {
+    const summary = unwrap(await this.client.GET("/api/studies/{name}", this.at));
+    const open = summary.open.map((one) => chosen<Params, Schemas["Evaluation"]>(one));
+    const best = summary.best && chosen<Params, Schemas["Best"]>(summary.best);
+    return { ...summary, open, best };
   }
 
   /** The belief about all choices, now or at a time. */
@@ -195,12 +226,42 @@ function asError(answer: unknown, { status, statusText }: Response): Schemas["Er
   return { error: { code: "service", message, field: "", expected: "", got: "", advice: "" } };
 }
 
+/** A body as JSON; NaN and Infinity are refused, since JSON would make them null. */
+function asJson(body: unknown): string {
+  checkFinite(body, "");
+  return JSON.stringify(body);
+}
+
+function checkFinite(value: unknown, field: string): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    const [expected, got] = ["a finite number", String(value)];
+    const message = `${field}: expected ${expected}; got ${got}.`;
+    throw new HeliotropeError(422, {
+      error: { code: "input", message, field, expected, got, advice: "" },
+    });
+  }
+  if (typeof value === "object" && value !== null) {
+    for (const [name, inner] of Object.entries(value)) {
+      checkFinite(inner, field === "" ? name : `${field}.${name}`);
+    }
+  }
+}
+
 function keyed<Options extends { key?: string | null }>(options: Options): Options {
   return { key: crypto.randomUUID(), ...options };
 }
 
-function idOf(evaluation: Evaluation | string): string {
+function idOf(evaluation: { id: string } | string): string {
   return typeof evaluation === "string" ? evaluation : evaluation.id;
+}
+
+function placeOf(place: AnyValues | string): { option: string } | { params: AnyValues } {
+  return typeof place === "string" ? { option: place } : { params: place };
+}
+
+/** An answer with both `params` and `option`, of which the service sends one. */
+function chosen<Params, Answer>(answer: Answer): Choosing<Answer, Params> {
+  return { params: {}, option: "", ...answer } as unknown as Choosing<Answer, Params>;
 }
 
 function asResult(result: number | Result): Result {

@@ -441,6 +441,18 @@ export interface components {
             }[];
             next: string | null;
         };
+        /** @description The best choice: parameters or an option, and the context if the study has contexts. `mean` and `std` are its believed value and the standard deviation of that. With this `probability` nothing else is better by more than `margin`; null with too few results. `metrics` has the beliefs about each metric. */
+        Best: {
+            option?: string;
+            t: number;
+            mean: number;
+            std: number;
+            params?: Record<string, unknown>;
+            context?: Record<string, unknown>;
+            metrics?: Record<string, unknown>;
+            probability: number | null;
+            margin: number | null;
+        };
         /** @description The state of a study. `best` applies to `context`, if the study has contexts. With metrics, `lead` is the one that leads, `metrics` describes each, `gain` is that over the `baseline`, `applied` runs now, and `front` has the trade-offs of several objectives. */
         Summary: {
             name: string;
@@ -459,7 +471,7 @@ export interface components {
             baseline?: Record<string, unknown>;
             applied?: Record<string, unknown>;
             open: components["schemas"]["Evaluation"][];
-            best: Record<string, unknown> | null;
+            best: components["schemas"]["Best"] | null;
             gain?: Record<string, unknown> | null;
             front?: components["schemas"]["Front"];
             accuracy?: Record<string, unknown> | null;

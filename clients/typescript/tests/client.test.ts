@@ -5,7 +5,7 @@ import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
-import { connect, HeliotropeError } from "../src/index.js";
+import { connect, HeliotropeError, type Config, type Study } from "../src/index.js";
 
 const url = process.env["HELIOTROPE_URL"] ?? "http://127.0.0.1:8000";
 const token = process.env["HELIOTROPE_TOKEN"] ?? "";
@@ -20,22 +20,39 @@ test("ask and tell find the best of a space", async () => {
   });
   let asked = await study.ask();
   for (let step = 0; step < 15; step++) {
-    const { x, mode } = asked.params as { x: number; mode: string };
+    const { x, mode } = asked.params;
     asked = await study.tellAndAsk(asked, (x - 0.3) ** 2 + (mode === "a" ? 0 : 1));
   }
   await study.tell(asked, { value: 0.5, std: 0.1 });
   const { told, best } = await study.summary();
   assert.equal(told, 16);
-  assert.equal((best?.["params"] as { mode: string }).mode, "a");
+  assert.equal(best?.params.mode, "a");
   assert.equal((await study.track()).results.length, 16);
   assert.equal((await study.belief()).t, asked.t);
+});
+
+test("the types of parameters follow from the space, if it is known", async () => {
+  const config: Config = { space: { on: { type: "boolean" } } };
+  const unknown = await (await service.create(name("config"), config)).ask();
+  // @ts-expect-error The type of a configuration does not say which parameters there are.
+  const on: boolean = unknown.params["on"];
+  assert.equal(typeof on, "boolean");
+  const known: Study<{ on: boolean }> = await service.create(name("known"), {
+    space: { on: { type: "boolean" } },
+  });
+  const any: Study = known;
+  const asked = await any.ask();
+  assert.equal(typeof asked.params["on"], "boolean");
+  // @ts-expect-error There is no such parameter.
+  await assert.rejects(known.add({ off: true }, 1), HeliotropeError);
 });
 
 test("options, results from elsewhere, cancelled evaluations", async () => {
   const study = await service.create(name("options"), { options: ["red", "blue"] });
   const added = await study.add("red", 0.7, { t: 3 });
-  assert.deepEqual([added.option, added.t], ["red", 3]);
+  assert.deepEqual([added.option, added.params, added.t], ["red", {}, 3]);
   const asked = await study.ask({ t: 4 });
+  assert.deepEqual((await study.summary()).open, [asked]);
   await study.cancel(asked);
   await study.add("blue", { successes: 3, trials: 10 }, { t: 5 });
   const { asked: count, told } = await study.summary();
@@ -54,7 +71,7 @@ test("metrics, limits, what runs, and a hold", async () => {
   });
   for (let step = 0; step < 8; step++) {
     const asked = await study.ask();
-    const { workers } = asked.params as { workers: number };
+    const { workers } = asked.params;
     assert.equal(typeof asked.reason, "string");
     await study.tell(asked, { value: { throughput: 40 * workers, p99: 8 * workers }, std: { p99: 1 } });
   }
@@ -80,6 +97,24 @@ test("an error has the code and the field of the service", async () => {
     assert.equal(error.field, "space.x.high");
     return true;
   });
+});
+
+test("a number that is not finite is refused with its name", async () => {
+  const study = await service.create(name("finite"), {
+    space: { x: { type: "real", low: 0, high: 1 } },
+  });
+  const asked = await study.ask();
+  const told = { value: { rate: 1, p99: -Infinity } };
+  for (const [field, got, send] of [
+    ["value", "NaN", () => study.tell(asked, NaN)],
+    ["value.p99", "-Infinity", () => study.tell(asked, told)],
+    ["params.x", "Infinity", () => study.add({ x: Infinity }, 1)],
+    ["ask.t", "NaN", () => study.tellAndAsk(asked, 1, { t: NaN })],
+  ] as const) {
+    const message = `${field}: expected a finite number; got ${got}.`;
+    await assert.rejects(send, { name: "HeliotropeError", code: "input", field, message });
+  }
+  assert.equal((await study.summary()).told, 0);
 });
 
 test("a study is listed until it is deleted", async () => {

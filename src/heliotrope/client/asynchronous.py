@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import httpx
 
@@ -40,6 +40,9 @@ from heliotrope.study.commands import (
 )
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.verbs import of_one_call
+
+if TYPE_CHECKING:
+    from heliotrope.spaces import SpaceLike
 
 T = TypeVar("T")
 
@@ -99,13 +102,13 @@ class AsyncService:
         self._transport = transport
 
     async def create(
-        self, name: str, *given: Any, exist_ok: bool = False, **named: Any
+        self, name: str, space: SpaceLike, *, exist_ok: bool = False, **named: Any
     ) -> AsyncStudy:
         """Create a study; the arguments are those of :meth:`heliotrope.Study.create`."""
         from heliotrope.study import Study  # slow to load
 
         like = named.pop("like", ())
-        local = Study.create(name, *given, **named, store="memory:")
+        local = Study.create(name, space, **named, store="memory:")
         described = calls.description(local, named.get("seed"), like)
         return await self.create_from(name, described, exist_ok=exist_ok)
 

@@ -58,9 +58,8 @@ class Feasibility:
     def choose(self, objective: ht.Optimizer, proposed: ht.Suggestion) -> dict[str, Any]:
         """Return the proposal if it is likely feasible, or the best likely feasible point."""
         if self.is_likely(proposed.t, proposed.x[None])[0]:
-            assert proposed.params is not None
             return proposed.params
-        return dict(self._space.params(self._search(objective, proposed.t)))
+        return self._space.params(self._search(objective, proposed.t))
 
     def is_likely(self, t: float, X: Candidates) -> NDArray[np.bool_]:
         """Whether candidates are likely to satisfy all constraints, (n,)."""

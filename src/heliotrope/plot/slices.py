@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heliotrope.domains import Finite
 from heliotrope.errors import InputError
 from heliotrope.optimizer import Optimizer
-from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace
+from heliotrope.spaces import Boolean, Categorical, Integer, Options, Parameter, Real, SearchSpace
 from heliotrope.study.everyday import EverydayStudy
 from heliotrope.validation import Array, short_repr
 
@@ -157,7 +157,7 @@ def _named(
 
 
 def _is_log(parameter: Parameter) -> bool:
-    return not isinstance(parameter, (Categorical, Boolean)) and parameter.log
+    return isinstance(parameter, (Real, Integer)) and parameter.log
 
 
 def _surface(space: SearchSpace, shown: Mapping[str, Any], best: Mapping[str, Any]) -> Surface:
@@ -201,7 +201,6 @@ def _of_space(
     opt: Optimizer, space: SearchSpace, t: float | None
 ) -> tuple[View | None, Sequence[Slice]]:
     best = opt.best(t).params
-    assert best is not None
     slices = []
     for name, parameter in space.parameters.items():
         if parameter.count != 1:

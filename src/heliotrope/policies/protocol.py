@@ -1,7 +1,7 @@
 """Protocols: a policy is a description that starts an agent; the agent chooses and learns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -51,6 +51,7 @@ class Best:
     """The point of the best posterior mean at time ``t``, with that mean and its deviation.
 
     In a SearchSpace ``params`` are the values by name; among Options ``option`` is the name.
+    Without names both are empty.
     """
 
     t: float
@@ -58,8 +59,8 @@ class Best:
     index: int | None
     mean: float
     std: float
-    params: dict[str, Any] | None = None
-    option: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    option: str = ""
 
 
 @runtime_checkable

@@ -73,6 +73,5 @@ def _peak(distance: Array) -> float:
 
 def _step(study: Study, noise: float) -> None:
     ask = study.ask()
-    assert ask.params is not None
     x = np.array([ask.params[name] for name in _SPACE])
     study.tell(ask.id, peaks(x, ask.t) + noise)

@@ -77,13 +77,23 @@ SCHEMAS = {
         "Studies by name, and the name after which the next page starts.",
         {"studies": _list(_STUDY), "next": _or_null("string")},
     ),
+    "Best": _object(
+        "The best choice: parameters or an option, and the context if the study has contexts. "
+        "`mean` and `std` are its believed value and the standard deviation of that. With this "
+        "`probability` nothing else is better by more than `margin`; null with too few results. "
+        "`metrics` has the beliefs about each metric.",
+        _typed(string="option", number="t mean std", object="params context metrics")
+        | {"probability": _or_null("number"), "margin": _or_null("number")},
+        optional=["params", "option", "context", "metrics"],
+    ),
     "Summary": _object(
         "The state of a study. `best` applies to `context`, if the study has contexts. With "
         "metrics, `lead` is the one that leads, `metrics` describes each, `gain` is that over the "
         "`baseline`, `applied` runs now, and `front` has the trade-offs of several objectives.",
         _typed(string="name uid lead", number="created t", integer="events asked told")
         | _typed(object="setup context model drift metrics baseline applied")
-        | {"open": _list(reference("Evaluation")), "best": _or_null("object")}
+        | {"open": _list(reference("Evaluation"))}
+        | {"best": {"anyOf": [reference("Best"), {"type": "null"}]}}
         | {"gain": _or_null("object"), "front": reference("Front")}
         | {"accuracy": _or_null("object")}
         | {"faults": _list({"type": "string"}), "warning": _or_null("string")},

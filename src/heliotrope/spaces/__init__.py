@@ -11,12 +11,11 @@ configuration, as ``SearchSpace.point`` does. An Optimizer over a SearchSpace me
 from heliotrope.spaces.discrete import (
     Boolean as Boolean,
     Categorical as Categorical,
-    Value as Value,
 )
 from heliotrope.spaces.options import Options as Options
+from heliotrope.spaces.parameter import Parameter as Parameter, Value as Value
 from heliotrope.spaces.ranges import Integer as Integer, Real as Real
 from heliotrope.spaces.space import (
-    Parameter as Parameter,
     SearchSpace as SearchSpace,
     SpaceLike as SpaceLike,
     as_space as as_space,

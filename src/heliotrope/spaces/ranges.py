@@ -13,6 +13,7 @@ import numpy as np
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_boolean, as_integer
 from heliotrope.spaces.discrete import Discrete
+from heliotrope.spaces.parameter import Parameter
 from heliotrope.validation import LARGEST, Array, Indices, Json, as_number, as_positive, short_repr
 
 _SMALLEST = 1.0 / LARGEST
@@ -21,7 +22,7 @@ _SAME = 1e-9  # relative rounding error of a number that was written to a text f
 _DIGITS = 12  # of a value that people wrote; scaling and sums change the later ones
 
 
-class _Range:
+class _Range(Parameter):
     """The bounds of a number, and the scale that maps them to 0 and 1, exactly."""
 
     low: float
@@ -76,7 +77,6 @@ class Real(_Range):
     high: float
     log: bool = False
     step: float | None = None
-    width: ClassVar[int] = 1
     _type: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
@@ -119,7 +119,6 @@ class Real(_Range):
         return self._unit(self._stepped(np.arange(self.count or 1)))[:, None]
 
     def snap(self, U: Array) -> Array:
-        """Return the coordinates of the value that each row decodes to."""
         return U if self.step is None else self._unit(self._decoded(U))
 
     def decode(self, u: Array) -> float:
@@ -134,7 +133,6 @@ class Real(_Range):
         return short if is_same and self.step is None else value
 
     def encode(self, value: object) -> Array:
-        """Return the coordinate of a value."""
         if self.step is not None:
             return self._unit(np.array([self.value(self.position(value))]))
         number = as_number(value, "the value")

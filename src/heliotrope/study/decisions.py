@@ -222,7 +222,7 @@ def _check_point(state: StudyState, command: Tell) -> None:
     known = state.point_of(command.id)
     for name in ("params", "option"):
         given = getattr(command, name)
-        if known is not None and given is not None and given != known[name]:
+        if known is not None and given is not None and given != known.get(name):
             raise UnknownSuggestionError(
                 f"the point of ask {command.id}, {short_repr(known)}",
                 short_repr(given),

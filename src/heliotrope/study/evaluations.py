@@ -1,32 +1,35 @@
 """What a study answers to an ask: an evaluation to measure, or to hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from heliotrope.validation import Json
+
+_EMPTY: tuple[object, ...] = (None, "", {})
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """An open evaluation: measure ``params`` (or the named ``option``) at ``t``, tell by ``id``.
 
-    ``context`` is the context of the ask; None if the study has no contexts. ``until`` is the wall
-    time at which its lease ends, if it has one. ``reason`` says why it was chosen, in a study with
-    metrics, limits, a baseline or moves.
+    ``params`` is empty in a study of options, and ``option`` in a study of parameters. ``context``
+    is the context of the ask; None if the study has no contexts. ``until`` is the wall time at
+    which its lease ends, if it has one. ``reason`` says why it was chosen, in a study with metrics,
+    limits, a baseline or moves.
     """
 
     id: str
     t: float
-    params: Mapping[str, Any] | None = None
-    option: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    option: str = ""
     context: Mapping[str, Any] | None = None
     until: float | None = None
     reason: str | None = None
 
     def to_json(self) -> Json:
         """The evaluation as JSON, without empty fields."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value not in _EMPTY}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -62,4 +65,4 @@ def point_of(evaluation: Evaluation | str) -> Json:
     if not isinstance(evaluation, Evaluation):
         return {}
     named = {"params": evaluation.params, "option": evaluation.option}
-    return {name: value for name, value in named.items() if value is not None}
+    return {name: value for name, value in named.items() if value}

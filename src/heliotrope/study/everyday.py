@@ -75,9 +75,9 @@ class EverydayStudy(StudyVerbs):
         return best
 
     @property
-    def best_params(self) -> Any:
-        """The parameters of the best choice now, or the name of the best option."""
-        return self.best.choice
+    def best_params(self) -> Mapping[str, Any]:
+        """The parameters of the best choice now; a study of options has ``best.option`` instead."""
+        return self.best.params
 
     def optimize(
         self,

@@ -153,7 +153,7 @@ class Run:
             raise _Interrupted(Outcome(asked, measured)) from None
 
     def _measure(self, asked: Evaluation) -> Measured:
-        chosen = asked.params if asked.option is None else asked.option
+        chosen = asked.option or asked.params
         if asked.context is None:
             return self.function(chosen)
         return self.function(chosen, asked.context)

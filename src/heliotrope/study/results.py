@@ -34,7 +34,7 @@ class Result(dict[str, Any]):
 
 
 class BestChoice(Result):
-    """The best choice now: ``params`` or the name of an ``option``, in the ``context`` if any.
+    """The best choice now, in the ``context`` if any.
 
     ``mean`` and ``std`` are its believed value and the standard deviation of that. With this
     ``probability`` nothing else is better by more than ``margin``; both are None while too few
@@ -42,8 +42,6 @@ class BestChoice(Result):
     """
 
     t: float
-    params: Mapping[str, Any] | None
-    option: str | None
     context: Mapping[str, Any] | None
     mean: float
     std: float
@@ -51,9 +49,20 @@ class BestChoice(Result):
     margin: float | None
 
     @property
-    def choice(self) -> Any:
+    def params(self) -> Mapping[str, Any]:
+        """The parameters by name; empty among options."""
+        params: Mapping[str, Any] = self.get("params", {})
+        return params
+
+    @property
+    def option(self) -> str:
+        """The name of the option; empty among parameters."""
+        return str(self.get("option", ""))
+
+    @property
+    def choice(self) -> Mapping[str, Any] | str:
         """The parameters, or the name of the option."""
-        return self.params if self.option is None else self.option
+        return self.option or self.params
 
 
 class Drift(Result):

@@ -21,7 +21,7 @@ from heliotrope.live.gains import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
-from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key
+from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, point_of
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.ids import Ids
 from heliotrope.study.keys import Keys
@@ -325,7 +325,7 @@ class StudyState:
             asked = Evaluation(id, t, **self.config.adapter.describe(place))
         else:
             asked = self.told_evaluation(id)
-        return None if asked is None else {"params": asked.params, "option": asked.option}
+        return None if asked is None else point_of(asked)
 
     def result_of(self, number: int) -> dict[str, Measurement] | None:
         """The value and precision told for each metric of an evaluation; None without any."""

@@ -220,7 +220,7 @@ def goals_of(truth: Truth) -> dict[str, Any]:
 
 
 def _choice(asked: Any) -> Any:
-    return asked.params if asked.option is None else asked.option
+    return asked.option or asked.params
 
 
 def _noise(told: Told) -> Told:
