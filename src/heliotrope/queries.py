@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -33,8 +33,8 @@ class Tradeoff:
     x: Array
     means: dict[str, float]
     index: int | None = None
-    params: dict[str, Any] | None = None
-    option: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    option: str = ""
 
 
 class Queries:

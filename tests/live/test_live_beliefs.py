@@ -125,12 +125,13 @@ def test_a_far_limit_widens_a_young_belief(bounds: list[float], shares: list[flo
     assert cautious_world(WORLD, [80.5]) == WORLD
 
 
-def calm_then_far(policy: Adaptive) -> AdaptiveAgent:
-    """An agent that saw 20 values near 1, and then 50."""
+def calm_then_far(policy: Adaptive, *, contradicts: bool = False) -> AdaptiveAgent:
+    """An agent that saw 20 values near 1 and then 50, which may contradict its model."""
     one, rng = policy.start(DOMAIN), np.random.default_rng(0)
     for key in range(21):
         one.open(key, float(key), np.array([key % 9]))
-        one.tell(key, 50.0 if key == 20 else float(rng.normal(1.0, 0.1)))
+        wrong, usual = contradicts and key == 20, float(rng.normal(1.0, 0.1))
+        one.tell(key, 50.0 if key == 20 else usual, contradicts=wrong)
     return one
 
 
@@ -150,11 +151,11 @@ def test_a_contradicted_model_is_estimated_again() -> None:
     before = watched.model
     assert before.world is not None
     assert before.world.results < 21
-    watched.distrust()
-    assert watched.model.world is not None
-    assert watched.model.world.results == 21
-    assert watched.known.due is None
-    assert watched.model.variance > before.variance
+    again = calm_then_far(watching([Limit("p99", "below", 5.0)]), contradicts=True)
+    assert again.model.world is not None
+    assert again.model.world.results == 21
+    assert again.known.due is None
+    assert again.model.variance > before.variance
 
 
 def test_a_deferred_agent_notes_that_its_model_is_contradicted() -> None:
@@ -164,8 +165,10 @@ def test_a_deferred_agent_notes_that_its_model_is_contradicted() -> None:
     assert estimation is not None
     waiting.update(estimation.run())
     assert waiting.estimation() is None
-    waiting.distrust()
-    assert waiting.estimation() is not None
+    for key, contradicts in ((21, False), (22, True)):
+        waiting.open(key, float(key), np.array([0]))
+        waiting.tell(key, 1.0, contradicts=contradicts)
+        assert (waiting.estimation() is not None) == contradicts
 
 
 def knowledge_gradient(belief: Belief, t: float, rng: np.random.Generator) -> float:
