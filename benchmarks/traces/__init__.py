@@ -5,8 +5,13 @@ parent's code and on the working tree's. The traces are kept in ``out/traces``. 
 
 * equal, to the last digit;
 * equal up to rounding, a relative 1e-9;
-* different from an ask on, which is a tie if both codes believed the same of its two places up to
-  rounding. What follows a tie differs as well.
+* a tie: up to an ask they are equal up to rounding, and so is what both codes believed of its two
+  places;
+* a search: the same, but the two places differ by 1e-5, since a maximum in a box is flat;
+* different.
+
+What follows a tie or a search differs as well, so the line says from which ask on, and how far the
+beliefs differ before it and in all.
 """
 
 from __future__ import annotations

@@ -11,8 +11,13 @@ from typing import Any, Literal, TypeAlias
 ROUNDING = 1e-9
 """Relative difference of numbers, and of beliefs as a share of the values' deviation."""
 
+SEARCHED = 1e-5
+"""Difference of coordinates at which the search for a flat maximum may stop after a rounding."""
+
 Trace: TypeAlias = Mapping[str, Any]
-Verdict: TypeAlias = Literal["equal", "equal up to rounding", "tie", "different", "failed"]
+Verdict: TypeAlias = Literal[
+    "equal", "equal up to rounding", "tie", "search", "different", "failed"
+]
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,11 @@ def compare(old: Trace, new: Trace) -> Comparison:
     largest = max(size for _, size in rows)
     earlier = max((size for at, size in rows if at < step), default=0.0)
     one, other = old["asks"][step], new["asks"][step]
-    verdict = _verdict(earlier <= ROUNDING and _tied(one, other, new["spread"]), "tie")
+    verdict: Verdict = "different"
+    if earlier <= ROUNDING and close(_choice(one), _choice(other), SEARCHED, SEARCHED):
+        verdict = "search"
+    elif earlier <= ROUNDING and _tied(one, other, new["spread"]):
+        verdict = "tie"
     return Comparison(verdict, step, earlier, largest, f" ({_shown(one)}; now {_shown(other)})")
 
 
@@ -75,22 +84,23 @@ def _of_equal_asks(old: Trace, new: Trace, largest: float) -> Comparison:
         if not close([one["best"], one["error"]], [other["best"], other["error"]])
     ]
     detail = ", the best after ask {}: {}; now {}".format(*looks[0]) if looks else ""
-    verdict = _verdict(largest <= ROUNDING and not looks, "equal up to rounding")
+    is_rounding = largest <= ROUNDING and not looks
+    verdict: Verdict = "equal up to rounding" if is_rounding else "different"
     return Comparison(verdict, None, largest, largest, detail)
 
 
-def _verdict(holds: bool, name: Verdict) -> Verdict:
-    return name if holds else "different"
-
-
-def close(one: Any, other: Any) -> bool:
-    """Whether two JSON trees are equal up to the rounding of their numbers."""
+def close(
+    one: Any, other: Any, relative: float = ROUNDING, absolute: float = 1e-3 * ROUNDING
+) -> bool:
+    """Whether two JSON trees are equal except for such differences of their numbers."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+        same = one.keys() == other.keys()
+        return same and all(close(one[key], other[key], relative, absolute) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(close, one, other))
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(close(*pair, relative, absolute) for pair in pairs)
     if isinstance(one, float) and isinstance(other, float):
-        return isclose(one, other, rel_tol=ROUNDING, abs_tol=1e-3 * ROUNDING)
+        return isclose(one, other, rel_tol=relative, abs_tol=absolute)
     return bool(one == other)
 
 

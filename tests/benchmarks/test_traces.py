@@ -99,6 +99,18 @@ def test_places_that_were_believed_alike_are_a_tie(trace: Trace) -> None:
     assert verdict(trace, new) == ("different", 2, False)
 
 
+def test_a_search_that_ends_beside_the_same_maximum_is_listed_apart(trace: Trace) -> None:
+    trace["asks"][2]["choice"] = {"x": 0.25, "codec": "zip"}
+    new = deepcopy(trace)
+    new["asks"][2]["choice"]["x"] += 1e-6
+    assert verdict(trace, new) == ("search", 2, False)
+    new["asks"][2]["choice"] = {"x": 0.25 + 1e-4, "codec": "zip"}
+    new["asks"][2]["expected"] = None
+    assert verdict(trace, new) == ("different", 2, False)
+    new["asks"][2]["choice"] = {"x": 0.25 + 1e-6, "codec": "raw"}
+    assert verdict(trace, new) == ("different", 2, False)
+
+
 def test_without_beliefs_or_after_a_difference_nothing_is_a_tie(trace: Trace) -> None:
     new = deepcopy(trace)
     new["asks"][2]["choice"] = 7
