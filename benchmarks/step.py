@@ -18,7 +18,7 @@ from benchmarks.against import PARENT, ROOT, SRC, environment, run, source_of
 from benchmarks.report import Finding
 
 MOST, MEGABYTES = 1.10, 15.0
-TURNS = {"grid": 11, "box": 11, "study": 9, "live": 9, "import": 15}
+TURNS = {"grid": 11, "box": 11, "study": 11, "live": 11, "import": 15}
 ABOUT = {
     "grid": "tv_gp_ucb, 50 x 50 points, 300 results",
     "box": "auto, 2-D Box, 60 steps",
