@@ -44,7 +44,7 @@ from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
-from heliotrope.study.cache import Emit
+from heliotrope.study.cache import Chain, Decision
 from heliotrope.study.commands import Ask, Tell
 from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
@@ -55,6 +55,7 @@ from studies import (
     POLICIES,
     SPACES,
     DriftingWorld,
+    Watch,
     policy_for,
     shown,
     some_choice,
@@ -289,12 +290,13 @@ def test_one_refusal_does_not_part_the_others() -> None:
 def test_a_decision_that_fails_half_done_leaves_no_trace(store: Store) -> None:
     study = begin(store=store)
 
-    def half(state: StudyState, emit: Emit) -> None:
-        study._decision(Ask())(state, emit)
+    asking = study._decision(Ask())
+
+    def half(state: StudyState) -> Chain[None]:
+        yield from asking.chain(state)
         raise RuntimeError("a defect")
 
-    asking = study._decision(Ask())
-    first, failed, last = study._cache.change_all([asking, half, asking])
+    first, failed, last = study._cache.change_all([asking, Decision(half), asking])
     assert isinstance(failed, RuntimeError)
     assert [first, last] == study.open_asks()
     assert shown(study) == shown(Study.open("pump", store))
@@ -641,16 +643,6 @@ def test_a_function_may_be_new_at_every_step(space: str) -> None:
 
 
 # Time
-
-
-class Watch:
-    """A wall clock that tests set."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 def test_the_wall_clock_counts_in_its_unit_and_never_runs_backwards() -> None:
