@@ -236,8 +236,15 @@ class Optimizer(Queries, LiveVerbs, Archived):
             self._live.cancel(suggestion.id)
         self._ledger.cancel(suggestion)
         if avoid:
-            before = failure_before(self.domain, self._ledger, suggestion.x)
-            self._ledger.fail(suggestion, before)
+            self._avoid(suggestion)
+
+    @exclusive
+    def avoid(self, id: int, t: float, x: ArrayLike | int) -> None:
+        """Avoid the place of an evaluation that failed, and that was cancelled before."""
+        self._avoid(self._adapter.suggestion_at(id, t, x))
+
+    def _avoid(self, failed: Suggestion) -> None:
+        self._ledger.fail(failed, failure_before(self.domain, self._ledger, failed.x))
 
     @exclusive
     def observe_cancelled(

@@ -152,7 +152,7 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            self._cancel(self._close(body["id"]), avoid=body["v"] >= VERSION_WITH_AVOIDANCE)
+            self._apply_cancelled(body)
         elif kind == "expired":
             self._apply_expired(body["id"])
         elif kind == "prolonged":
@@ -222,6 +222,16 @@ class StudyState:
     def _cancel(self, number: int, *, avoid: bool) -> None:
         for metric in self.metrics.values():
             metric.cancel(number, avoid=avoid)
+
+    def _apply_cancelled(self, body: Mapping[str, Any]) -> None:
+        """Close an ask for good; if its lease has expired, its place alone is still to be noted."""
+        expired = self.leases.expired(self.ids.number_of(body["id"]))
+        number, avoid = self._close(body["id"]), body["v"] >= VERSION_WITH_AVOIDANCE
+        if expired is None:
+            self._cancel(number, avoid=avoid)
+            return
+        for metric in self.metrics.values():
+            metric.optimizer.avoid(number, *expired)
 
     def _apply_expired(self, id: str) -> None:
         """Close an ask without a result; that its worker died says little about the place."""
