@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
 
 T = TypeVar("T")
+Query: TypeAlias = Callable[[InnerAgent, float], T]
+"""Asks the agent of a model, in its frame, about a time of the frame."""
+
 _MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
@@ -125,29 +128,31 @@ class AdaptiveAgent:
         return self._inner.current.agent
 
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        if self._is_first():
-            return self._apart(self._choices, make_rng)
-        place = self._answer(
-            t,
-            lambda inner, at: inner.agent.choose(at, make_rng),
-            lambda: self._frame.places(self._apart(self._choices, make_rng)),
+        return self._choose(
+            self._choices, t, make_rng, lambda inner, at: inner.agent.choose(at, make_rng)
         )
-        return self._frame.place(place, self._choices)
+
+    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
+        inside = self._frame.choices(choices)
+        return self._choose(
+            choices,
+            t,
+            make_rng,
+            lambda inner, at: self._selective(inner.agent).choose_among(inside, at, make_rng),
+        )
+
+    def _choose(
+        self, choices: Choices, t: float, make_rng: RNGFactory, choose: Query[Places]
+    ) -> Places:
+        """One of the choices: at first one apart from the others, then the inner agent's."""
+        if self._is_first():
+            return self._apart(choices, make_rng)
+        place = self._answer(t, choose, lambda: self._frame.places(self._apart(choices, make_rng)))
+        return self._frame.place(place, choices)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
         place = self._answer(t, lambda inner, at: inner.agent.best(at, make_rng))
         return self._frame.place(place, self._choices)
-
-    def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        if self._is_first():
-            return self._apart(choices, make_rng)
-        inside = self._frame.choices(choices)
-        place = self._answer(
-            t,
-            lambda inner, at: self._selective(inner.agent).choose_among(inside, at, make_rng),
-            lambda: self._frame.places(self._apart(choices, make_rng)),
-        )
-        return self._frame.place(place, choices)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
         inside = self._frame.choices(choices)
@@ -253,9 +258,7 @@ class AdaptiveAgent:
         """The factor of the variances that people see."""
         return 1.0 if self.model.world is None else widening(len(self.known.latest))
 
-    def _answer(
-        self, t: float, query: Callable[[InnerAgent, float], T], *last: Callable[[], T]
-    ) -> T:
+    def _answer(self, t: float, query: Query[T], *last: Callable[[], T]) -> T:
         """What the inner agent answers about time t; if that fails, one without an estimate."""
 
         def asking(inner: InnerAgent) -> T:

@@ -83,8 +83,7 @@ class Frame:
         return choices if self.cube is None else self.cube.choices(choices)
 
     def value(self, y: float) -> float:
-        low, high = self.bounds.limits
-        return float(self.warp.inside(min(max(self.sign * y, low), high)))
+        return float(self.warp.inside(self.bounds.clip_one(self.sign * y)))
 
     def precision(self, y: float, precision: Precision) -> Precision:
         """The precision of a result y; its own variance follows the slope of the warp."""
