@@ -5,6 +5,9 @@ Benchmarks that take long, or need an idle machine and a database server, run on
 storage leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
 live_tables``. ``plain`` takes ``--worlds`` and ``--seed``.
 
+``python -m benchmarks traces`` and ``python -m benchmarks step`` compare the working tree with its
+parent, or with ``--against REV``: what it asks and believes, and what a step costs.
+
 Each run appends its ratios to ``benchmarks/history.csv``; the site plots them.
 """
 
@@ -12,10 +15,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +30,12 @@ from benchmarks.report import Finding
 from heliotrope import linalg  # noqa: F401  loads BLAS, which is limited below
 
 NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
+OPTIONS: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
+    "worlds": (("plain",), int),
+    "seed": (("plain",), int),
+    "against": (("traces", "step"), str),
+}
+"""Options, each with the benchmarks that take it."""
 
 
 def main(arguments: list[str]) -> int:
@@ -56,17 +66,20 @@ def main(arguments: list[str]) -> int:
     return 0 if holds else 1
 
 
-def _read(arguments: list[str]) -> tuple[list[str], dict[str, int]]:
-    """The names, and the options of ``plain``."""
+def _read(arguments: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """The names, and the options of a benchmark that takes some."""
     parser = argparse.ArgumentParser("python -m benchmarks")
     parser.add_argument("names", nargs="*")
-    for option in ("--worlds", "--seed"):
-        parser.add_argument(option, type=int, default=argparse.SUPPRESS, help="of plain")
-    options = vars(parser.parse_args(arguments))
-    names = options.pop("names")
-    if options and names != ["plain"]:
-        parser.error("--worlds and --seed are options of plain")
-    return names, options
+    for option, (takers, kind) in OPTIONS.items():
+        about = f"of {' and '.join(takers)}"
+        parser.add_argument(f"--{option}", type=kind, default=argparse.SUPPRESS, help=about)
+    given = vars(parser.parse_args(arguments))
+    names = given.pop("names")
+    for option in given:
+        takers, _ = OPTIONS[option]
+        if not names or not {*names} <= {*takers}:
+            parser.error(f"--{option} is an option of {' and '.join(takers)}")
+    return names, given
 
 
 def _shown(console: Console, findings: Iterator[Finding]) -> Iterator[Finding]:

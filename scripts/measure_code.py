@@ -3,12 +3,19 @@
 ``python scripts/measure_code.py [SRC ...]`` prints one column for each source folder, so that two
 checkouts can be compared. The default is this checkout. ``--twice`` also lists the names that the
 last folder defines twice.
+
+A file whose first line says "generated" is counted apart. "Code lines" are lines of the product
+without blanks, comments and docstrings. "Code lines, reformatted" are the same after each statement
+was written on one line, so that they do not depend on how the code is wrapped. Imports for type
+checks count as imports.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import sys
+import tokenize
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -32,9 +39,13 @@ _LAB = (  # paths of the lab, in this and in earlier versions
     "logs/times.py",
     "logs/__init__.py",
 )
-_LONG_CLASS = 200  # lines
+_LONG_CLASSES = (200, 150)  # lines
+_SMALL_FILE = 50  # lines
+_STATEFUL = ("study", "tracker", "tracker.py")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TYPE_VARIABLES = ("TypeVar", "ParamSpec")
+_BARE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+_BARE |= {tokenize.ENDMARKER}
 
 Trees = dict[Path, ast.Module]
 
@@ -51,19 +62,91 @@ def measure(package: Path) -> dict[str, object]:
     nodes = [node for tree in trees.values() for node in ast.walk(tree)]
     functions = sorted(_length(node) for node in nodes if isinstance(node, _FUNCTIONS))
     classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
-    lab = sum(count for path, count in lines.items() if _is_lab(path.relative_to(package)))
+    product = [path for path in trees if not _is_lab(path.relative_to(package))]
+    written = [path for path in product if not is_generated(path.read_text())]
     return {
         "files": len(lines),
+        "files of study and tracker": sum(
+            _is_in(path.relative_to(package), _STATEFUL) for path in trees
+        ),
         "file median/longest": f"{median(lines.values()):.0f}/{max(lines.values())}",
+        "files under 50 lines that one file imports": _summary(
+            small_with_one_importer(package, trees)
+        ),
         "function median/p90/longest": (
             f"{median(functions):.0f}/{quantiles(functions, n=10)[-1]:.0f}/{functions[-1]}"
         ),
-        "classes over 200 lines": _summary([c.name for c in classes if _length(c) > _LONG_CLASS]),
+        **{
+            f"classes over {limit} lines": _summary([c.name for c in classes if _length(c) > limit])
+            for limit in _LONG_CLASSES
+        },
         "names at the top": len(_top_names(trees[package / "__init__.py"])),
         "names defined twice": _summary(defined_twice(package, trees)),
-        "lines of the product": sum(lines.values()) - lab,
-        "lines of the lab": lab,
+        "lines of the product": sum(lines[path] for path in product),
+        "code lines": sum(code_lines(path.read_text()) for path in written),
+        "code lines, reformatted": sum(code_lines(ast.unparse(trees[path])) for path in written),
+        "lines of generated files": sum(lines[path] for path in product if path not in written),
+        "lines of the lab": sum(lines.values()) - sum(lines[path] for path in product),
     }
+
+
+def code_lines(text: str) -> int:
+    """Number of lines of a module that are not blank, a comment or part of a docstring."""
+    used = set[int]()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _BARE:
+            used.update(range(token.start[0], token.end[0] + 1))
+    return len(used - _lines_of_docstrings(ast.parse(text)))
+
+
+def _lines_of_docstrings(tree: ast.Module) -> set[int]:
+    """Lines of all texts that are statements: docstrings, also of names."""
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+
+
+def is_generated(text: str) -> bool:
+    """Whether the first line says that a script writes the file."""
+    return "generated" in text.partition("\n")[0].lower()
+
+
+def small_with_one_importer(package: Path, trees: Trees) -> list[str]:
+    """Files under 50 lines that exactly one other file of the package imports, without facades."""
+    modules = {_module(package, path): path for path in trees}
+    importers = defaultdict(set)
+    for path, tree in trees.items():
+        for name in _imported(tree):
+            if name in modules and modules[name] != path:
+                importers[modules[name]].add(path)
+    return [
+        _module(package, path)
+        for path, users in sorted(importers.items())
+        if len(users) == 1
+        and path.name != "__init__.py"
+        and len(path.read_text().splitlines()) < _SMALL_FILE
+    ]
+
+
+def _module(package: Path, path: Path) -> str:
+    """The name of a file's module; that of a package for its ``__init__.py``."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Names that may be modules: all that are imported, at the top or within functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def defined_twice(package: Path, trees: Trees) -> dict[str, list[str]]:
@@ -101,7 +184,11 @@ def _length(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def _is_lab(path: Path) -> bool:
-    return any(path.is_relative_to(part) for part in _LAB)
+    return _is_in(path, _LAB)
+
+
+def _is_in(path: Path, parts: Collection[str]) -> bool:
+    return any(path.is_relative_to(part) for part in parts)
 
 
 def _top_names(tree: ast.Module) -> set[str]:
@@ -123,7 +210,7 @@ def main() -> None:
     packages = [folder / "heliotrope" for folder in folders]
     columns = [measure(package) for package in packages]
     for name in columns[0]:
-        print(f"{name:<28}", *(f"{column[name]!s:<60}" for column in columns))
+        print(f"{name:<44}", *(f"{column[name]!s:<60}" for column in columns))
     if "--twice" in sys.argv:
         for name, homes in defined_twice(packages[-1], parse(packages[-1])).items():
             print(f"  {name}: {', '.join(homes)}")

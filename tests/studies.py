@@ -114,6 +114,16 @@ def twin_of(store: Store, name: str) -> Study:
     return replayed(Study(store, name))
 
 
+class Watch:
+    """A wall clock that tests set."""
+
+    def __init__(self, seconds: float = 1_700_000_000.0) -> None:
+        self.seconds = seconds
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
 class DriftingWorld:
     """The paper's drift over the unit cube, by random Fourier features: an SE kernel in space.
 

@@ -184,6 +184,10 @@ class Prior:
         """Return this prior of one term with another space kernel."""
         return Prior(space, self.time, self.noise, self.mean)
 
+    def negated(self) -> Prior:
+        """Return the prior of values with the opposite sign."""
+        return Prior(terms=self.terms, noise=self.noise, mean=-self.mean)
+
     @property
     def is_markov(self) -> bool:
         """Whether the future depends on the past only through the present state."""

@@ -105,6 +105,9 @@ class Identity(Warp):
     def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         return mean, variance
 
+    def covariance(self, mean: Array, joint: Array) -> Array:
+        return joint
+
     def negated(self) -> Identity:
         return self
 

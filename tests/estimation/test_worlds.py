@@ -23,8 +23,6 @@ from heliotrope.estimation import (
 )
 from heliotrope.estimation.sum_fit import Fit
 from heliotrope.estimation.worlds import _far_from_most
-from heliotrope.policies.auto import of_world
-from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Drifts, Level
 from heliotrope.warps import IDENTITY, Logarithm, SinhArcsinh
 
@@ -200,21 +198,6 @@ def test_a_world_of_an_early_version_is_read() -> None:
         assert World.from_json(data) == replace(WORLD, warp=warp)
     with pytest.raises(InputError):
         World.from_json({**early, "scale": "root", "sign": 1.0, "floor": 0.0})
-
-
-def test_a_warped_policy_answers_in_the_unit_of_the_values() -> None:
-    """Its moments are those of the exponentials of draws of the inner policy."""
-    policy = of_world(replace(WORLD, mean=1.0, warp=Logarithm(1.0, 1e-3)))
-    assert isinstance(policy, WarpedPolicy)
-    opt = ht.Optimizer(ht.grid(5, 5), policy, seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(12):
-        opt.tell(opt.ask(), float(np.exp(rng.normal(1.0, 0.5))), std=0.2)
-    belief, draws = opt.belief(13.0), opt.sample(13.0, size=20_000)
-    error = draws.std(axis=0) / np.sqrt(len(draws))
-    assert np.all(np.abs(draws.mean(axis=0) - belief.mean) < 5.0 * error)
-    opt.tell(opt.ask(), -4.0)  # counts as the floor
-    assert np.all(opt.belief(14.0).mean > 0.0)
 
 
 def test_terms_that_vanish_are_left_out() -> None:

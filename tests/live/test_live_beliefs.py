@@ -25,10 +25,8 @@ from heliotrope.live.rules import Limit
 from heliotrope.live.watching import cautious_world, watching
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.protocol import Agent
-from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.terms import Level, Stays
 from heliotrope.validation import Array
-from heliotrope.warps import Logarithm, SinhArcsinh, Warp
 
 DOMAIN = ht.grid(9)
 SUM = ht.Prior(noise=0.05, terms=[Stays(RBF(0.3)), Level(25.0, 0.1)])
@@ -73,22 +71,6 @@ def test_a_weighted_sum_is_that_of_independent_metrics() -> None:
     assert_allclose(total.noise, 13.0 * 0.05)
     scores = total.scores(t, DOMAIN.indices, np.random.default_rng)
     assert_allclose(scores, mean + 2.0 * np.sqrt(variance))
-
-
-@pytest.mark.parametrize("warp", [Logarithm(1.0, 0.01), SinhArcsinh(0.6, 1.0, 0.5)])
-def test_a_warped_belief_has_the_covariance_of_its_values(warp: Warp) -> None:
-    policy = WarpedPolicy(ht.tv_gp_ucb(ht.Prior(0.1 * RBF(0.3), noise=0.01)), warp)
-    one = policy.start(DOMAIN)
-    one.open(0, 0.0, np.array([2]))
-    one.tell(0, 1.5)
-    joint = one.covariance(1.0, DOMAIN.indices)
-    _, variance = one.predict(1.0, DOMAIN.indices, count_open=False)
-    assert_allclose(joint.diagonal(), variance)
-    draws = one.sample(1.0, DOMAIN.indices, np.random.default_rng(0), 40_000)
-    assert_allclose(np.cov(draws.T), joint, atol=0.02)
-    scores = one.scores(1.0, DOMAIN.indices, np.random.default_rng)
-    chosen = one.choose(1.0, np.random.default_rng)
-    assert_allclose(scores[chosen], scores.max())
 
 
 def test_trust_follows_errors_and_crossings() -> None:

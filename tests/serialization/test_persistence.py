@@ -315,8 +315,8 @@ def test_a_header_that_does_not_fit_the_arrays(key: str, value: Any, tmp_path: P
 
 
 def test_a_newer_version(tmp_path: Path) -> None:
-    rewritten(tmp_path / "file", lambda header: header.update(version=6))
-    with pytest.raises(FormatError, match=r"version 5 or older; got version 6\. Update heliotrope"):
+    rewritten(tmp_path / "file", lambda header: header.update(version=7))
+    with pytest.raises(FormatError, match=r"version 6 or older; got version 7\. Update heliotrope"):
         ht.Optimizer.load(tmp_path / "file")
 
 

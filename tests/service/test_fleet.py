@@ -221,7 +221,7 @@ def test_leases_and_points_over_http(service: Service) -> None:
     with pytest.raises(UnknownSuggestionError):
         study.do(Tell(ask.id, 1.0, option=other))
     study.tell(ask, 1.0)
-    study.ask(t=900.0)
+    study.ask(t=9.0)
     study.retime(5.0)
     assert study.open_asks()[0].t == 5.0
     study.delete()

@@ -257,8 +257,8 @@ def test_by_default_it_is_of_now() -> None:
     study = begin(clock="10min", now=lambda: seconds)
     seconds += 900.0
     assert study.add(MIXED, 1.0).t == 1.5
-    assert study.add(MIXED, 1.0, 2.0).t == 2.0
-    assert "not far ahead" in str(refused(lambda: study.add(MIXED, 1.0, 5e3)))
+    assert study.add(MIXED, 1.0, 2.5).t == 2.5
+    assert "2.5, 10 min after now" in str(refused(lambda: study.add(MIXED, 1.0, 2.6)))
 
 
 @pytest.mark.parametrize("policy", ["learned", "static", "restarts", "window", "walk", "uniform"])

@@ -20,18 +20,10 @@ from heliotrope.errors import (
 )
 from heliotrope.storage import MemoryStore, Store, open_store
 from heliotrope.study import Study
-from heliotrope.study.commands import Tell
-from studies import SPACES, shown
-
-
-class Watch:
-    """A wall clock that tests set."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
+from heliotrope.study.clocks import seconds_of
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import Add, Ask, Tell
+from studies import SPACES, Watch, shown
 
 
 @pytest.fixture
@@ -346,3 +338,37 @@ def test_the_clock_of_the_store_corrects_that_of_a_process(
     monkeypatch.setattr(MemoryStore, "clock_offset", lambda _: 5 * 86400.0)
     watch.seconds += 5 * 86400.0 + 7200.0
     assert study.ask().t == 2.0
+
+
+def test_old_results_are_no_reason_to_doubt_the_clock(store: Store, watch: Watch) -> None:
+    study = begin(store, watch, clock="1h")
+    study.add("hall", 1.0, t=-3 * 365 * 24.0)  # three years before the study was created
+    assert study.ask().t == 0.0
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [("7d", 14 * 86400.0), ("10min", 86400.0)])
+def test_a_clock_that_is_set_back_stands_still_for_a_while(
+    store: Store, watch: Watch, unit: str, seconds: float
+) -> None:
+    study = begin(store, watch, clock=unit)
+    watch.seconds += 200 * 86400.0  # a wrong clock
+    latest = study.ask().t
+    watch.seconds -= 0.99 * seconds
+    assert study.ask().t == study.add("hall", 1.0).t == latest
+    watch.seconds -= 0.02 * seconds
+    now = (watch.seconds - 1_700_000_000.0) / seconds_of(unit)
+    commands: list[Command[Any]] = [Ask(), Ask(t=now), Add.of("hall", 1.0, t=now)]
+    for command in commands:
+        with pytest.raises(TimeError, match=r"behind\..*retime the study"):
+            study.do(command)
+    study.retime()
+    assert study.ask().t == pytest.approx(now)
+
+
+def test_the_time_of_one_client_does_not_stop_the_clock(store: Store, watch: Watch) -> None:
+    study = begin(store, watch, clock="7d")
+    with pytest.raises(TimeError, match="at most 1, 7 d after now; got 999"):
+        study.ask(t=999.0)
+    assert study.ask(t=1.0).t == 1.0  # a week ahead
+    watch.seconds += 8 * 86400.0
+    assert study.ask().t == pytest.approx(8 / 7)

@@ -7,6 +7,7 @@ import pytest
 
 import heliotrope as ht
 from heliotrope.errors import InputError
+from studies import Watch
 
 SPACE = ht.SearchSpace({"x": ht.Real(0.0, 1.0)})
 HOURS = "1h"
@@ -17,16 +18,18 @@ def wave(t: float, x: float) -> float:
     return 2.0 * float(np.cos(2.0 * np.pi * t / 24.0) * (x - 0.5)) + float(np.sin(np.pi * t / 12.0))
 
 
-def run(study: ht.Study, hours: int = 96) -> None:
+def run(study: ht.Study, watch: Watch, hours: int = 96) -> None:
     rng = np.random.default_rng(1)
     for t in range(1, hours + 1):
-        ask = study.ask(t=float(t))
+        watch.seconds = 3600.0 * t
+        ask = study.ask()
         study.tell(ask, wave(t, float(ask.params["x"])) + 0.05 * rng.standard_normal())
 
 
 def test_the_clock_suggests_a_day() -> None:
-    study = ht.Study.create("s", SPACE, clock=HOURS, store="memory:", seed=0)
-    run(study)
+    watch = Watch(0.0)
+    study = ht.Study.create("s", SPACE, clock=HOURS, store="memory:", seed=0, now=watch)
+    run(study, watch)
     summary = study.summary()
     world = summary["model"]["world"]
     assert world["period"] * summary["model"]["pace"] == pytest.approx(24.0)
@@ -35,10 +38,12 @@ def test_the_clock_suggests_a_day() -> None:
 
 @pytest.mark.parametrize(("clock", "season"), [(HOURS, "24h"), (HOURS, 24), (None, 24.0)])
 def test_a_season_can_be_given(clock: str | None, season: object) -> None:
-    policy = {"season": season}
-    study = ht.Study.create("s", SPACE, policy=policy, clock=clock, store="memory:", seed=0)
+    policy, watch = {"season": season}, Watch(0.0)
+    study = ht.Study.create(
+        "s", SPACE, policy=policy, clock=clock, store="memory:", seed=0, now=watch
+    )
     assert study.config.policy.to_json() == {"kind": "auto", "season": season}
-    run(study, 20)
+    run(study, watch, 20)
     world = study.summary()["model"]["world"]
     assert world["period"] * study.summary()["model"]["pace"] == pytest.approx(24.0)
 

@@ -15,7 +15,6 @@ from heliotrope.domains.box import (
 from heliotrope.domains.contextual import Contextual as Contextual, DomainAdapter as DomainAdapter
 from heliotrope.domains.finite import Finite as Finite, grid as grid
 from heliotrope.domains.unit_cube import (
-    OwnUnits as OwnUnits,
     UnitCube as UnitCube,
     coordinate_groups as coordinate_groups,
     initial_count as initial_count,

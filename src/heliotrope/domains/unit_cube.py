@@ -69,23 +69,6 @@ class UnitCube:
         return Box(np.zeros_like(lower), np.ones_like(lower), lattices)
 
 
-class OwnUnits(UnitCube):
-    """Leaves a domain as it is."""
-
-    @cached_property
-    def domain(self) -> Domain:
-        return self._outside
-
-    def choices(self, choices: Choices) -> Choices:
-        return choices
-
-    def enter(self, places: Places) -> Places:
-        return places
-
-    def leave(self, places: Places, choices: Choices) -> Places:
-        return places
-
-
 def initial_count(domain: Domain) -> int:
     """Number of space-filling points to evaluate before a learned model is used.
 

@@ -40,7 +40,8 @@ class OutlierBounds:
 
     def clip_one(self, value: float) -> float:
         """One value, or the bound that it passes."""
-        return float(self.clip(np.asarray(value)))
+        low, high = self.limits
+        return min(max(value, low), high)
 
     def are_passed_by(self, values: Array) -> NDArray[np.bool_]:
         """Which of the values are outliers."""

@@ -18,7 +18,6 @@ from heliotrope.live.description import Live
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, GPPolicy, Policy
 from heliotrope.policies.auto import Tracking, before_results, of_world
-from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.serialization.codec import register
 
 _YOUNG = 10.0  # results that a limit stands for, as evidence of how far a metric can change
@@ -73,8 +72,8 @@ class Watching(Tracking):
 
 def watching_policy(
     world: World, bounds: Sequence[float] = (), shares: Sequence[float] = ()
-) -> GPPolicy | WarpedPolicy:
-    """The policy of a watched metric in a world, as :func:`of_world` is that of the objective.
+) -> GPPolicy:
+    """The policy of a watched metric's warped values in a world, like :func:`of_world`.
 
     ``bounds`` are its limits, and ``shares`` those that are relative to the baseline.
     Implausible values are believed.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from heliotrope.domains import (
     Box,
     Choices,
     Domain,
-    OwnUnits,
     Places,
     UnitCube,
     all_choices,
@@ -28,8 +27,8 @@ from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
 from heliotrope.fallbacks import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
-from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.inner import InnerAgent, Succession, Timeline
+from heliotrope.policies.frame import Frame
+from heliotrope.policies.inner import InnerAgent, Succession
 from heliotrope.policies.learner import (
     CubeEvaluation,
     Estimation,
@@ -47,8 +46,7 @@ from heliotrope.policies.protocol import (
     Selective,
     Weighing,
 )
-from heliotrope.policies.warped import WarpedAgent
-from heliotrope.policies.widened import Widened
+from heliotrope.policies.widened import widened, widening
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
 from heliotrope.rng import RNGFactory
@@ -56,6 +54,9 @@ from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
 
 T = TypeVar("T")
+Query: TypeAlias = Callable[[InnerAgent, float], T]
+"""Asks the agent of a model, in its frame, about a time of the frame."""
+
 _MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
@@ -102,11 +103,11 @@ class AdaptiveAgent:
     def __init__(self, policy: Adaptive, domain: Domain) -> None:
         self._recipe, self._defers = policy.recipe, policy.deferred
         self._unit = UnitCube(domain)  # for the first points
-        self._cube = OwnUnits(domain) if self._recipe.own_units else self._unit
-        self._domain, self._choices = self._cube.domain, all_choices(domain)
-        fleet = policy.fleet
+        self._frame = Frame(cube=None if self._recipe.own_units else self._unit)
+        self._domain = domain if self._recipe.own_units else self._unit.domain
+        self._choices, fleet = all_choices(domain), policy.fleet
         if fleet is not None:
-            fleet = replace(fleet, places=self._cube.enter(fleet.places))
+            fleet = replace(fleet, places=self._frame.places(fleet.places))
         self._learner = Learner(self._recipe, self._domain, fleet)
         self._starts_apart, self._resting = fleet is None, False
         self._contradicted: Mapping[int, float] | None = None  # as the latest update says
@@ -126,44 +127,42 @@ class AdaptiveAgent:
         """The agent of the recipe's policy."""
         return self._inner.current.agent
 
-    @property
-    def _timeline(self) -> Timeline:
-        return self._inner.current.timeline
-
     def choose(self, t: float, make_rng: RNGFactory) -> Places:
-        if self._is_first():
-            return self._apart(self._choices, make_rng)
-        place = self._answer(
-            t,
-            lambda agent, at: agent.choose(at, make_rng),
-            lambda: self._cube.enter(self._apart(self._choices, make_rng)),
+        return self._choose(
+            self._choices, t, make_rng, lambda inner, at: inner.agent.choose(at, make_rng)
         )
-        return self._cube.leave(place, self._choices)
-
-    def best(self, t: float, make_rng: RNGFactory) -> Places:
-        place = self._answer(t, lambda agent, at: agent.best(at, make_rng))
-        return self._cube.leave(place, self._choices)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
+        inside = self._frame.choices(choices)
+        return self._choose(
+            choices,
+            t,
+            make_rng,
+            lambda inner, at: self._selective(inner.agent).choose_among(inside, at, make_rng),
+        )
+
+    def _choose(
+        self, choices: Choices, t: float, make_rng: RNGFactory, choose: Query[Places]
+    ) -> Places:
+        """One of the choices: at first one apart from the others, then the inner agent's."""
         if self._is_first():
             return self._apart(choices, make_rng)
-        inside = self._cube.choices(choices)
-        place = self._answer(
-            t,
-            lambda agent, at: self._selective(agent).choose_among(inside, at, make_rng),
-            lambda: self._cube.enter(self._apart(choices, make_rng)),
-        )
-        return self._cube.leave(place, choices)
+        place = self._answer(t, choose, lambda: self._frame.places(self._apart(choices, make_rng)))
+        return self._frame.place(place, choices)
+
+    def best(self, t: float, make_rng: RNGFactory) -> Places:
+        place = self._answer(t, lambda inner, at: inner.agent.best(at, make_rng))
+        return self._frame.place(place, self._choices)
 
     def best_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        inside = self._cube.choices(choices)
+        inside = self._frame.choices(choices)
         place = self._answer(
-            t, lambda agent, at: self._selective(agent).best_among(inside, at, make_rng)
+            t, lambda inner, at: self._selective(inner.agent).best_among(inside, at, make_rng)
         )
-        return self._cube.leave(place, choices)
+        return self._frame.place(place, choices)
 
     def open(self, key: int, t: float, place: Places) -> None:
-        evaluation = CubeEvaluation(t, self._cube.enter(place), key=key)
+        evaluation = CubeEvaluation(t, self._frame.places(place), key=key)
         opened = {**self._open, key: evaluation}
         with _times_in_user_units(t):
             self._show(lambda: self._inner.open(evaluation), self.known, opened)
@@ -202,46 +201,74 @@ class AdaptiveAgent:
             self._become(self.known, self._open)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        inside = self._cube.enter(places)
-        return self._answer(t, lambda agent, at: agent.predict(at, inside, count_open=count_open))
-
-    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
-        inside = self._cube.enter(places)
-        return self._answer(t, lambda agent, at: self._weighing(agent).scores(at, inside, make_rng))
-
-    def covariance(self, t: float, places: Places) -> Array:
-        inside = self._cube.enter(places)
-        return self._answer(t, lambda agent, at: self._weighing(agent).covariance(at, inside))
-
-    @property
-    def noise(self) -> float:
-        return self._weighing(self.inner).noise
+        return self._predict(t, places, 1.0, count_open=count_open)
 
     def predict_for_people(
         self, t: float, places: Places, *, count_open: bool
     ) -> tuple[Array, Array]:
         """Like :meth:`predict`, but the variances of a learned world allow for a wrong model."""
-        inside = self._cube.enter(places)
-        return self._answer(
-            t, lambda agent, at: self._believed(agent).predict(at, inside, count_open=count_open)
-        )
+        return self._predict(t, places, self._widening, count_open=count_open)
+
+    def _predict(
+        self, t: float, places: Places, factor: float, *, count_open: bool
+    ) -> tuple[Array, Array]:
+        """Mean and variance of f_t, if the agent's variances are multiplied by a factor."""
+        inside = self._frame.places(places)
+
+        def predict(inner: InnerAgent, at: float) -> tuple[Array, Array]:
+            mean, variance = inner.agent.predict(at, inside, count_open=count_open)
+            return inner.frame.moments(mean, factor * variance)
+
+        return self._answer(t, predict)
+
+    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
+        inside = self._frame.places(places)
+
+        def score(inner: InnerAgent, at: float) -> Array:
+            return inner.frame.values(self._weighing(inner.agent).scores(at, inside, make_rng))
+
+        return self._answer(t, score)
+
+    def covariance(self, t: float, places: Places) -> Array:
+        inside = self._frame.places(places)
+
+        def vary(inner: InnerAgent, at: float) -> Array:
+            joint = self._weighing(inner.agent).covariance(at, inside)
+            if inner.frame.is_linear:
+                return joint
+            mean, _ = inner.agent.predict(at, inside, count_open=False)
+            return inner.frame.covariance(mean, joint)
+
+        return self._answer(t, vary)
+
+    @property
+    def noise(self) -> float:
+        inner = self._inner.current
+        return inner.frame.noise(inner.center, self._weighing(inner.agent).noise)
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         """Joint draws for people: those of a learned world allow for a wrong model."""
-        inside = self._cube.enter(places)
+        inside, factor = self._frame.places(places), self._widening
 
-        def draw(agent: Agent, at: float) -> Array:
-            believed = self._believed(agent)
-            sampling = believed if isinstance(believed, Widened) else self._sampling(agent)
-            return sampling.sample(at, inside, rng, size)
+        def draw(inner: InnerAgent, at: float) -> Array:
+            draws = self._sampling(inner.agent).sample(at, inside, rng, size)
+            if factor > 1.0:
+                mean, variance = inner.agent.predict(at, inside, count_open=False)
+                draws = widened(draws, mean, variance, factor, rng)
+            return inner.frame.values(draws)
 
         return self._answer(t, draw)
 
-    def _answer(self, t: float, query: Callable[[Agent, float], T], *last: Callable[[], T]) -> T:
+    @property
+    def _widening(self) -> float:
+        """The factor of the variances that people see."""
+        return 1.0 if self.model.world is None else widening(len(self.known.latest))
+
+    def _answer(self, t: float, query: Query[T], *last: Callable[[], T]) -> T:
         """What the inner agent answers about time t; if that fails, one without an estimate."""
 
         def asking(inner: InnerAgent) -> T:
-            return query(inner.agent, inner.timeline.at(t))
+            return query(inner, inner.frame.time(t))
 
         with _times_in_user_units(t):
             answer, _ = first_that_works(
@@ -257,11 +284,6 @@ class AdaptiveAgent:
         plain = self._new_agent(self._learner.plain(self.known), self._open)
         plain.see()
         return plain
-
-    def _believed(self, agent: Agent) -> Agent | Widened:
-        if self.model.world is None or not isinstance(agent, (GPAgent, WarpedAgent)):
-            return agent
-        return Widened(agent, len(self.known.latest))
 
     @property
     def log_likelihood(self) -> float:
@@ -293,7 +315,7 @@ class AdaptiveAgent:
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
-        one = CubeEvaluation(t, self._cube.enter(place), _as_value(y), precision, key)
+        one = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
         if t >= self.known.since:
             self._become(self._learner.after(self.known, one), self._open)
 
@@ -370,9 +392,10 @@ class AdaptiveAgent:
         ]
         seen = [*self._learner.fleet_results(known), *latest, *waiting.values()]
         contradicted = frozenset(known.latest[i].key for i in doubtful)
-        agent, timeline = self._start(known.model), self._timeline_of(known)
+        last = known.latest[-1].t if known.latest else 0.0
+        frame = self._frame.learned(known.model, last, known.told)
         unseen = sorted(seen, key=lambda one: one.t)
-        return InnerAgent(known.model, agent, timeline, unseen, contradicted)
+        return InnerAgent(known.model, self._start(known.model), frame, unseen, contradicted)
 
     def _doubtful(self, known: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
@@ -381,11 +404,6 @@ class AdaptiveAgent:
             return self._learner.contradictions(known)
         keys = enumerate(one.key for one in known.latest)
         return {i: Precision(given[key]) for i, key in keys if key in given}
-
-    def _timeline_of(self, known: Knowledge) -> Timeline:
-        if self._recipe.own_units:
-            return Timeline()
-        return Timeline(known.latest[-1].t if known.latest else 0.0, known.told, known.model.pace)
 
     def _start(self, model: Model) -> Agent:
         counted = model if self._recipe.own_units else replace(model, pace=1.0)
@@ -415,7 +433,7 @@ class AdaptiveAgent:
             given = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
             self._contradicted = dict(zip(*given, strict=True))
         self._cancelled = int(state.get("cancelled", 0))  # older files lack it
-        self._inner = Succession.restored(self.known.model, self._start, state)
+        self._inner = Succession.restored(self.known.model, self._start, self._frame, state)
         keys = state["open/key"].tolist()
         opened = [
             replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)
@@ -449,7 +467,7 @@ class AdaptiveAgent:
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         taken = [one.place for one in (*self.known.latest, *self._open.values())]
-        if self._cube is not self._unit:
+        if self._recipe.own_units:
             taken = [self._unit.enter(place) for place in taken]
         return self._unit.farthest_choice(choices, taken, make_rng)
 

@@ -19,13 +19,11 @@ from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.parameters import SLOWEST
 from heliotrope.policies.protocol import Policy
-from heliotrope.policies.warped import WarpedPolicy
 from heliotrope.posterior import BoxOptions
 from heliotrope.serialization.codec import register
 from heliotrope.spaces import SpaceLike, is_space_like
 from heliotrope.terms import as_duration
 from heliotrope.validation import short_repr
-from heliotrope.warps import IDENTITY
 
 __all__ = ["Tracking", "auto", "lasting_beta"]
 
@@ -95,14 +93,11 @@ def before_results(model: Model) -> GPPolicy:
     return GPPolicy(model.prior(model.epsilon), UCB(lasting_beta(model.rate)))
 
 
-def of_world(
-    world: World, *, engine: BoxOptions | None = None, doubts: bool = True
-) -> GPPolicy | WarpedPolicy:
-    """The policy for a world; results come one unit of time apart."""
+def of_world(world: World, *, engine: BoxOptions | None = None, doubts: bool = True) -> GPPolicy:
+    """The policy for a world; values are warped, and results come one unit of time apart."""
     beta = lasting_beta(world.renewal, world.results)
     knows = world.results >= FEWEST_WITH_FAULTS
-    inner = GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts and knows)
-    return inner if world.warp == IDENTITY else WarpedPolicy(inner, world.warp)
+    return GPPolicy(world.prior(), UCB(beta), engine=engine, doubts=doubts and knows)
 
 
 def lasting_beta(rate: float, results: float = inf) -> float:

@@ -14,7 +14,7 @@ xi_t    2 sigma^2 log(|P| pi^2 t^2 / (3 delta)): noise alone stays below sqrt(xi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, pi, sqrt
 
 import numpy as np
@@ -55,6 +55,9 @@ class PriorElimination:
 
     def start(self, domain: Domain) -> EliminationAgent:
         return EliminationAgent(self, domain)
+
+    def negated(self) -> PriorElimination:
+        return replace(self, priors=[prior.negated() for prior in self.priors])
 
     def allowed(self, prior: Prior, step: int, chosen: float) -> float:
         """Bound of the sum of ``chosen`` noise terms at a step: sqrt(xi_t |S_u|)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Literal, TypeAlias
 
@@ -105,6 +105,9 @@ class GPPolicy:
 
     def start(self, domain: Domain) -> GPAgent:
         return GPAgent(self, domain)
+
+    def negated(self) -> GPPolicy:
+        return replace(self, prior=self.prior.negated(), low=-self.high, high=-self.low)
 
 
 class GPAgent:

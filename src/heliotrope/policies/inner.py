@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from heliotrope.estimation import Model
 from heliotrope.fallbacks import first_that_works
+from heliotrope.policies.frame import Frame
 from heliotrope.policies.learner import CubeEvaluation, columns, evaluations
 from heliotrope.policies.protocol import Agent, Doubting
 from heliotrope.precision import Precision
@@ -22,31 +23,23 @@ from heliotrope.serialization.codec import State, part, under
 _AT_ONCE = 12  # results that one operation shows to an agent with a new model
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """Time counted in results: ``told`` of them at time ``latest``, a ``pace`` apart."""
-
-    latest: float = 0.0
-    told: float = 0.0
-    pace: float = 1.0
-
-    def at(self, t: float) -> float:
-        """The number of results expected by time t."""
-        return self.told + (t - self.latest) / self.pace
-
-
 @dataclass(eq=False)
 class InnerAgent:
     """An agent for a model, and the evaluations that it is still to be shown, oldest first.
 
-    ``contradicted`` are the keys of results that later ones contradict.
+    It works in a ``frame``. ``contradicted`` are the keys of results that later ones contradict.
     """
 
     model: Model
     agent: Agent
-    timeline: Timeline
+    frame: Frame
     unseen: Sequence[CubeEvaluation]
     contradicted: frozenset[int] = frozenset()
+
+    @property
+    def center(self) -> float:
+        """The mean of the values in the frame."""
+        return self.model.mean if self.model.world is None else self.model.world.mean
 
     @property
     def doubted(self) -> set[int]:
@@ -58,13 +51,13 @@ class InnerAgent:
         if self.unseen:
             self.unseen = [*self.unseen, one]
         else:
-            self.agent.open(one.key, self.timeline.at(one.t), one.place)
+            self._open(one)
 
     def tell(self, key: int, y: float, precision: Precision) -> None:
         """Take the value of an open evaluation."""
         i = self._queued(key)
         if i is None:
-            self.agent.tell(key, self._clipped(y), precision)
+            self._tell(key, y, precision)
         else:
             told = replace(self.unseen[i], y=y, precision=precision)
             self.unseen = [*self.unseen[:i], told, *self.unseen[i + 1 :]]
@@ -81,13 +74,15 @@ class InnerAgent:
         """Show the agent the next evaluations, by default all."""
         now, self.unseen = self.unseen[:count], [] if count is None else self.unseen[count:]
         for one in now:
-            self.agent.open(one.key, self.timeline.at(one.t), one.place)
+            self._open(one)
             if not np.isnan(one.y):
-                self.agent.tell(one.key, self._clipped(one.y), one.precision)
+                self._tell(one.key, one.y, one.precision)
 
-    def _clipped(self, y: float) -> float:
-        """A value within the bounds of outliers; the agent of a world doubts outliers itself."""
-        return y if self.model.world is not None else self.model.outlier_bounds().clip_one(y)
+    def _open(self, one: CubeEvaluation) -> None:
+        self.agent.open(one.key, self.frame.time(one.t), one.place)
+
+    def _tell(self, key: int, y: float, precision: Precision) -> None:
+        self.agent.tell(key, self.frame.value(y), self.frame.precision(y, precision))
 
     def _queued(self, key: int) -> int | None:
         """The position of an open evaluation that the agent was not shown yet, or None."""
@@ -97,19 +92,19 @@ class InnerAgent:
     def state(self) -> State:
         """Its state as arrays, without the model."""
         return {
-            "timeline": np.array(astuple(self.timeline)),
+            "timeline": np.array([self.frame.latest, self.frame.told]),
             "contradicted": np.array(sorted(self.contradicted), dtype=np.int64),
             **(columns("unseen", self.unseen) if self.unseen else {}),
         } | under("inner/", self.agent.state())
 
     @classmethod
-    def restored(cls, model: Model, agent: Agent, state: State) -> InnerAgent:
+    def restored(cls, model: Model, agent: Agent, frame: Frame, state: State) -> InnerAgent:
         """Read :meth:`state` into a new agent for the model."""
         agent.restore(part(state, "inner/"))
         unseen = evaluations("unseen", state) if "unseen/t" in state else []
         contradicted = state.get("contradicted", np.empty(0))  # older files lack it
-        timeline = Timeline(*state["timeline"].tolist())
-        return cls(model, agent, timeline, unseen, frozenset(contradicted.tolist()))
+        own = frame.learned(model, *state["timeline"][:2].tolist())
+        return cls(model, agent, own, unseen, frozenset(contradicted.tolist()))
 
 
 class Succession:
@@ -179,10 +174,15 @@ class Succession:
         return own | under("next/", self.next.state())
 
     @classmethod
-    def restored(cls, newest: Model, start: Callable[[Model], Agent], state: State) -> Succession:
-        """Read :meth:`state`, given the newest model and what starts the agent of a model."""
+    def restored(
+        cls, newest: Model, start: Callable[[Model], Agent], frame: Frame, state: State
+    ) -> Succession:
+        """Read :meth:`state`, given the newest model and what starts the agent of a model.
+
+        The agents' frames are the ``frame`` for their models.
+        """
         if "inner_model" not in state:
-            return cls(InnerAgent.restored(newest, start(newest), state))
+            return cls(InnerAgent.restored(newest, start(newest), frame, state))
         model = Model.from_json(json.loads(state["inner_model"].tobytes()))
-        following = InnerAgent.restored(newest, start(newest), part(state, "next/"))
-        return cls(InnerAgent.restored(model, start(model), state), following)
+        following = InnerAgent.restored(newest, start(newest), frame, part(state, "next/"))
+        return cls(InnerAgent.restored(model, start(model), frame, state), following)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -106,6 +106,9 @@ class RangedPolicy(Checked):
         super().__post_init__()
         if not self.low < self.high:
             raise InputError("low below high", f"{self.low:g} and {self.high:g}")
+
+    def negated(self) -> RangedPolicy:
+        return replace(self, low=-self.high, high=-self.low)
 
     def reward(self, y: float) -> float:
         """Return a value as a share of the range, between 0 and 1."""

@@ -145,6 +145,14 @@ class Policy(Protocol):
 
 
 @runtime_checkable
+class Signed(Protocol):
+    """A policy with parameters whose sign is that of the values, such as a prior mean."""
+
+    def negated(self) -> Policy:
+        """Return the same policy for values with the opposite sign."""
+
+
+@runtime_checkable
 class Doubting(Protocol):
     """An agent that takes some values for faults."""
 
@@ -184,4 +192,7 @@ class Recipe(Protocol):
         """
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        """The policy for a model, a drift per unit of time and a domain."""
+        """The policy for a model, a drift per unit of time and a domain.
+
+        If the model has a world, its values are those after the warp of the world.
+        """

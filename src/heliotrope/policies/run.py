@@ -11,8 +11,8 @@ from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
 from heliotrope.history import Observation, Suggestion
 from heliotrope.policies.adaptive import AdaptiveAgent
+from heliotrope.policies.frame import Frame
 from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.minimizing import minimizing
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Belief, Best, Policy, Sampling, Selective
 from heliotrope.posterior import Learned
 from heliotrope.precision import Precision
@@ -25,14 +25,14 @@ _ROUNDING = 1e-9  # of a standard deviation: means that differ by less are equal
 class PolicyRun:
     """A policy and its agent, which has seen some observations and open suggestions.
 
-    Values are multiplied by a sign for the agent, which maximizes.
+    The agent maximizes, in a frame whose values have a sign.
     """
 
     def __init__(self, policy: Policy, adapter: DomainAdapter, sign: float = 1.0) -> None:
         if isinstance(policy, type) or not isinstance(policy, Policy):
             raise InputError("a policy, such as auto(domain)", repr(policy))
-        self.policy, self._adapter, self._sign = policy, adapter, sign
-        self.agent = (policy if sign > 0.0 else minimizing(policy)).start(adapter.domain)
+        self.policy, self._adapter, self._frame = policy, adapter, Frame(sign)
+        self.agent = self._frame.policy(policy).start(adapter.domain)
         if adapter.contextual is not None and not isinstance(self.agent, Selective):
             raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
 
@@ -42,14 +42,14 @@ class PolicyRun:
     def tell(self, id: int, y: float, precision: Precision, *, contradicts: bool = False) -> None:
         """Show the agent a value, and its learner whether the value contradicts its model."""
         if self.learner is None:
-            self.agent.tell(id, self._sign * y, precision)
+            self.agent.tell(id, self._frame.value(y), precision)
         else:
-            self.learner.tell(id, self._sign * y, precision, contradicts=contradicts)
+            self.learner.tell(id, self._frame.value(y), precision, contradicts=contradicts)
 
     def insert(self, late: Observation, id: int) -> None:
         """Show the agent the late value of an evaluation that was cancelled, if it can take it."""
         if self.learner is not None:
-            y = self._sign * late.y
+            y = self._frame.value(late.y)
             self.learner.insert(id, late.t, late.place, y, late.precision)
 
     def show(self, events: Iterable[Observation | Suggestion]) -> PolicyRun:
@@ -64,7 +64,7 @@ class PolicyRun:
 
     def followed_by(self, observations: Iterable[Observation]) -> PolicyRun:
         """Return a copy of this run that has also seen later observations."""
-        run = PolicyRun(self.policy, self._adapter, self._sign)
+        run = PolicyRun(self.policy, self._adapter, self._frame.sign)
         run.agent.restore(self.agent.state())
         return run.show(observations)
 
@@ -89,25 +89,26 @@ class PolicyRun:
         if measured is None:
             return found
         known = self.at(measured, t)
-        lead = self._sign * (found.mean - known.mean)
+        lead = self._frame.sign * (found.mean - known.mean)
         return found if lead > _ROUNDING * found.std else known
 
     def at(self, place: Places, t: float) -> Best:
         """A place with its posterior mean and deviation."""
         place = self._adapter.canonical(place)
-        mean, variance = self._predict(t, place, count_open=False)
+        mean, variance = self._frame.moments(*self._predict(t, place, count_open=False))
         x, index = self._adapter.domain.at(place)[0], self._adapter.index(place)
-        level, std = self._sign * float(mean[0]), float(np.sqrt(variance[0]))
+        level, std = float(mean[0]), float(np.sqrt(variance[0]))
         return Best(t, x, index, level, std, **self._adapter.labels(place))
 
     def belief(self, t: float, places: Places, count_open: bool, part: str | None) -> Belief:
         """Posterior mean and standard deviation of f_t, or of a part of it, at places."""
         if part is None:
-            mean, variance = self._predict(t, places, count_open=count_open)
+            found = self._predict(t, places, count_open=count_open)
         else:
-            mean, variance = self._gp_agent().predict(t, places, count_open=count_open, part=part)
+            found = self._gp_agent().predict(t, places, count_open=count_open, part=part)
+        mean, variance = self._frame.moments(*found)
         points = self._adapter.domain.at(places) if places.ndim == 1 else places
-        return Belief(t, points, self._sign * mean, np.sqrt(variance))
+        return Belief(t, points, mean, np.sqrt(variance))
 
     def _predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         learner = self.learner
@@ -116,7 +117,7 @@ class PolicyRun:
 
     def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
         """Joint posterior draws of f_t, (size, places)."""
-        return self._sign * self.joint.sample(t, places, rng, size)
+        return self._frame.values(self.joint.sample(t, places, rng, size))
 
     def shares(self, t: float, start: float) -> dict[str, float]:
         if isinstance(self.agent, AdaptiveAgent):
@@ -141,7 +142,7 @@ class PolicyRun:
         if self.learner is None:
             got = repr(self.policy)[:60]
             raise NoBeliefError("a policy that learns its model, such as auto", got)
-        return self.learner.model.signed(self._sign)
+        return self.learner.model.signed(self._frame.sign)
 
     @property
     def learner(self) -> AdaptiveAgent | None:

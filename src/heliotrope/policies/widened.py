@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heliotrope.domains import Places
-from heliotrope.policies.gp import GPAgent
-from heliotrope.policies.warped import WarpedAgent
 from heliotrope.validation import Array
-from heliotrope.warps import IDENTITY, Warp
 
 _LASTING, _EARLY = (
     1.7,
@@ -24,27 +20,16 @@ _LASTING, _EARLY = (
 _INDEPENDENT = 0.3  # share of what is added that each place has for itself, in samples
 
 
-class Widened:
-    """The belief of an agent after n results, with variances that allow for a wrong model."""
-
-    def __init__(self, agent: GPAgent | WarpedAgent, results: int) -> None:
-        self._gp, self._warp = _parts(agent)
-        self._factor = _LASTING + _EARLY / max(results, 1)
-
-    def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
-        mean, variance = self._gp.predict(t, places, count_open=count_open)
-        return self._warp.moments(mean, self._factor * variance)
-
-    def sample(self, t: float, places: Places, rng: np.random.Generator, size: int) -> Array:
-        mean, variance = self._gp.predict(t, places, count_open=False)
-        draws = self._gp.sample(t, places, rng, size)
-        independent = _INDEPENDENT * (self._factor - 1.0)
-        together = mean + np.sqrt(self._factor - independent) * (draws - mean)
-        errors = np.sqrt(independent * variance) * rng.standard_normal(draws.shape)
-        return self._warp.outside(together + errors)
+def widening(results: int) -> float:
+    """The factor of the variances after some results."""
+    return _LASTING + _EARLY / max(results, 1)
 
 
-def _parts(agent: GPAgent | WarpedAgent) -> tuple[GPAgent, Warp]:
-    if isinstance(agent, WarpedAgent):
-        return agent.inner, agent.warp
-    return agent, IDENTITY
+def widened(
+    draws: Array, mean: Array, variance: Array, factor: float, rng: np.random.Generator
+) -> Array:
+    """Draws (s, q) whose variances are those of a belief (q,) times a factor."""
+    independent = _INDEPENDENT * (factor - 1.0)
+    together = mean + np.sqrt(factor - independent) * (draws - mean)
+    errors = np.sqrt(independent * variance) * rng.standard_normal(draws.shape)
+    return np.asarray(together + errors)

@@ -1,10 +1,11 @@
 """The state of a study in this process, kept in step with its log in the store."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import RLock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, EventBody, Journal, Store
@@ -12,14 +13,28 @@ from heliotrope.study.clocks import Now
 from heliotrope.study.state import StudyState, config_of
 
 T = TypeVar("T")
-Emit: TypeAlias = Callable[[EventBody], None]
-"""Applies an event; it is written together with the others of the same decision."""
-Decision: TypeAlias = Callable[[StudyState, Emit], T]
-"""Emits events in a state; it is called again if another process wrote first."""
+T_co = TypeVar("T_co", covariant=True)
+Chain: TypeAlias = Generator[EventBody, None, T]
+"""Yields events, and returns a result.
+
+Each event is applied to the state before the chain goes on, and the chain itself changes nothing.
+It checks everything before its first event: then it may raise an error that refuses the command.
+"""
 
 _TRIES = 50  # when other processes write at the same time
 _INTERVAL = (100, 1000)  # least and most events between two snapshots
 _BYTES = 10_000  # of snapshot per event between two snapshots
+
+
+@dataclass(frozen=True)
+class Decision(Generic[T_co]):
+    """A ``chain`` on a state, and one ``before`` it, whose events stay if the chain is refused.
+
+    Both begin again if another process wrote first.
+    """
+
+    chain: Callable[[StudyState], Chain[T_co]]
+    before: Callable[[StudyState], Chain[None]] | None = None
 
 
 class _Draft:
@@ -28,9 +43,15 @@ class _Draft:
     def __init__(self, state: StudyState) -> None:
         self.state, self.after, self.bodies = state, state.seq, list[EventBody]()
 
-    def emit(self, body: EventBody) -> None:
-        self.state.apply(body)
-        self.bodies.append(body)
+    def run(self, chain: Chain[T]) -> T:
+        """Apply the events of a chain, and return its result."""
+        while True:
+            try:
+                body = next(chain)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            self.bodies.append(body)
+            self.state.apply(body)
 
 
 class StateCache:
@@ -55,14 +76,24 @@ class StateCache:
         with self._lock:
             return look(self._latest())
 
-    def change(self, decide: Decision[T]) -> T:
+    def change(self, decision: Decision[T]) -> T:
         """Decide, apply and write events; repeat that if another process wrote first."""
+        outcome = self._outcome(decision)
+        if not isinstance(outcome, Exception):
+            return outcome
+        try:
+            raise outcome
+        finally:
+            del outcome  # or it would hold itself, with all that it refers to
+
+    def _outcome(self, decision: Decision[T]) -> T | Exception:
+        """The result of a decision, or the error that refuses it."""
         for _ in range(_TRIES):
             with self._lock:
-                draft, result = self._decided(decide)
+                draft, outcome = self._decided(decision)
                 written = self._submit(draft)
             if self._is_written(draft.state, written):
-                return result
+                return outcome
         raise ConflictError("a study with fewer writers", f"{_TRIES} conflicts", "Try again.")
 
     def change_all(self, decisions: Sequence[Decision[Any]]) -> list[Any]:
@@ -86,7 +117,7 @@ class StateCache:
                 together = self._together(left)() if results else begun()
             except Exception as error:
                 return results + [error for _ in left]
-            results += together or [self._outcome(left[0])]
+            results += together or [self._outcome_of_one(left[0])]
         return results
 
     def _together(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
@@ -98,18 +129,18 @@ class StateCache:
         results = list[Any]()
         with self._lock:
             draft = _Draft(self._known())
-            with suppress(Exception):  # the next round raises it again
-                for decide in decisions:
-                    before, result = len(draft.bodies), self._drafted(draft, decide)
+            with suppress(Exception):  # a defect, which the next round raises again
+                for decision in decisions:
+                    before, outcome = len(draft.bodies), self._drafted(draft, decision)
                     if len(draft.bodies) == before:
                         break
-                    results.append(result)
+                    results.append(outcome)
             written = self._submit(draft)
         return lambda: results if self._is_written(draft.state, written) else []
 
-    def _outcome(self, decide: Decision[T]) -> T | Exception:
+    def _outcome_of_one(self, decision: Decision[T]) -> T | Exception:
         try:
-            return self.change(decide)
+            return self._outcome(decision)
         except Exception as error:
             return error
 
@@ -124,29 +155,38 @@ class StateCache:
 
     # ---- deciding
 
-    def _decided(self, decide: Decision[T]) -> tuple[_Draft, T]:
-        with suppress(HeliotropeError):
-            draft = _Draft(self._known())
-            result = self._drafted(draft, decide)
-            if draft.bodies:
-                return draft, result
-        draft = _Draft(self._latest())  # without events, or refused: newer events may change that
-        return draft, self._drafted(draft, decide)
+    def _decided(self, decision: Decision[T]) -> tuple[_Draft, T | Exception]:
+        draft = _Draft(self._known())
+        outcome = self._drafted(draft, decision)
+        if draft.bodies:
+            return draft, outcome
+        latest = self._latest()  # newer events may change an outcome without events
+        if latest is draft.state and latest.seq == draft.after:
+            return draft, outcome
+        draft = _Draft(latest)
+        return draft, self._drafted(draft, decision)
 
     def _known(self) -> StudyState:
         """The state to decide on: the latest of a shared study, unless that means waiting."""
         is_idle = self._written is None or self._written.done()
         return self._latest() if self._shared and is_idle else self._current()
 
-    def _drafted(self, draft: _Draft, decide: Decision[T]) -> T:
-        """The result of a decision; if it fails, none of its events stay in the draft."""
-        before = len(draft.bodies)
+    def _drafted(self, draft: _Draft, decision: Decision[T]) -> T | Exception:
+        """The result of a decision, or the error that refuses it.
+
+        An error after its first event is a defect, and is raised: the state is read again.
+        """
+        kept = len(draft.bodies)
         try:
-            return decide(draft.state, draft.emit)
-        except BaseException:
-            if len(draft.bodies) > before:  # it failed after some events
-                del draft.bodies[before:]
-                self._forget(draft.state)
+            if decision.before is not None:
+                draft.run(decision.before(draft.state))
+                kept = len(draft.bodies)
+            return draft.run(decision.chain(draft.state))
+        except BaseException as error:
+            if len(draft.bodies) == kept and isinstance(error, Exception):
+                return error
+            del draft.bodies[kept:]
+            self._forget(draft.state)
             raise
 
     def _submit(self, draft: _Draft) -> Future[int] | None:

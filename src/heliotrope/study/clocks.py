@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError, TimeError, located
@@ -18,9 +17,9 @@ _SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)?\s*([a-z]+)")
 _CHARACTERS = 40  # of a length of time
 _LONGEST = 1e12  # seconds
-_UNITS_AHEAD = 1_000.0  # times may be ahead of the wall clock by this, or by a day if longer
-_YEAR = 366 * 86400.0  # longest pause between two asks, in seconds
-_UNITS_PAUSED = 10.0  # the same for long units
+_AHEAD = 600.0, 1.0  # given times may be ahead of the wall clock by these seconds or units
+_BEHIND = 86400.0, 2.0  # the wall clock may be behind the latest time by these
+_PAUSE = 366 * 86400.0, 10.0  # longest pause between two asks
 _READABLE = 1e15  # larger numbers are written with an exponent
 _OFFSET = 60.0  # seconds by which a clock may differ from that of the store
 
@@ -32,10 +31,7 @@ class Steps:
     def at(self, now: float, created: float) -> float | None:
         return None  # the optimizer counts the steps
 
-    def furthest(self, now: float, created: float) -> float:
-        return inf
-
-    def check(self, at: float, latest: float) -> None:
+    def check(self, at: float, latest: float, given: float | None) -> None:
         """Do nothing: there is no clock that could be wrong."""
 
     def units_of(self, length: object) -> float:
@@ -71,34 +67,43 @@ class Wall:
         """The time in units since the study was created."""
         return (now - created) / self.seconds
 
-    def furthest(self, now: float, created: float) -> float:
-        """The latest allowed time; a later one by mistake would stop the clock."""
-        return self.at(now, created) + self._tolerance
+    def check(self, at: float, latest: float, given: float | None) -> None:
+        """Raise a TimeError if a clock is wrong, or the time of an ask is far ahead of it.
 
-    @property
-    def _tolerance(self) -> float:
-        return max(_SECONDS["day"] / self.seconds, _UNITS_AHEAD)
-
-    def check(self, at: float, latest: float) -> None:
-        """Raise a TimeError if the clock's own time is implausible beside the latest one seen.
-
-        Other processes write the latest one, so one of the two clocks is wrong.
+        ``at`` is the time by the wall clock, ``latest`` the latest one seen, ``given`` that of the
+        ask. Times never run backwards, so a time that is far ahead would stop the clock.
         """
-        if at - latest > max(_YEAR / self.seconds, _UNITS_PAUSED):
-            raise TimeError(
-                "a clock that is less than a year ahead of the latest ask",
-                f"one that is {duration((at - latest) * self.seconds)} ahead",
-                f"Check the clock of this machine. If it is right, ask with t={at:g}.",
-                "t",
-            )
-        if latest - at > self._tolerance:
+        if latest - at > self._longer(*_BEHIND):
             raise TimeError(
                 "a clock that is not far behind the latest ask",
-                f"one that is {duration((latest - at) * self.seconds)} behind",
+                f"one that is {self._words(latest - at)} behind",
                 "Check the clock of this machine. If it is right, retime the study: the clock of"
                 " another one was ahead.",
                 "t",
             )
+        furthest = max(at + self._longer(*_AHEAD), latest)
+        if given is not None and given > furthest:
+            raise TimeError(
+                f"a time of at most {furthest:g}, {self._words(furthest - at)} after now",
+                f"{given:g}",
+                "A belief may be of any later time. For times of your own use a clock of steps.",
+                "t",
+            )
+        resting = at - max(latest, 0.0)  # since the latest ask, or since it was created
+        if given is None and resting > self._longer(*_PAUSE):
+            raise TimeError(
+                "a clock that is less than a year ahead of the latest ask",
+                f"one that is {self._words(resting)} ahead",
+                f"Check the clock of this machine. If it is right, ask with t={at:g}.",
+                "t",
+            )
+
+    def _longer(self, seconds: float, units: float) -> float:
+        """The longer one of two times, in units."""
+        return max(seconds / self.seconds, units)
+
+    def _words(self, units: float) -> str:
+        return duration(units * self.seconds)
 
     def units_of(self, length: object) -> float:
         """A length of time, such as "24h" or a number of units, in units."""

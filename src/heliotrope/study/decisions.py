@@ -1,9 +1,10 @@
-"""Decide commands: the events that each one adds to a study, and its result.
+"""Decide commands: each is a chain of events, and a result.
 
-A result that is told may also add a new model of the values.
+Each event is decided on the state after the one before. A command is checked before its first
+event, so one that is refused has changed nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.storage import EventBody
-from heliotrope.study.cache import Emit
-from heliotrope.study.clocks import Now, seconds_of
+from heliotrope.study.cache import Chain
+from heliotrope.study.clocks import seconds_of
 from heliotrope.study.command_fields import Command, nested
 from heliotrope.study.commands import (
     THE_VALUE,
@@ -50,67 +51,100 @@ T = TypeVar("T")
 _MOST_OPEN = 1000
 
 
-def decide(command: Command[T], state: StudyState, emit: Emit, now: Now, learn: Learn) -> T:
-    """Emit the events of a command, and return its result.
+def decide(command: Command[T], state: StudyState, now: float, learn: Learn) -> Chain[T]:
+    """Yield the events of a command at a wall time, and return its result.
 
-    ``learn`` is called after each result.
+    ``learn`` follows each result.
     """
     result: Any = None
     if not isinstance(command, Command):
         raise InputError("a command", short_repr(command))
     command.check()
-    _expire_leases(state, emit, now, spared=getattr(command, "id", None))
     match command:
         case Ask():
-            result = _checked_ask(state, command, now)(emit)
+            result = yield from _checked_ask(state, command, now)
         case Tell():
-            result = _tell(state, emit, command, now, learn)
+            result = yield from _tell(state, command, now, learn)
         case Add():
-            result = _add(state, emit, command, now, learn)
+            result = yield from _add(state, command, now, learn)
         case Applied():
-            _apply(state, emit, command)
+            yield from _apply(state, command)
         case Cancel():
-            _cancel(state, emit, command.id)
+            yield from _cancel(state, command.id)
         case Heartbeat():
-            result = _prolong(state, emit, command, now)
+            result = yield from _prolong(state, command, now)
         case Retime():
-            _retime(state, emit, command, now)
+            yield from _retime(state, command, now)
     return result  # type: ignore[no-any-return]
 
 
-def _checked_ask(state: StudyState, command: Ask, now: Now) -> Callable[[Emit], Evaluation | Hold]:
-    """Check an ask, and return the function that does it.
+def expire(state: StudyState, now: float, spared_by: Command[Any]) -> Chain[None]:
+    """Close the evaluations whose lease has ended, but not the one that a command is about."""
+    spared = getattr(spared_by, "id", None)
+    for id in [state.ids.of(number) for number in state.leases.due(now)]:
+        if id != spared:
+            yield {"v": VERSION, "kind": "expired", "id": id}
 
-    With the key of an open evaluation, it returns that evaluation.
+
+def _checked_ask(
+    state: StudyState, command: Ask, now: float, told: str | None = None
+) -> Chain[Evaluation | Hold]:
+    """Check an ask, and return the chain that decides it, once the result of ``told`` is known.
+
+    With the key of an open evaluation, the answer is that evaluation.
     """
     _check_uid(state, command.uid)
     id = state.keys.find(command.key)
     if id is not None:
-        state.open_evaluation(id)  # raises an error if it is closed
-        return lambda _: state.open_evaluation(id)
-    adapter = state.config.adapter
-    context = adapter.check_context(command.context)
+        return _known(_open_with_key(state, id, told))
+    context = state.config.adapter.check_context(command.context)
     t = _time_to_ask(state, command.t, now)
-
+    state.core.next_time(t)  # raises an error if there is none
     if command.cost is not None:
         _check_hold(state)
+    _check_room(state, told)
+    return _ask(state, command, t, context, now)
 
-    def ask(emit: Emit) -> Evaluation | Hold:
-        if len(state.core.open) >= _MOST_OPEN:
-            raise InputError(
-                f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
-            )
-        if command.cost is not None:
-            point = adapter.context_point(context)
-            until = state.tracker.hold(state.core.next_time(t), point, command.cost)
-            if until is not None:
-                return Hold(until)
-        at, place, why = chosen(state, t, context)
-        words = adapter.describe(place, context)
-        lease = _leased(command.lease or state.config.lease, now)
-        return _begin(state, emit, at, place, words, {**why, **lease, **_keyed(command.key)})
 
-    return ask
+def _open_with_key(state: StudyState, id: str, told: str | None) -> Evaluation:
+    """The open evaluation whose key was found again; ClosedSuggestionError."""
+    if id == told:
+        raise ClosedSuggestionError(
+            "the key of a new or another open ask",
+            f"that of the ask that is told ({id})",
+            "Take a new key for each ask.",
+            "key",
+        )
+    return state.open_evaluation(id)
+
+
+def _known(evaluation: Evaluation) -> Chain[Evaluation]:
+    """The answer of a command that was carried out before."""
+    yield from ()
+    return evaluation
+
+
+def _check_room(state: StudyState, told: str | None) -> None:
+    """Raise an InputError if too many evaluations stay open."""
+    closed = told is not None and state.core.is_open(state.ids.number_of(told))
+    if len(state.core.open) - closed >= _MOST_OPEN:
+        raise InputError(
+            f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
+        )
+
+
+def _ask(
+    state: StudyState, command: Ask, t: float | None, context: Context | None, now: float
+) -> Chain[Evaluation | Hold]:
+    if command.cost is not None:
+        point = state.config.adapter.context_point(context)
+        until = state.tracker.hold(state.core.next_time(t), point, command.cost)
+        if until is not None:
+            return Hold(until)
+    at, place, why = chosen(state, t, context)
+    words = state.config.adapter.describe(place, context)
+    lease = _leased(command.lease or state.config.lease, now)
+    return (yield from _begin(state, at, place, words, {**why, **lease, **_keyed(command.key)}))
 
 
 def chosen(
@@ -131,9 +165,9 @@ def _check_hold(state: StudyState) -> None:
         raise InputError(expected, "one without", advice, "cost")
 
 
-def _leased(lease: str | None, now: Now) -> Json:
+def _leased(lease: str | None, now: float) -> Json:
     """The fields of an event that begins or prolongs a lease."""
-    return {} if lease is None else {"lease": lease, "until": now() + seconds_of(lease)}
+    return {} if lease is None else {"lease": lease, "until": now + seconds_of(lease)}
 
 
 def _keyed(key: str | None) -> Json:
@@ -141,47 +175,43 @@ def _keyed(key: str | None) -> Json:
 
 
 def _begin(
-    state: StudyState, emit: Emit, t: float, place: LoggedPlace, words: Json, more: Json
-) -> Evaluation:
+    state: StudyState, t: float, place: LoggedPlace, words: Json, more: Json
+) -> Chain[Evaluation]:
     """Open an evaluation, which is read from its event."""
     asked = {"v": VERSION_WITH_MARKS, "kind": "asked", "id": state.ids.next(), "t": t}
     body = {**asked, "place": place, **words, **more}
-    emit(body)
+    yield body
     return Evaluation.from_json(body)
 
 
 def _tell(
-    state: StudyState, emit: Emit, command: Tell, now: Now, learn: Learn
-) -> Evaluation | Hold | None:
-    if command.ask is None:
-        _tell_result(state, emit, command.id, command, learn)
-        return None
-    with nested("ask"):  # an ask that is refused must leave the result untold
-        ask = _checked_ask(state, command.ask, now)
-    _tell_result(state, emit, command.id, command, learn)
-    with nested("ask"):
-        return ask(emit)
-
-
-def _tell_result(state: StudyState, emit: Emit, id: str, command: Tell | Add, learn: Learn) -> None:
-    if isinstance(command, Tell):
-        _check_point(state, command)
-    told = _told_event(state, id, command)
+    state: StudyState, command: Tell, now: float, learn: Learn
+) -> Chain[Evaluation | Hold | None]:
+    _check_point(state, command)
+    told = _told_event(state, command.id, command)
+    ask: Chain[Evaluation | Hold] | None = None
+    if command.ask is not None:
+        with nested("ask"):  # an ask that is refused must leave the result untold
+            ask = _checked_ask(state, command.ask, now, None if told is None else command.id)
     if told is not None:
-        emit(told)
-        learn(state, emit)
-        gained = state.gain_of(id)
-        if gained is not None:
-            emit({"v": VERSION, "kind": "gained", "id": id, "gain": list(astuple(gained))})
+        yield from _take_result(state, told, learn)
+    return None if ask is None else (yield from ask)
+
+
+def _take_result(state: StudyState, told: EventBody, learn: Learn) -> Chain[None]:
+    """Add the event of a result, and those of what follows from it."""
+    yield told
+    yield from learn(state)
+    gained = state.gain_of(told["id"])
+    if gained is not None:
+        yield {"v": VERSION, "kind": "gained", "id": told["id"], "gain": list(astuple(gained))}
 
 
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
     number, results = state.ids.number_of(id), named_results(state.config, command.measured)
     if state.core.is_open(number) or state.leases.expired(number) is not None:
-        told = _result_event(state.config, id, command, results)
-        errors = state.tracker.errors_of(number, results)
-        return {**told, "error": errors} if errors else told
+        return _result_event(state, id, command, results)
     before = state.result_of(number)
     if before is None:
         raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
@@ -203,6 +233,15 @@ def _words(config: StudyConfig, values: Mapping[str, float]) -> str:
 
 
 def _result_event(
+    state: StudyState, id: str, command: Tell | Add, results: Mapping[str, Measurement]
+) -> EventBody:
+    """The event of a result, with its distance from what was expected of limited metrics."""
+    told = _measured_event(state.config, id, command, results)
+    errors = state.tracker.errors_of(state.ids.number_of(id), results)
+    return {**told, "error": errors} if errors else told
+
+
+def _measured_event(
     config: StudyConfig, id: str, command: Tell | Add, results: Mapping[str, Measurement]
 ) -> EventBody:
     """The event of a result: a value, or values by metric if there are several."""
@@ -231,7 +270,7 @@ def _check_point(state: StudyState, command: Tell) -> None:
             )
 
 
-def _add(state: StudyState, emit: Emit, command: Add, now: Now, learn: Learn) -> Evaluation:
+def _add(state: StudyState, command: Add, now: float, learn: Learn) -> Chain[Evaluation]:
     _check_uid(state, command.uid)
     adapter = state.config.adapter
     place = adapter.place_of(command.chosen, command.context)
@@ -240,8 +279,10 @@ def _add(state: StudyState, emit: Emit, command: Add, now: Now, learn: Learn) ->
     if known is not None:
         return known
     t = state.core.placed(place, _time_to_ask(state, command.t, now)).t
-    opened = _begin(state, emit, t, place, words, _keyed(command.key))
-    _tell_result(state, emit, opened.id, command, learn)
+    results = named_results(state.config, command.measured)
+    opened = yield from _begin(state, t, place, words, _keyed(command.key))
+    told = _result_event(state, opened.id, command, results)
+    yield from _take_result(state, told, learn)
     return opened
 
 
@@ -266,29 +307,23 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
     return known
 
 
-def _apply(state: StudyState, emit: Emit, command: Applied) -> None:
+def _apply(state: StudyState, command: Applied) -> Chain[None]:
     _check_uid(state, command.uid)
     words = as_choice(state.config.adapter.canonical_choice(command.chosen))
     if words != state.applied:
-        emit({"v": VERSION, "kind": "applied", **words})
+        yield {"v": VERSION, "kind": "applied", **words}
 
 
-def _cancel(state: StudyState, emit: Emit, id: str) -> None:
+def _cancel(state: StudyState, id: str) -> Chain[None]:
+    """Close an evaluation for good, even if its lease has expired."""
     number = state.ids.number_of(id)
-    if state.core.is_open(number):
-        emit({"v": VERSION_WITH_AVOIDANCE, "kind": "cancelled", "id": id})
+    if state.core.is_open(number) or state.leases.expired(number) is not None:
+        yield {"v": VERSION_WITH_AVOIDANCE, "kind": "cancelled", "id": id}
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
 
 
-def _expire_leases(state: StudyState, emit: Emit, now: Now, spared: str | None) -> None:
-    """Close the evaluations whose lease has ended, but not the one that a command is about."""
-    for id in [state.ids.of(number) for number in state.leases.due(now())]:
-        if id != spared:
-            emit({"v": VERSION, "kind": "expired", "id": id})
-
-
-def _prolong(state: StudyState, emit: Emit, command: Heartbeat, now: Now) -> Evaluation:
+def _prolong(state: StudyState, command: Heartbeat, now: float) -> Chain[Evaluation]:
     number = state.ids.number_of(command.id)
     if not state.core.is_open(number):
         state.leases.check_open(number, command.id)
@@ -300,17 +335,17 @@ def _prolong(state: StudyState, emit: Emit, command: Heartbeat, now: Now) -> Eva
     if lease is None:
         advice = "Ask with a lease, or give one here."
         raise InputError("an ask with a lease", f"{command.id} without one", advice, "lease")
-    emit({"v": VERSION, "kind": "prolonged", "id": command.id, **_leased(lease, now)})
+    yield {"v": VERSION, "kind": "prolonged", "id": command.id, **_leased(lease, now)}
     return state.open_evaluation(command.id)
 
 
-def _retime(state: StudyState, emit: Emit, command: Retime, now: Now) -> None:
-    wall = state.config.clock.at(now(), state.created)
+def _retime(state: StudyState, command: Retime, now: float) -> Chain[None]:
+    wall = state.config.clock.at(now, state.created)
     latest = wall if command.t is None else command.t
     if latest is None:
         raise InputError("a time, because the clock counts steps", "none", "", "t")
     if latest < state.core.latest:
-        emit({"v": VERSION, "kind": "retimed", "latest": latest})
+        yield {"v": VERSION, "kind": "retimed", "latest": latest}
 
 
 def _check_uid(state: StudyState, uid: str | None) -> None:
@@ -320,23 +355,13 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
         )
 
 
-def _time_to_ask(state: StudyState, t: float | None, now: Now) -> float | None:
+def _time_to_ask(state: StudyState, t: float | None, now: float) -> float | None:
     """The given time, else that of the clock; None leaves it to the optimizer's counter."""
-    latest, clock, seconds = state.core.latest, state.config.clock, now()
+    latest, wall = state.core.latest, state.config.clock.at(now, state.created)
+    if wall is not None:
+        state.config.clock.check(wall, latest, t)
     if t is None:
-        wall = clock.at(seconds, state.created)
-        if wall is None:
-            return None
-        clock.check(wall, latest)
-        return max(wall, latest)  # a wall clock may run backwards a little
+        return None if wall is None else max(wall, latest)  # the clock may be a little behind
     if state.core.asked and t < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{t:g}", "", "t")
-    furthest = max(clock.furthest(seconds, state.created), latest)
-    if t > furthest:
-        raise TimeError(
-            f"a time of at most {furthest:g}, not far ahead of the wall clock",
-            f"{t:g}",
-            "Use a clock of steps for times of your own.",
-            "t",
-        )
     return t

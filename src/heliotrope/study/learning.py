@@ -5,24 +5,24 @@ from typing import TypeAlias
 
 from heliotrope.policies.learner import Update, due_as_json
 from heliotrope.storage import EventBody
-from heliotrope.study.cache import Emit
+from heliotrope.study.cache import Chain
 from heliotrope.study.state import VERSION_WITH_LEARNER, StudyState
 
-Learn: TypeAlias = Callable[[StudyState, Emit], None]
-"""Emits the events of what is learned after a result, or has that done elsewhere."""
+Learn: TypeAlias = Callable[[StudyState], Chain[None]]
+"""Yields the events of what is learned after a result, or has that done elsewhere."""
 
 
-def learn(state: StudyState, emit: Emit) -> None:
+def learn(state: StudyState) -> Chain[None]:
     """Estimate the models that are due."""
     for name, metric in state.metrics.items():
         learner = metric.core.learner
         estimation = None if learner is None else learner.estimation()
         if estimation is not None:
-            emit(_learned_event(estimation.run(), state, name))
-    judge(state, emit)
+            yield _learned_event(estimation.run(), state, name)
+    yield from judge(state)
 
 
-def log_fallbacks(state: StudyState, emit: Emit) -> None:
+def log_fallbacks(state: StudyState) -> Chain[None]:
     """Log which model is in use, where the latest one in the log did not work.
 
     A replay then builds the model in use, without those that failed.
@@ -30,27 +30,27 @@ def log_fallbacks(state: StudyState, emit: Emit) -> None:
     for name, metric in state.metrics.items():
         update = metric.fallback()
         if update is not None:
-            emit(_learned_event(update, state, name))
+            yield _learned_event(update, state, name)
 
 
-def take(update: Update, state: StudyState, emit: Emit, name: str) -> None:
+def take(update: Update, state: StudyState, name: str) -> Chain[None]:
     """Take what was learned elsewhere about a metric, unless another process was first.
 
     If the update says which results are contradicted, the next operations do that stepwise.
     """
     learner = state.metrics[name].core.learner
     if learner is not None and learner.known.due == update.due:
-        emit(_learned_event(update, state, name))
-        judge(state, emit)
+        yield _learned_event(update, state, name)
+        yield from judge(state)
 
 
-def judge(state: StudyState, emit: Emit) -> None:
+def judge(state: StudyState) -> Chain[None]:
     """Say which results are newly taken for faults, and which no longer."""
-    log_fallbacks(state, emit)
+    yield from log_fallbacks(state)
     for name in state.metrics:
         judged = state.judge(name)
         if judged is not None:
-            emit(judged)
+            yield judged
 
 
 def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:

@@ -166,8 +166,7 @@ class StudyState:
         elif kind == "told":
             self._apply_told(body)
         elif kind == "cancelled":
-            avoid = body["v"] >= VERSION_WITH_AVOIDANCE
-            self.tracker.cancel(self._close(body["id"]), avoid=avoid)
+            self._apply_cancelled(body)
         elif kind == "expired":
             self._apply_expired(body["id"])
         elif kind == "prolonged":
@@ -230,6 +229,15 @@ class StudyState:
             late = self.core.adapter.suggestion_at(number, t, place)
             self.tracker.tell_late(late, results)
         self._close(body["id"])
+
+    def _apply_cancelled(self, body: Mapping[str, Any]) -> None:
+        """Close an ask for good; if its lease has expired, its place alone is still to be noted."""
+        expired = self.leases.expired(self.ids.number_of(body["id"]))
+        number, avoid = self._close(body["id"]), body["v"] >= VERSION_WITH_AVOIDANCE
+        if expired is None:
+            self.tracker.cancel(number, avoid=avoid)
+        else:
+            self.tracker.avoid(self.core.adapter.suggestion_at(number, *expired))
 
     def _apply_expired(self, id: str) -> None:
         """Close an ask without a result; that its worker died says little about the place."""

@@ -16,7 +16,7 @@ from heliotrope.spaces import Parameter, SearchSpace, SpaceLike, as_space
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE, as_name
 from heliotrope.study import decisions, exports, fleets, learning, views
-from heliotrope.study.cache import Decision, Emit, StateCache
+from heliotrope.study.cache import Chain, Decision, StateCache
 from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
@@ -288,10 +288,13 @@ class Study(EverydayStudy):
 
     def _decision(self, command: Command[T]) -> Decision[T]:
         learn = learning.learn if self._estimators is None else self._learn_later
-        return lambda state, emit: decisions.decide(command, state, emit, self._now, learn)
+        return Decision(
+            lambda state: decisions.decide(command, state, self._now(), learn),
+            before=lambda state: decisions.expire(state, self._now(), spared_by=command),
+        )
 
-    def _learn_later(self, state: StudyState, emit: Emit) -> None:
-        learning.judge(state, emit)
+    def _learn_later(self, state: StudyState) -> Chain[None]:
+        yield from learning.judge(state)
         self._hand_over(state)
 
     def _hand_over(self, state: StudyState) -> None:
@@ -305,11 +308,11 @@ class Study(EverydayStudy):
     def _learned(self, name: str, update: Update) -> None:
         """Take what was learned elsewhere about a metric."""
 
-        def take(state: StudyState, emit: Emit) -> None:
-            learning.take(update, state, emit, name)
+        def take(state: StudyState) -> Chain[None]:
+            yield from learning.take(update, state, name)
             self._hand_over(state)
 
-        self._cache.change(take)
+        self._cache.change(Decision(take))
 
     def _at(
         self, t: float | None, view: Callable[[StudyState, float], T]

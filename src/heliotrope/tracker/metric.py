@@ -161,8 +161,12 @@ class Metric:
         self.agent.cancel(number)
         self.ledger.cancel(suggestion)
         if avoid:
-            before = failure_before(self.domain, self.ledger, suggestion.x)
-            self.ledger.fail(suggestion, before)
+            self.avoid(suggestion)
+
+    def avoid(self, failed: Suggestion) -> None:
+        """Let suggestions avoid the place of a failed evaluation for a while."""
+        before = failure_before(self.domain, self.ledger, failed.x)
+        self.ledger.fail(failed, before)
 
     def tell_late(self, asked: Suggestion, y: float, precision: Precision) -> None:
         """Take a value of an evaluation that was cancelled."""

@@ -147,6 +147,11 @@ class Tracker:
         for metric in self.metrics.values():
             metric.cancel(number, avoid=avoid)
 
+    def avoid(self, failed: Suggestion) -> None:
+        """Note that an evaluation failed which was cancelled before."""
+        for metric in self.metrics.values():
+            metric.avoid(failed)
+
     def apply(self, choice: Array) -> None:
         """Note that a choice runs now."""
         self.rules()[1].apply(choice)

@@ -13,7 +13,7 @@ from heliotrope.lab.replay.candidates import ENTRIES, FIXED, LEARNING, RANDOM_CH
 from heliotrope.lab.replay.result import ReplayResult
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Policy, auto, uniform
-from heliotrope.policies.minimizing import minimizing
+from heliotrope.policies.frame import Frame
 from heliotrope.policies.registry import AUTO
 from heliotrope.spaces import Options, SearchSpace
 
@@ -97,7 +97,7 @@ def _optimizer(result: ReplayResult) -> Optimizer:
     policy = _trained(result, domain)
     if not result.minimize:
         return Optimizer(domain, policy)
-    return Optimizer(domain, minimizing(policy), direction="minimize")
+    return Optimizer(domain, Frame(sign=-1.0).policy(policy), direction="minimize")
 
 
 def _places(result: ReplayResult) -> Options | Finite:
