@@ -185,7 +185,7 @@ class Optimizer(Queries, Archived):
         Then ``std`` and the others are by name as well, or one number for all.
         """
         if isinstance(y, Mapping):
-            self._observe(suggestion, _by_name(self._tracker.rules()[0].live, y, noise))
+            self._observe(suggestion, _by_name(self._tracker.rules.live, y, noise))
         else:
             self.observe(suggestion, *value_and_precision(y, **noise))
 
@@ -254,6 +254,7 @@ class Optimizer(Queries, Archived):
     @exclusive
     def applied(self, x: PlaceLike) -> None:
         """Say that another choice than the latest measured one runs now."""
+        self._tracker.rules  # noqa: B018 - raises an error without rules
         self._tracker.apply(self._lead.adapter.choice(x))
 
     # ---- files

@@ -197,9 +197,9 @@ class Queries:
     @exclusive
     def total_gain(self) -> Gain:
         """The sum of the gains of all evaluations over the baseline."""
-        setup, progress = self._tracker.rules()
+        setup = self._tracker.rules
         self._check_baseline(setup)
-        return progress.total.gain.as_told(setup.live.sign)
+        return self._tracker.progress.total.gain.as_told(setup.live.sign)
 
     @exclusive
     def front(

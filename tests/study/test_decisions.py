@@ -189,7 +189,7 @@ def test_an_outcome_without_events_is_decided_once() -> None:
     study = begin(MemoryStore(), Watch(), metrics={"rate": "maximize"})
     for value in range(30):
         study.tell(study.ask(), {"rate": float(value % 3)})
-    with mock.patch("heliotrope.study.decisions.hold", return_value=Hold(7.0)) as hold:
+    with mock.patch("heliotrope.tracker.Tracker.hold", return_value=7.0) as hold:
         assert study.ask(cost=1.0) == Hold(7.0)
     assert hold.call_count == 1
 

@@ -171,8 +171,8 @@ def test_a_limited_study_replays_to_the_same_belief(store: MemoryStore, web: Stu
     twin = twin_of(store, "web")
     assert shown(twin, 10.0) == shown(web, 10.0)
     assert twin.belief(metric="p99") == web.belief(metric="p99")
-    assert twin._cache.read(lambda state: state.tracker.rules()[1].trust) == web._cache.read(
-        lambda state: state.tracker.rules()[1].trust
+    assert twin._cache.read(lambda state: state.tracker.progress.trust) == web._cache.read(
+        lambda state: state.tracker.progress.trust
     )
     assert what(twin.ask()) == what(web.ask())
 
@@ -190,7 +190,7 @@ def test_a_crossing_widens_the_margin_of_a_study() -> None:
 
 
 def strain_of(study: Study) -> float:
-    return study._cache.read(lambda state: state.tracker.rules()[1].trust["p99"].strain)
+    return study._cache.read(lambda state: state.tracker.progress.trust["p99"].strain)
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,11 @@ class OptimizerSurface:
         self._context = SearchSpace(CONTEXT) if kind.context else None
         self._space = space
         if self._context is None:
-            self._optimizer = ht.Optimizer(space, ht.auto(space), seed, live=self._live())
+            self.optimizer = ht.Optimizer(space, ht.auto(space), seed, live=self._live())
         else:
             assert isinstance(space, SearchSpace)
             problem = Contextual(space.cube, self._context.cube)
-            self._optimizer = ht.Optimizer(problem, ht.auto(problem), seed, live=self._live())
+            self.optimizer = ht.Optimizer(problem, ht.auto(problem), seed, live=self._live())
 
     def _live(self) -> Live | None:
         if not self._kind.rules:
@@ -120,10 +120,10 @@ class OptimizerSurface:
     def ask(self, load: float | None, cost: float | None) -> tuple[Any, Asked] | float:
         point = None if self._context is None else self._context.point({"load": load})
         if cost is not None:
-            until = self._optimizer.hold(cost, context=point)
+            until = self.optimizer.hold(cost, context=point)
             if until is not None:
                 return until
-        ask = self._optimizer.ask(context=point)
+        ask = self.optimizer.ask(context=point)
         choice: Any = ask.params or ask.option
         if self._context is not None:
             assert isinstance(self._space, SearchSpace)
@@ -131,10 +131,10 @@ class OptimizerSurface:
         return ask, (ask.t, choice, ask.reason)
 
     def tell(self, ask: Any, values: Mapping[str, float]) -> None:
-        self._optimizer.tell(ask, results(self._kind, values))
+        self.optimizer.tell(ask, results(self._kind, values))
 
     def cancel(self, ask: Any) -> None:
-        self._optimizer.cancel(ask)
+        self.optimizer.cancel(ask)
 
 
 class StudySurface:

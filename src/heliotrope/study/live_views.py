@@ -115,7 +115,7 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
     shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
     if outlook.baseline is not None:
         shown["baseline"] = _valued(config, outlook, outlook.baseline, objective)
-        total = state.tracker.rules()[1].total
+        total = state.tracker.progress.total
         shown["gain"] = _gain(outlook.gain(place), total, goals.sign)
     if goals.weights is None:
         shown["front"] = front(state, t, context)
@@ -263,7 +263,7 @@ def _limits(outlook: Outlook) -> Json:
 def _results(state: StudyState) -> list[Json]:
     """The latest results: the values of all metrics, where they were measured, and why."""
     rows: dict[int, Json] = {}
-    describe, reasons = state.config.adapter.describe, state.tracker.rules()[1].reasons
+    describe, reasons = state.config.adapter.describe, state.tracker.progress.reasons
     for name, metric in state.metrics.items():
         for one in metric.core.history[-_SHOWN:]:
             assert one.id is not None

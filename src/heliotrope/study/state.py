@@ -308,11 +308,9 @@ class StudyState:
 
     @property
     def applied(self) -> Json | None:
-        """The ``params`` or the ``option`` that runs now, in a study with goals."""
-        progress = self.tracker.progress
-        if progress is None or progress.applied is None:
-            return None
-        return self.config.adapter.describe_choice(progress.applied)
+        """The ``params`` or the ``option`` that runs now, if it is known."""
+        applied = self.tracker.progress.applied
+        return None if applied is None else self.config.adapter.describe_choice(applied)
 
     def gain_of(self, id: str) -> Gain | None:
         """The believed gain over the baseline at an evaluation that was told."""
@@ -363,17 +361,13 @@ class StudyState:
             "seq": self.seq,
             "told": self.told,
             **({} if self.config.goals is None else {"metrics": others}),
-            **self._progress_to_json(),
+            "progress": self.tracker.progress.to_json(),
             **self.keys.to_json(),
             **self.leases.to_json(),
             **({} if self.context is None else {"context": self.context}),
             **lead,
         }
         return archive.pack_flat(header, {**arrays, _MARKS: self.ids.to_array()})
-
-    def _progress_to_json(self) -> Json:
-        progress = self.tracker.progress
-        return {} if progress is None else {"progress": progress.to_json()}
 
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
@@ -385,8 +379,7 @@ class StudyState:
             lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)
             tracker = self._tracker_of(metrics)
             tracker.told = as_whole(header["told"], "told", least=0)
-            if tracker.progress is not None:
-                tracker.progress.restore(header["progress"])
+            tracker.progress.restore(header["progress"])
             keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
             ids.restore(arrays.get(_MARKS), lead.core.asked)
         self.leases, self.ids, self.keys = leases, ids, keys

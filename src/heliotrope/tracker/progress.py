@@ -10,6 +10,7 @@ import numpy as np
 
 from heliotrope.live.beliefs import Trust
 from heliotrope.live.gains import Gain, TotalGain
+from heliotrope.live.rules import Rules
 from heliotrope.tracker.setup import Setup
 from heliotrope.validation import Array, Json, as_whole
 
@@ -19,19 +20,19 @@ _REMEMBERED = 1000  # asks whose reasons are kept
 
 
 class Progress:
-    """What a tracker with rules knows beside its metrics.
+    """What a tracker knows beside its metrics; without rules only what runs now.
 
     ``applied`` are the coordinates of the choice that runs now. ``reasons`` are those of the latest
     asks, by number. ``trust`` says how far the predictions of limited metrics were off. ``total``
     is the gain of all evaluations. ``at_baseline`` of the asks were at the baseline.
     """
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self.applied = setup.baseline
+    def __init__(self, setup: Setup | None) -> None:
+        self._rules = Rules() if setup is None else setup.live.rules
+        self._baseline = self.applied = None if setup is None else setup.baseline
         self.reasons: dict[int, str] = {}
         self.at_baseline = 0
-        self.trust = {name: Trust() for name in setup.live.rules.limited}
+        self.trust = {name: Trust() for name in self._rules.limited}
         self.total = TotalGain()
 
     def begin(self, number: int, choice: Array, reason: str | None) -> None:
@@ -40,14 +41,14 @@ class Progress:
             self.reasons[number] = reason
             if len(self.reasons) > _REMEMBERED:
                 del self.reasons[next(iter(self.reasons))]
-        if self._setup.baseline is not None and np.array_equal(choice, self._setup.baseline):
+        if self._baseline is not None and np.array_equal(choice, self._baseline):
             self.at_baseline += 1
 
     def tell(
         self, number: int, choice: Array, values: Mapping[str, float], errors: Mapping[str, float]
     ) -> None:
         """Take results and their errors; a choice that the rules asked for runs from then on."""
-        rules, reason = self._setup.live.rules, self.reasons.get(number)
+        rules, reason = self._rules, self.reasons.get(number)
         for name, error in errors.items():
             crossed = reason != "fallback" and rules.crosses(name, values[name])
             self.trust[name] = self.trust[name].after(error, crossed=crossed, risk=rules.risk)

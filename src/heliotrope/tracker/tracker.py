@@ -45,7 +45,7 @@ class Tracker:
 
     def __init__(self, leading: str, metrics: Mapping[str, Metric], setup: Setup | None) -> None:
         self.leading, self.metrics, self.setup = leading, metrics, setup
-        self.progress = None if setup is None else Progress(setup)
+        self.progress = Progress(setup)
         self.told = 0
 
     @property
@@ -54,12 +54,13 @@ class Tracker:
 
     # ---- deciding
 
-    def rules(self) -> tuple[Setup, Progress]:
-        """The setup of the rules and how the tuning goes; InputError without rules."""
-        if self.setup is None or self.progress is None:
+    @property
+    def rules(self) -> Setup:
+        """The setup of the rules; InputError without rules."""
+        if self.setup is None:
             advice = "Create it with limits, a baseline, moves or metrics."
             raise InputError("the rules of a running system", "none", advice, "live")
-        return self.setup, self.progress
+        return self.setup
 
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
         """What to measure next at time t, and why."""
@@ -71,12 +72,11 @@ class Tracker:
 
     def outlook(self, t: float, context: Array | None) -> Outlook:
         """The beliefs at a present or future time."""
-        setup, progress = self.rules()
-        return Outlook(setup, self.metrics, t, context, progress.trust)
+        return Outlook(self.rules, self.metrics, t, context, self.progress.trust)
 
     def hold(self, t: float, context: Array | None, cost: float) -> float | None:
         """Until when a measurement is not worth its cost; None if it is worth it at time t."""
-        outlook, setup = self.outlook(t, context), self.rules()[0]
+        outlook, setup = self.outlook(t, context), self.rules
         if not outlook.is_known() or self.told < initial_count(setup.adapter.choice_domain):
             return None
         places = outlook.places()
@@ -114,8 +114,7 @@ class Tracker:
         """Open an evaluation."""
         for metric in self.metrics.values():
             metric.begin(suggestion)
-        if self.progress is not None:
-            self.progress.begin(suggestion.id, suggestion.choice, suggestion.reason)
+        self.progress.begin(suggestion.id, suggestion.choice, suggestion.reason)
 
     def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take the results of an open evaluation; a metric without one is as if not asked for.
@@ -138,9 +137,8 @@ class Tracker:
 
     def _note(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         self.told += 1
-        if self.progress is not None:
-            values = {name: value for name, (value, _) in results.items()}
-            self.progress.tell(asked.id, asked.choice, values, errors)
+        values = {name: value for name, (value, _) in results.items()}
+        self.progress.tell(asked.id, asked.choice, values, errors)
 
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an evaluation without a result; suggestions may avoid its place for a while."""
@@ -154,11 +152,11 @@ class Tracker:
 
     def apply(self, choice: Array) -> None:
         """Note that a choice runs now."""
-        self.rules()[1].apply(choice)
+        self.progress.apply(choice)
 
     def gain(self, gain: Gain) -> None:
         """Add the gain of an evaluation to the total."""
-        self.rules()[1].gain(gain)
+        self.progress.gain(gain)
 
     def set_back(self, latest: float) -> None:
         """Move all later times back to ``latest``."""
@@ -175,14 +173,14 @@ class Tracker:
             arrays |= under(f"metric/{i}/", own)
         return {
             "told": self.told,
-            "progress": self.rules()[1].to_json(),
+            "progress": self.progress.to_json(),
             "metrics": headers,
         }, arrays
 
     def restore(self, header: JsonTree, arrays: Arrays) -> None:
         """Take over what :meth:`parts` returned."""
         self.told = as_whole(header["told"], "told", least=0)
-        self.rules()[1].restore(header["progress"])
+        self.progress.restore(header["progress"])
         for i, name in enumerate(self._others()):
             self.metrics[name].restore(header["metrics"][name], part(arrays, f"metric/{i}/"))
 
@@ -202,7 +200,7 @@ class Tracker:
 
     def _standing(self, outlook: Outlook, own: Places) -> Standing:
         """Where the system stands."""
-        progress = self.rules()[1]
+        progress = self.progress
         return Standing(
             baseline=outlook.baseline,
             known=outlook.known,
@@ -216,7 +214,7 @@ class Tracker:
 
     def _spreads(self, standing: Standing) -> bool:
         """Whether this is one of the first asks, which are spread where no limit forbids it."""
-        setup, _ = self.rules()
+        setup = self.rules
         if setup.live.rules.limits or standing.asked >= initial_count(setup.adapter.choice_domain):
             return False
         return setup.baseline is None or standing.at_baseline > 0
