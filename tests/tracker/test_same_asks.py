@@ -82,8 +82,9 @@ def test_a_study_asks_alike_wherever_it_is(name: str, tmp_path: Path, url: str) 
     store = f"sqlite:///{tmp_path}/studies.db"
     ht.Study.create(title, store=store, **arguments)
     assert play(Reopened(title, store, kind), kind, seed, STEPS) == alone
-    served = ht.connect(url, timeout=120).create(title, **arguments)
-    assert play(StudySurface(served, kind), kind, seed, STEPS) == alone
+    with ht.connect(url, timeout=120) as service:
+        served = service.create(title, **arguments)
+        assert play(StudySurface(served, kind), kind, seed, STEPS) == alone
     awaited = Awaited(url, f"{title}-async").create(**arguments)
     assert play(StudySurface(awaited, kind), kind, seed, STEPS) == alone
 
