@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import heliotrope as ht
+from games import KINDS, Asked, Kind, OptimizerSurface, StudySurface, play, study_arguments
 from heliotrope.client import connect_async
 from heliotrope.study import Study
 from served import Served
-from tracker.games import KINDS, Asked, Kind, OptimizerSurface, StudySurface, play, study_arguments
 
 STEPS = 11
 SEEDS = {name: 100 + number for number, name in enumerate(KINDS)}

@@ -183,7 +183,7 @@ class Metric:
         self._renew()
 
     def _renew(self) -> None:
-        """Start a policy anew that takes results in the order of their times only."""
+        """Rebuild a policy that takes results in the order of their times only."""
         if self.learner is None:
             self.reconsider(self.policy, last=REPLAYED)
 
