@@ -114,7 +114,7 @@ def command(store: str, *options: str) -> Iterator[Command]:
 
 def refused(store: str, *options: str) -> str:
     """What the command says when it does not start."""
-    done = CliRunner().invoke(app, ["serve", "--store", store, *options])
+    done = CliRunner().invoke(app, ["serve", "--store", store, "--port", "0", *options])
     assert done.exit_code == 1
     return done.stderr
 
