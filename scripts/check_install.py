@@ -126,9 +126,8 @@ class Environment:
         self.run("python", "-m", "pytest", *options, *modes, *arguments)
 
     def pip(self, command: str, *arguments: str) -> str:
-        quiet = () if command == "freeze" else ("--quiet",)
-        python = ("--python", str(self.folder / "venv" / "bin" / "python"))
-        return self.uv("pip", command, *quiet, *python, *arguments)
+        python = str(self.folder / "venv" / "bin" / "python")
+        return self.uv("pip", command, "--quiet", "--python", python, *arguments)
 
     def uv(self, *arguments: str) -> str:
         done = subprocess.run(["uv", *arguments], stdout=subprocess.PIPE, text=True, check=True)

@@ -229,11 +229,11 @@ class _Follower:
 
     def _report(self) -> None:
         """Name one of the trials that were left out, and their number."""
-        for number, error in list(self._left_out.items())[:1]:
-            others = len(self._left_out) - 1
-            more = f" and {others} more" if others else ""
+        if self._left_out:
+            number, error = next(iter(self._left_out.items()))
+            more = f" and {len(self._left_out) - 1} more" if len(self._left_out) > 1 else ""
             _log.warning("left out trial %d%s: %s", number, more, error)
-        self._left_out.clear()
+            self._left_out.clear()
 
     def _time(self, trial: FrozenTrial) -> float:
         if self._clock is None or trial.datetime_start is None:
