@@ -13,6 +13,7 @@ import re
 import secrets
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -72,8 +73,10 @@ def install(image: Image, folder: Path) -> Path:
     return environment
 
 
-def start_and_check(image: Image, environment: Path, folder: Path, port: str = "18765") -> None:
+def start_and_check(image: Image, environment: Path, folder: Path) -> None:
     """Start the service as the image does; raise an error if the health check never succeeds."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
     tokens = folder / "tokens"
     tokens.write_text(secrets.token_urlsafe() + "\n")
     replaced = {"/run/secrets/heliotrope_tokens": str(tokens), PORT: port}

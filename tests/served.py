@@ -33,9 +33,8 @@ class Served:
         self.store, self._token = store, token
         self._estimates = ["--estimate-in-requests"] if estimate_in_requests else []
         self._workers, self._files = workers, files  # processes, and open files of each
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+        self._reserved = _reserve_port()
+        self._port = self._reserved.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}"
         self._folder = tempfile.TemporaryDirectory()
         self._process: subprocess.Popen[bytes] | None = None
@@ -95,6 +94,7 @@ class Served:
         traceback: TracebackType | None,
     ) -> None:
         self.kill()
+        self._reserved.close()
         self._folder.cleanup()
 
     def _answers(self) -> bool:
@@ -104,3 +104,14 @@ class Served:
             return httpx.get(f"{self.url}/healthz", timeout=5.0).status_code == 200
         except httpx.TransportError:
             return False
+
+
+def _reserve_port() -> socket.socket:
+    """A socket on a port that no other process gets, even while the service is down.
+
+    It never listens. So a process that names the port can listen there: both allow its reuse.
+    """
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved

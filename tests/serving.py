@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Thread
@@ -47,13 +47,17 @@ def serving(service: Starlette, **headers: str) -> Iterator[httpx.Client]:
     wait_for(lambda: server.started)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=60.0, headers=headers
-        ) as client:
+        with _client(f"http://127.0.0.1:{port}", headers) as client:
             yield client
     finally:
         server.should_exit = True
         thread.join()
+
+
+def _client(url: str, headers: Mapping[str, str] | None = None) -> httpx.Client:
+    """A client that gives up an idle connection well before the service does, after 5 seconds."""
+    idle = httpx.Limits(keepalive_expiry=1.0)
+    return httpx.Client(base_url=url, timeout=60.0, headers=headers, limits=idle)
 
 
 @dataclass
@@ -65,7 +69,7 @@ class Command:
     lines: list[str] = field(default_factory=list)
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=60.0)
+        return _client(self.url)
 
     def stop(self, kind: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal to the process, and wait for it to end."""
@@ -114,7 +118,7 @@ def command(store: str, *options: str) -> Iterator[Command]:
 
 def refused(store: str, *options: str) -> str:
     """What the command says when it does not start."""
-    done = CliRunner().invoke(app, ["serve", "--store", store, *options])
+    done = CliRunner().invoke(app, ["serve", "--store", store, "--port", "0", *options])
     assert done.exit_code == 1
     return done.stderr
 

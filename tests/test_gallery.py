@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ def test_the_notebook_was_executed(path: Path) -> None:
     assert not [
         output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"
     ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_needs_no_certain_port(path: Path) -> None:
+    """Another program, or the tests of another checkout, may use it."""
+    sources = ["".join(cell["source"]) for cell in code_cells(path)]
+    assert [one for one in sources if re.search(r"--port\W+[1-9]|:[1-9]\d{3,4}\b", one)] == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

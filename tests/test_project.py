@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from served import Served
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import check_install  # noqa: E402
 from check_image import PORT, read_image  # noqa: E402
 from lint_prose import findings  # noqa: E402
 
@@ -97,6 +99,38 @@ def test_the_command_and_the_health_check_of_the_image_work() -> None:
         _, *check = (word.replace(PORT, str(service.port)) for word in image.health_check())
         assert subprocess.run([sys.executable, *check], check=False).returncode == 0
     assert subprocess.run([sys.executable, *check], capture_output=True, check=False).returncode
+
+
+def test_the_check_of_installations_covers_every_extra() -> None:
+    extras = set(check_install.PROJECT["optional-dependencies"]) - check_install.OTHERS
+    assert extras == {*check_install.MODULES, *check_install.LARGE}
+    assert {name.partition("==")[0] for name in check_install.TOOLS} == {
+        *("pytest", "pytest-xdist", "hypothesis"),
+    }
+    for extra in extras:
+        assert check_install.bounds((extra,)).keys() >= {"numpy", "scipy", "scikit-learn"}
+    assert {"distributed", "pandas"} <= check_install.bounds(("cluster",)).keys()
+
+
+def test_an_installation_that_is_newer_than_the_lower_bound_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowest = {**check_install.bounds(("river",)), "other": "1.0"}
+    for river, complaint in ((lowest["river"], None), ("99.0", "river has the lower bound")):
+        lines = "\n".join(f"{name}=={bound}" for name, bound in {**lowest, "river": river}.items())
+        monkeypatch.setattr(check_install.Environment, "pip", lambda *_, text=lines: text)
+        environment = check_install.Environment(tmp_path, "3.12", "lowest-direct", tmp_path)
+        with nullcontext() if complaint is None else pytest.raises(SystemExit, match=complaint):
+            environment.check_bounds(("river",))
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_every_push_tests_the_lowest_and_the_newest_versions(python: str) -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())
+    job = workflow["jobs"]["versions"]
+    assert python in job["strategy"]["matrix"]["python"]
+    assert set(job["strategy"]["matrix"]["resolution"]) == {"lowest-direct", "highest"}
+    assert any("scripts/check_install.py" in step.get("run", "") for step in job["steps"])
 
 
 def test_the_citation_names_this_version() -> None:

@@ -273,6 +273,71 @@ def test_a_trial_outside_the_space_is_left_out(caplog: pytest.LogCaptureFixture)
     assert line == "left out trial 0: params.x: expected a number from 0.0 to 1.0; got 5.0."
 
 
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records]
+
+
+def ranged(*high: float) -> Callable[[optuna.Trial], float]:
+    """A bowl around 0.3 or 1.4, whose range ends at one of ``high`` in turn of 40 trials."""
+
+    def objective(trial: optuna.Trial) -> float:
+        end = high[min(trial.number // 40, len(high) - 1)]
+        return abs(trial.suggest_float("x", 0.0, end) - (1.4 if end > 1.4 else 0.3))
+
+    return objective
+
+
+@pytest.mark.parametrize(("before", "after", "best"), [(1.0, 2.0, 1.4), (2.0, 1.0, 0.3)])
+def test_a_range_that_changes_is_searched(
+    before: float, after: float, best: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=1))
+    study.optimize(ranged(before, after), n_trials=80)
+    late = np.array([trial.params["x"] for trial in study.trials[60:]])
+    assert np.median(np.abs(late - best)) < 0.15
+    assert not [line for line in messages(caplog) if "keeps changing" in line]
+
+
+def test_results_in_the_common_part_of_two_ranges_are_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=1))
+    study.optimize(ranged(1.0, 0.5), n_trials=42)
+    kept = [trial for trial in study.trials if trial.params["x"] <= 0.5]
+    sampler: Any = study.sampler
+    study.ask({"x": FloatDistribution(0.0, 0.5)})
+    follower = sampler._followers[study]
+    assert follower.space == {"x": FloatDistribution(0.0, 0.5)}
+    assert len(follower._tracker._optimizer.history) == len(kept)
+    (line,) = messages(caplog)
+    number = next(trial.number for trial in study.trials if trial.params["x"] > 0.5)
+    assert line.startswith(f"left out trial {number} and {41 - len(kept)} more: params.x: ")
+
+
+def test_a_range_that_keeps_changing_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=0))
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return (x - 0.7) ** 2 + trial.suggest_float("y", 0.0, 1.0 + x)
+
+    study.optimize(objective, n_trials=20)
+    (line,) = messages(caplog)
+    assert line.startswith("the range of 'y' keeps changing")
+    sampler: Any = study.sampler
+    assert list(sampler._followers[study].space) == ["x"]
+
+
+def test_a_result_elsewhere_is_not_that_of_the_asked_point() -> None:
+    space: dict[str, BaseDistribution] = {"x": FloatDistribution(0.0, 1.0)}
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=0, search_space=space))
+    study.optimize(lambda trial: trial.suggest_float("x", 5.0, 6.0), n_trials=3)
+    study.ask(space)
+    sampler: Any = study.sampler
+    optimizer = sampler._followers[study]._tracker._optimizer
+    assert (len(optimizer.history), len(optimizer.open)) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,18 +68,58 @@ def test_a_restored_searcher_goes_on(tmp_path: Path) -> None:
     assert again.suggest("next") == search.suggest("next")
 
 
-def test_what_it_cannot_search_is_refused() -> None:
-    for space in ({"x": tune.grid_search([1, 2])}, {"x": 1.0}, {"x": tune.randn(0.0, 1.0)}):
-        with pytest.raises(ht.HeliotropeError):
-            HeliotropeSearch(space, metric="loss", mode="min")
+GRID = tune.grid_search([1, 2])
+X = tune.uniform(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("space", "named"),
+    [
+        ({"x": GRID}, 'grid_search at "x"'),
+        ({"x": X, "a": GRID}, 'grid_search at "a"'),
+        ({"net": {"x": X, "a": GRID}, "b": GRID}, 'grid_search at "b", "net/a"'),
+        ({"lr": tune.qloguniform(1e-4, 1.0, 1e-4)}, 'qloguniform at "lr"'),
+        ({"x": X, "net": {"lr": tune.randn(0.0, 1.0)}}, 'randn at "net/lr"'),
+        ({"x": tune.qrandn(0.0, 1.0, 0.1)}, 'qrandn at "x"'),
+        ({"k": tune.qlograndint(1, 9, 2)}, 'qlograndint at "k"'),
+        ({"x": X, "f": tune.sample_from(lambda _: 1)}, 'sample_from at "f"'),
+        ({"l": [1, X]}, 'uniform at "l/1"'),
+        ({"a/b": X}, 'uniform at "a/b"'),
+        ({"x": 1.0}, "got none"),
+    ],
+)
+def test_what_it_cannot_search_is_refused_by_name(space: dict[str, Any], named: str) -> None:
+    with pytest.raises(ht.HeliotropeError) as refused:
+        HeliotropeSearch(space, metric="loss", mode="min")
+    assert named in str(refused.value)
+    assert refused.value.field == "space"
+    with pytest.raises(ht.HeliotropeError, match=re.escape(named)):
+        HeliotropeSearch().set_search_properties("loss", "min", space)
+
+
+def test_a_searcher_without_a_space_says_what_is_missing() -> None:
     with pytest.raises(ht.HeliotropeError, match="a space, a metric and a mode"):
         HeliotropeSearch().suggest("trial")
+
+
+def test_every_domain_that_is_accepted_stays_in_its_range() -> None:
+    space = {
+        "uniform": tune.uniform(0.0, 1.0),
+        "quniform": tune.quniform(0.0, 1.0, 0.5),
+        "loguniform": tune.loguniform(1e-3, 1.0),
+        "randint": tune.randint(0, 2),
+        "qrandint": tune.qrandint(0, 4, 2),
+        "lograndint": tune.lograndint(1, 9),
+        "choice": tune.choice(["a", "b"]),
+    }
+    config = HeliotropeSearch(space, metric="loss", mode="max").suggest("trial")
+    assert all(domain.is_valid(config[name]) for name, domain in space.items())
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     ray.shutdown()  # of a cluster that another test left running
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from heliotrope.errors import InputError
 from heliotrope.live import Limit, Live, Moves, Remeasure, Rules, limits_to_json, read_limits
+from heliotrope.live.deciding import safe
+from heliotrope.live.rules import LEAST_RISK
 
 SIDES = st.sampled_from(["below", "at_most", "above", "at_least"])
 NUMBERS = st.floats(-1e6, 1e6)
@@ -63,6 +67,7 @@ def test_wrong_limits_are_refused_with_their_place(limits: object) -> None:
         {"limits": {"value": {"below": 1.0}}},
         {"limits": {"value": {"at_least": "95%"}}, "safe": [0]},
         {"risk": 1.0},
+        {"risk": 1e-300},
         {"share": -0.1},
         {"stale": 0.0},
         {"safe": "left"},
@@ -95,3 +100,23 @@ def test_by_default_the_baseline_is_measured_until_the_gain_is_sure() -> None:
     assert rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.4)
     assert not rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.3)
     assert not Remeasure(share=0.0).is_due(asked=18, at_baseline=0, gain=0.0, deviation=1.0)
+
+
+TINY = st.one_of(
+    st.floats(0.0, 1e-8, exclude_min=True),
+    st.integers(1, 1074).map(lambda n: 0.5**n),
+    st.sampled_from([5e-324, 1e-300, LEAST_RISK, math.nextafter(LEAST_RISK, 0.0)]),
+)
+
+
+@given(risk=TINY, limits=LIMITS)
+def test_a_risk_is_refused_or_leaves_a_finite_margin(
+    risk: float, limits: dict[str, dict[str, float | str]]
+) -> None:
+    if risk < LEAST_RISK:
+        with pytest.raises(InputError, match="at least 1e-09") as refused:
+            Rules(read_limits(limits), risk)
+        assert refused.value.field == "risk"
+    else:
+        rules = Rules(read_limits(limits), risk)
+        assert safe(np.array([[1e3]]), np.ones((1, 1)), rules.risk_of_each).all()

@@ -95,6 +95,14 @@ def test_wrong_bodies_are_refused(
     assert http.get("/api/studies/refusing/events").json() == before
 
 
+@pytest.mark.parametrize("risk", [5e-324, 1e-300, 1e-17, 0.0, 1.0])
+def test_a_risk_that_no_ask_can_keep_is_refused(http: httpx.Client, risk: float) -> None:
+    body = {"name": "surest", "space": SPACE, **GOALS, "risk": risk}
+    status, _, field = error_of(http.post("/api/studies", json=body))
+    assert (status, field) == (422, "risk")
+    assert http.get("/api/studies/surest").status_code == 404
+
+
 def test_the_clients_have_the_same_calls(http: httpx.Client) -> None:
     with ht.connect(str(http.base_url)) as service:
         _used(service)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import signal
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Event
@@ -770,6 +771,16 @@ def test_the_command_serves_no_other_service() -> None:
     assert "HELIOTROPE_STORE" in said
 
 
+@pytest.fixture
+def default_port_in_use() -> Iterator[None]:
+    """Another program at the default port, if there is none yet."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(socket.create_server(("127.0.0.1", 8765)))
+        yield
+
+
+@pytest.mark.usefixtures("default_port_in_use")
 def test_the_command_reports_errors_of_the_store(tmp_path: Path) -> None:
     assert "a store that processes can share" in refused("memory:", "--workers", "2")
     assert "the folder of" in refused(f"sqlite:///{tmp_path / 'no' / 'studies.db'}")

@@ -458,6 +458,7 @@ def test_options_have_limits_too() -> None:
         ({"baseline": {"workers": 99, "batch": 32}}, "baseline.params.workers", "16"),
         ({"safe": {"workers": 8, "batch": 8}}, "safe", "a list of settings"),
         ({"risk": 0.0}, "risk", "risk"),
+        ({"risk": 5e-324}, "risk", "at least 1e-09"),
         ({"share": 2.0}, "share", "share"),
         ({"moves": {"largest": {"cpus": 1}}}, "moves", "workers"),
         ({"moves": {"largest": {"workers": -1}}}, "moves.largest.workers", "at least 0"),
@@ -472,6 +473,12 @@ def test_wrong_goals_are_refused(goals: dict[str, Any], field: str, words: str) 
         create(store, **goals)
     assert caught.value.field == field
     assert store.studies() == []
+
+
+def test_the_least_risk_works_with_several_limits() -> None:
+    limits = {name: {"above": -1e6, "below": 1e6} for name in ("throughput", "p99", "errors")}
+    study = create(limits=limits, risk=1e-9)
+    assert {ask.reason for ask in run(study, 12)} <= set(get_args(Reason))
 
 
 VALUES = st.dictionaries(

@@ -96,7 +96,7 @@ def test_a_snapshot_asks_as_its_study(name: str) -> None:
     play(StudySurface(study, kind), kind, seed, STEPS)
     state = study.state()
     context = {"load": 0.5} if kind.context else None
-    point = state.config.adapter.context_point(context)
+    point = state.config.adapter.context_point(state.config.adapter.check_context(context))
     restored = type(state)(state.uid, state.config, state.created)
     restored.loads(state.dumps())
     ours, theirs = (one.tracker.propose(None, point) for one in (state, restored))

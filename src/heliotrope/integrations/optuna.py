@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from secrets import randbits
 from threading import Lock
 from typing import Any
@@ -25,7 +26,6 @@ with requires_extra("optuna"):
         IntDistribution,
     )
     from optuna.samplers import BaseSampler, RandomSampler
-    from optuna.search_space import IntersectionSearchSpace
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 
@@ -34,6 +34,8 @@ __all__ = ["HeliotropeSampler"]
 _Distributions = Mapping[str, BaseDistribution]
 
 _log = logging.getLogger(__name__)
+_CHANGES = 3  # of a range, that are followed in any study
+_TRIALS_OF_CHANGE = 20  # in long studies: the trials for each change that is followed
 
 
 class HeliotropeSampler(BaseSampler):
@@ -48,7 +50,8 @@ class HeliotropeSampler(BaseSampler):
         it is the number of the trial.
     search_space
         Parameters to sample together. By default these are the parameters that all completed
-        trials share, so the independent sampler chooses the first trial.
+        trials share, each with the range of the latest one, so the independent sampler chooses the
+        first trial. A range that keeps changing is left to it, too, with a warning in the log.
     independent_sampler
         Sampler of all other parameters; by default a RandomSampler with the same seed.
 
@@ -84,7 +87,6 @@ class HeliotropeSampler(BaseSampler):
         if not isinstance(independent_sampler, BaseSampler | None):
             raise InputError("a sampler of Optuna", short_repr(independent_sampler))
         self._independent_sampler = independent_sampler or RandomSampler(seed=self._seed % 2**32)
-        self._intersection = IntersectionSearchSpace()
         self._prepare()
 
     def infer_relative_search_space(
@@ -92,7 +94,9 @@ class HeliotropeSampler(BaseSampler):
     ) -> dict[str, BaseDistribution]:
         space = self._search_space
         if space is None:
-            space = self._intersection.calculate(study)
+            trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+            space, unsettled = _shared_space(trials)
+            self._warn_once(study, unsettled)
         return {name: one for name, one in space.items() if not one.single()}
 
     def sample_relative(
@@ -124,12 +128,25 @@ class HeliotropeSampler(BaseSampler):
     def reseed_rng(self) -> None:
         self._independent_sampler.reseed_rng()
 
+    def _warn_once(self, study: Study, unsettled: Sequence[str]) -> None:
+        with self._lock:
+            warned = self._warned.setdefault(study, set())
+            for name in sorted(set(unsettled) - warned):
+                _log.warning(
+                    "the range of %r keeps changing: nothing is learned about this parameter, and "
+                    "the independent sampler chooses it",
+                    name,
+                )
+            warned.update(unsettled)
+
     def _prepare(self) -> None:
         self._lock = Lock()
         self._followers: WeakKeyDictionary[Study, _Follower] = WeakKeyDictionary()
+        self._warned: WeakKeyDictionary[Study, set[str]] = WeakKeyDictionary()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_followers")}
+        of_process = ("_lock", "_followers", "_warned")
+        return {k: v for k, v in vars(self).items() if k not in of_process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -149,6 +166,7 @@ class _Follower:
         self._clock, self._created = clock, 0.0
         self._closed: set[int] = set()  # numbers of finished trials, from _first on
         self._first = 0  # all trials with smaller numbers are closed
+        self._left_out: dict[int, InputError] = {}  # since the last report
 
     def follow(self, trials: Sequence[FrozenTrial]) -> None:
         """Take what happened to the trials since the last call.
@@ -166,6 +184,7 @@ class _Follower:
                 self._begin(trial)
                 finished += [trial] if trial.state.is_finished() else []
         self._close(finished)
+        self._report()
         while self._first in self._closed:
             self._closed.remove(self._first)
             self._first += 1
@@ -177,6 +196,8 @@ class _Follower:
     def _begin(self, trial: FrozenTrial) -> None:
         if self._fits(trial):
             self._tracker.begin(trial.number, trial.params, self._time(trial))
+        elif trial.state.is_finished():  # it was asked for, and evaluated elsewhere
+            self._tracker.cancel(trial.number, avoid=False)
 
     def _close(
         self, finished: Sequence[FrozenTrial], before: datetime | None = None
@@ -195,21 +216,49 @@ class _Follower:
         return later
 
     def _fits(self, trial: FrozenTrial) -> bool:
-        """Whether a trial has all parameters, from the same distributions and within them."""
-        if any(trial.distributions.get(name) != one for name, one in self.space.items()):
+        """Whether a trial has all parameters, and they are in the search space."""
+        if not self.space.keys() <= trial.params.keys():
             return False
         try:
             self._tracker.check(trial.params)
         except InputError as error:
             if trial.state.is_finished():
-                _log.warning("left out trial %d: %s", trial.number, error)
+                self._left_out[trial.number] = error
             return False
         return True
+
+    def _report(self) -> None:
+        """Name one of the trials that were left out, and their number."""
+        if self._left_out:
+            number, error = next(iter(self._left_out.items()))
+            more = f" and {len(self._left_out) - 1} more" if len(self._left_out) > 1 else ""
+            _log.warning("left out trial %d%s: %s", number, more, error)
+            self._left_out.clear()
 
     def _time(self, trial: FrozenTrial) -> float:
         if self._clock is None or trial.datetime_start is None:
             return trial.number + 1.0
         return self._clock.at(trial.datetime_start.timestamp(), self._created)
+
+
+def _shared_space(
+    trials: Sequence[FrozenTrial],
+) -> tuple[dict[str, BaseDistribution], list[str]]:
+    """Return the latest distributions of what all trials share, and what changes too often.
+
+    Each change costs a new start from all results, so only few changes are followed.
+    """
+    if not trials:
+        return {}, []
+    shared = set.intersection(*(set(trial.distributions) for trial in trials))
+    changes = dict.fromkeys(sorted(shared), 0)
+    for before, after in pairwise(trials):
+        for name in shared:
+            changes[name] += before.distributions[name] != after.distributions[name]
+    most = max(_CHANGES, len(trials) // _TRIALS_OF_CHANGE)
+    latest = trials[-1].distributions
+    space = {name: latest[name] for name, count in changes.items() if count <= most}
+    return space, [name for name in changes if name not in space]
 
 
 def _has_begun(trial: FrozenTrial) -> bool:

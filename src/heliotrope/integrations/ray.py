@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import heliotrope as ht
 from heliotrope.errors import InputError, requires_extra
@@ -18,15 +18,19 @@ with requires_extra("ray"):
         Categorical,
         Domain,
         Float,
+        Function,
         Integer,
         LogUniform,
+        Normal,
         Quantized,
-        Uniform,
     )
     from ray.tune.search.variant_generator import parse_spec_vars
     from ray.tune.utils.util import flatten_dict, unflatten_dict
 
 __all__ = ["HeliotropeSearch"]
+
+Keys: TypeAlias = tuple[str | int, ...]
+_KINDS = ("uniform", "quniform", "loguniform", "randint", "qrandint", "lograndint", "choice")
 
 
 class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
@@ -115,10 +119,7 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
         self.__dict__.update(pickle.loads(Path(checkpoint_path).read_bytes()))
 
     def _start(self) -> None:
-        _, domains, grids = parse_spec_vars(flatten_dict(self._space, prevent_delimiter=True))
-        if grids or not domains:
-            raise InputError("a space of domains, without grids", f"{self._space}"[:200])
-        parameters = {"/".join(path): _as_parameter(one) for path, one in domains}
+        parameters = _read_space(self._space or {})
         self._tracker = Tracker(
             parameters, "minimize" if self._mode == "min" else "maximize", self._seed
         )
@@ -130,18 +131,54 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
         return self._tracker
 
 
-def _as_parameter(domain: Domain) -> ForeignParameter:
-    sampler, step = domain.get_sampler(), None
-    if isinstance(sampler, Quantized):
-        sampler, step = sampler.sampler, sampler.q
-    log = isinstance(sampler, LogUniform)
+def _read_space(space: Mapping[str, Any]) -> dict[str, ForeignParameter]:
+    """Return the domains of a nested space by path, such as "net/rate"; others are refused."""
+    _, domains, grids = parse_spec_vars(dict(space))
+    if grids:
+        advice = "Use tune.choice, from which the searcher chooses."
+        raise _refused("a space without grids", "grid_search", grids, advice)
+    if not domains:
+        raise InputError("domains such as tune.uniform(0, 1)", "none", field="space")
+    return {_spelled(path): _as_parameter(path, domain) for path, domain in domains}
+
+
+def _as_parameter(path: Keys, domain: Domain) -> ForeignParameter:
+    kind = _kind(domain)
+    if kind not in _KINDS:
+        raise _refused(f"one of {', '.join(_KINDS)}", kind, [(path, domain)])
+    if not all(isinstance(name, str) and "/" not in name for name in path):
+        raise _refused('domains outside of lists, under names without "/"', kind, [(path, domain)])
     if isinstance(domain, Categorical):
         return Listed(domain.categories)
-    if not isinstance(sampler, (Uniform, LogUniform)) or (log and step is not None):
-        raise InputError("numbers, whole numbers or a choice of Ray Tune", repr(domain))
+    sampler, log = domain.get_sampler(), "log" in kind
+    step = sampler.q if isinstance(sampler, Quantized) else None
     if isinstance(domain, Float):
         return Same(ht.Real(domain.lower, domain.upper, log=log, step=step))
     assert isinstance(domain, Integer)
     if step is None:  # the upper end is excluded
         return Same(ht.Integer(domain.lower, domain.upper - 1, log=log))
     return Same(ht.Integer(domain.lower, domain.upper, step=step))
+
+
+def _kind(domain: Domain) -> str:
+    """The function of ``ray.tune`` that makes a domain."""
+    if isinstance(domain, (Categorical, Function)):
+        return "choice" if isinstance(domain, Categorical) else "sample_from"
+    sampler = domain.get_sampler()
+    quantized = "q" if isinstance(sampler, Quantized) else ""
+    sampler = sampler.sampler if quantized else sampler
+    if isinstance(sampler, Normal):
+        return f"{quantized}randn"
+    log = "log" if isinstance(sampler, LogUniform) else ""
+    return f"{quantized}{log}{'uniform' if isinstance(domain, Float) else 'randint'}"
+
+
+def _refused(
+    expected: str, kind: str, found: Sequence[tuple[Keys, Domain]], advice: str = ""
+) -> InputError:
+    places = ", ".join(f'"{_spelled(path)}"' for path, _ in found)
+    return InputError(expected, f"{kind} at {places}", advice, "space")
+
+
+def _spelled(path: Keys) -> str:
+    return "/".join(map(str, path))

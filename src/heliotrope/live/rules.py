@@ -14,6 +14,7 @@ from heliotrope.validation import Json, as_number, as_positive, as_share, short_
 
 _ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
 RISK = 0.05
+LEAST_RISK = 1e-9  # a smaller one is lost beside 1 when a chance is computed
 _MOST = 0.4  # share of the asks at a stale baseline
 _SURE = 3.0  # deviations of the gain, which clearly exclude 0
 _ROUNDING = 1e-9
@@ -184,7 +185,7 @@ class Rules:
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", tuple(self.limits))
         with located("risk"):
-            object.__setattr__(self, "risk", as_share(self.risk, "risk"))
+            object.__setattr__(self, "risk", _checked_risk(self.risk))
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -219,6 +220,14 @@ class Rules:
         """Read what :meth:`to_json` wrote."""
         limits, moves = read_limits(data["limits"]), Moves.from_json(data["moves"])
         return cls(limits, data["risk"], Remeasure(**data["remeasure"]), moves)
+
+
+def _checked_risk(value: Any) -> float:
+    number = as_number(value, "risk")
+    if not LEAST_RISK <= number < 1.0:
+        advice = "No measurement shows that a limit is kept more surely than that."
+        raise InputError(f"risk at least {LEAST_RISK:g} and below 1", repr(value), advice)
+    return number
 
 
 def _not_negative(value: Any, name: str) -> float:

@@ -5,6 +5,7 @@ Other request bodies are commands (:mod:`heliotrope.study.commands`), which have
 
 from collections.abc import Sequence
 
+from heliotrope.live.rules import LEAST_RISK
 from heliotrope.validation import Json
 
 
@@ -188,7 +189,7 @@ _OPTIONAL = {
     },
     "risk": {
         "type": "number",
-        "exclusiveMinimum": 0,
+        "minimum": LEAST_RISK,
         "exclusiveMaximum": 1,
         "description": "Probability with which an ask may cross any limit. Default: 0.05.",
     },

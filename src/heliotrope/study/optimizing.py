@@ -235,14 +235,16 @@ def _progress(total: int | None, wanted: bool) -> Iterator[Callable[[Outcome], N
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
+    if not (wanted and (console.is_terminal or console.is_jupyter)):
+        yield lambda _: None  # a disabled bar of earlier versions of rich prints an empty line
+        return
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[last]}"),
     )
-    hidden = not (wanted and (console.is_terminal or console.is_jupyter))
-    with Progress(*columns, console=console, disable=hidden) as bars:
+    with Progress(*columns, console=console) as bars:
         task = bars.add_task("", total=total, last="")
 
         def advance(outcome: Outcome) -> None:
