@@ -2,8 +2,8 @@
 
 Benchmarks that take long, or need an idle machine and a database server, run only by name:
 ``python -m benchmarks boxes adapters sums noise changes auto faults calibration fleets long
-storage leases hostile service crashes startup plain live_limits live_gain live_moves live_hold
-live_tables``. ``plain`` takes ``--worlds`` and ``--seed``.
+storage leases hostile service crashes startup plain same live_limits live_gain live_moves live_hold
+live_tables``. ``plain`` and ``same`` take ``--worlds`` and ``--seed``.
 
 ``python -m benchmarks traces`` and ``python -m benchmarks step`` compare the working tree with its
 parent, or with ``--against REV``: what it asks and believes, and what a step costs.
@@ -31,8 +31,8 @@ from heliotrope import linalg  # noqa: F401  loads BLAS, which is limited below
 
 NAMES = ("exactness", "speed", "flatness", "tracking", "learning")
 OPTIONS: Mapping[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
-    "worlds": (("plain",), int),
-    "seed": (("plain",), int),
+    "worlds": (("plain", "same"), int),
+    "seed": (("plain", "same"), int),
     "against": (("traces", "step"), str),
 }
 """Options, each with the benchmarks that take it."""

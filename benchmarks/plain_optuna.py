@@ -25,9 +25,14 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 def allows(world: PlainWorld) -> bool:
-    """Whether an Optuna study can describe the world."""
+    """Whether an Optuna study can describe the world; it takes equal choices for the same one."""
     has_features = isinstance(world.space, Options) and world.space.features is not None
-    return not (world.limited or has_features or world.context or world.clock)
+    if isinstance(world.space, Options):
+        has_equals = False
+    else:
+        listed = [one for one in world.space.parameters.values() if isinstance(one, Categorical)]
+        has_equals = any(len(set(one.choices)) < len(one.choices) for one in listed)  # 1 == True
+    return not (world.limited or has_features or has_equals or world.context or world.clock)
 
 
 class OptunaSurface(Surface):

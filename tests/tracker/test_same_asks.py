@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.games import KINDS, OptimizerSurface, StudySurface, play, study_arguments
+from benchmarks.same import Reopened
 
 import heliotrope as ht
-from games import KINDS, Asked, Kind, OptimizerSurface, StudySurface, play, study_arguments
 from heliotrope.client import connect_async
-from heliotrope.study import Study
 from served import Served
 
 STEPS = 11
@@ -27,18 +27,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     store = f"sqlite:///{tmp_path_factory.mktemp('same')}/studies.db"
     with Served(store, estimate_in_requests=True) as served:
         yield served.url
-
-
-class Reopened(StudySurface):
-    """A study that is opened anew before each ask, from its events or from a snapshot."""
-
-    def __init__(self, name: str, store: str, kind: Kind) -> None:
-        super().__init__(Study.open(name, store), kind)
-        self._name, self._store = name, store
-
-    def ask(self, load: float | None, cost: float | None) -> tuple[Any, Asked] | float:
-        self.study = Study.open(self._name, self._store)
-        return super().ask(load, cost)
 
 
 class Awaited:

@@ -1,4 +1,4 @@
-"""Drawn command sequences, played by an optimizer and by studies on several surfaces."""
+"""Drawn sequences of commands, played by an optimizer and by studies on several surfaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from heliotrope.study.commands import Evaluation, Hold
 
 Asked: TypeAlias = tuple[float, Any, str | None]
 """Time, choice and reason of an ask."""
-SPACE = {"x": ht.Real(-2.0, 3.0), "n": ht.Integer(1, 9)}
+BOX = {"x": ht.Real(-2.0, 3.0), "n": ht.Integer(1, 9)}
+GRID = {"x": ht.Real(-2.0, 3.0, step=0.5), "n": ht.Integer(1, 9)}
 NAMES = ["red", "green", "blue", "grey"]
 CONTEXT = {"load": ht.Real(0.0, 1.0)}
 START = {"x": 0.0, "n": 3}
@@ -85,6 +86,11 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+def space_of(kind: Kind, seed: int) -> SearchSpace | ht.Options:
+    """The space of a sequence: options, a box, or for odd seeds a list of settings."""
+    return ht.Options(NAMES) if kind.options else SearchSpace(GRID if seed % 2 else BOX)
+
+
 class Surface(Protocol):
     """Something that asks and is told."""
 
@@ -98,7 +104,7 @@ class OptimizerSurface:
 
     def __init__(self, kind: Kind, seed: int) -> None:
         self._kind = kind
-        space = ht.Options(NAMES) if kind.options else SearchSpace(SPACE)
+        space = space_of(kind, seed)
         self._context = SearchSpace(CONTEXT) if kind.context else None
         self._space = space
         if self._context is None:
@@ -167,9 +173,8 @@ def results(kind: Kind, values: Mapping[str, float]) -> float | dict[str, float]
 
 def study_arguments(kind: Kind, seed: int) -> dict[str, Any]:
     """The arguments of ``create`` for a kind."""
-    space: Any = NAMES if kind.options else SPACE
     context = {"context": CONTEXT} if kind.context else {}
-    return {"space": space, "seed": seed, **context, **kind.rules}
+    return {"space": space_of(kind, seed), "seed": seed, **context, **kind.rules}
 
 
 def play(surface: Surface, kind: Kind, seed: int, steps: int) -> list[Asked | float]:
