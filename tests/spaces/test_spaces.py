@@ -758,3 +758,23 @@ def test_a_space_is_made_of_what_people_have() -> None:
     refused: list[Any] = [None, "abc", ht.Real(0, 1), 3, ht.Box(0, 1)]
     for wrong in refused:
         assert_refused(lambda: ht.Study.create("s", wrong, store="memory:"), "space")  # noqa: B023
+
+
+def test_numbers_are_the_decoded_values() -> None:
+    space = ht.SearchSpace(
+        {
+            "a": ht.Real(1e-3, 10.0, log=True),
+            "b": ht.Real(0.0, 1.0, step=0.25),
+            "c": ht.Integer(-4, 8, step=4),
+            "d": ht.Categorical(["x", "y", "z"]),
+            "e": ht.Boolean(),
+            "f": ht.Real(2.0, 2.0),
+        }
+    )
+    points = np.random.default_rng(0).random((50, space.cube.dimension + 1))
+    numbers = space.numbers(points)
+    for point, row in zip(points, numbers, strict=True):
+        params = space.decoded(point)
+        position = {"d": ("x", "y", "z").index(params["d"]), "e": int(params["e"])}
+        expected = [position.get(name, value) for name, value in params.items()]
+        assert row.tolist() == pytest.approx(expected, rel=1e-12)

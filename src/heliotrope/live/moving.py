@@ -75,24 +75,7 @@ class Distances:
         return self._read(self._domain.points)
 
     def _read(self, points: Array) -> Array:
-        if not isinstance(self._space, SearchSpace):
-            return points
-        parameters = self._space.parameters
-        rows = [
-            [
-                value if isinstance(parameters[name], (Real, Integer)) else _number(value, known)
-                for name, value in self._space.decoded(point).items()
-                for known in [parameters[name]]
-            ]
-            for point in points
-        ]
-        return np.array(rows, dtype=float).reshape(len(points), len(parameters))
-
-
-def _number(value: object, parameter: object) -> int:
-    """The number of a choice."""
-    position: int = parameter.position(value)  # type: ignore[attr-defined]
-    return position
+        return self._space.numbers(points) if isinstance(self._space, SearchSpace) else points
 
 
 def _names(domain: Domain, space: SearchSpace | Options | None) -> list[str]:

@@ -43,6 +43,9 @@ class Discrete(Parameter):
     def decode(self, u: Array) -> Value:
         return self.value(int(self.nearest(u[None])[0]))
 
+    def numbers(self, U: Array) -> Array:
+        return self.nearest(U).astype(np.float64)
+
     def encode(self, value: object) -> Array:
         canonical: Array = self.coordinates(np.array([self.position(value)]))[0]
         return canonical

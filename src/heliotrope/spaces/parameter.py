@@ -46,6 +46,10 @@ class Parameter(ABC):
         """Return the value nearest to coordinates."""
 
     @abstractmethod
+    def numbers(self, U: Array) -> Array:
+        """Return the values (n,) nearest to coordinates; of a choice its position."""
+
+    @abstractmethod
     def encode(self, value: object) -> Array:
         """Return the canonical coordinates of a value, or raise an InputError."""
 

@@ -132,6 +132,9 @@ class Real(_Range):
         is_same = self.low <= short <= self.high and self._unit(np.array([short]))[0] == u[0]
         return short if is_same and self.step is None else value
 
+    def numbers(self, U: Array) -> Array:
+        return self._decoded(U[:, 0])
+
     def encode(self, value: object) -> Array:
         if self.step is not None:
             return self._unit(np.array([self.value(self.position(value))]))
@@ -218,6 +221,9 @@ class Integer(_Range, Discrete):
     def nearest(self, U: Array) -> Indices:
         steps = (self._values(U[:, 0]) - self.low) / self.step
         return np.rint(steps).astype(np.intp)
+
+    def numbers(self, U: Array) -> Array:
+        return self.low + self.step * self.nearest(U).astype(np.float64)
 
     def coordinates(self, positions: Indices) -> Array:
         return self._unit(self.low + self.step * positions.astype(float))[:, None]

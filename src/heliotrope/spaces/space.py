@@ -89,6 +89,19 @@ class SearchSpace:
         """Do the same for a point of the domain, unchecked."""
         return {name: self._value(name, point) for name in self._parameters}
 
+    def numbers(self, points: Array) -> Array:
+        """Return the values of points (n, d) as numbers (n, parameters); of a choice its position.
+
+        Coordinates after those of the space are ignored.
+        """
+        columns = [
+            parameter.numbers(points[:, self._columns[name]])
+            if name in self._columns
+            else parameter.numbers(np.zeros((len(points), parameter.width)))
+            for name, parameter in self._parameters.items()
+        ]
+        return np.column_stack(columns)
+
     def point(self, params: Mapping[str, object]) -> Array:
         """Return the canonical coordinates (d,) of a configuration, in either kind of domain."""
         coordinates = {}
