@@ -316,9 +316,9 @@ class AdaptiveAgent:
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
-        one = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
+        late = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
         if t >= self.known.since:
-            self._become(self._learner.after(self.known, one), self._open)
+            self._become(self._learner.after(self.known, late), self._open)
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
