@@ -151,8 +151,8 @@ class Queries:
     def accuracy(self) -> Accuracy:
         """Estimate how far the belief is from the exact posterior, as shares of its deviation.
 
-        A constant cost has a price: see :class:`~heliotrope.posterior.Accuracy`. Only a policy
-        with a GP has one.
+        An engine of constant cost drops what has little effect; see
+        :class:`~heliotrope.posterior.Accuracy`. Only a policy with a GP has an accuracy.
         """
         return self._lead.accuracy()
 
