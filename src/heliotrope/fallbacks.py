@@ -1,8 +1,7 @@
 """What stands in for a model, if the numerics fail while it is fitted, built or used.
 
-This is the only place of the rule: the last model that works stays in use, the trouble is logged
-and counted, and the next estimate tries again. The rule is about named numerical failures. Any
-other error passes through.
+The last model that works stays in use, the failure is logged and counted, and the next estimate
+tries again. This holds for the errors in ``NUMERICAL_FAILURES``; any other passes through.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _log = logging.getLogger(__name__)
 
 
 def first_that_works(what: str, *attempts: Callable[[], T]) -> tuple[T, str]:
-    """Return the result of the first attempt that does not fail, and the trouble of those before.
+    """Return the result of the first attempt that works, and why those before it failed.
 
-    The trouble is "" if the first attempt works. If all fail, the last failure is raised.
+    The reason is "" if the first attempt works. If all fail, the last failure is raised.
 
     Examples
     --------

@@ -26,8 +26,8 @@ JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; 
 def _recycle_memory() -> None:
     """Let glibc reuse the memory of freed arrays of at most ``_RECYCLED`` bytes.
 
-    By default it returns arrays of 128 kB to the system when they are freed, and new pages cost
-    more than the arithmetic on them. It raises that limit to the largest size freed so far.
+    By default glibc returns freed arrays of 128 kB or more to the system, and new pages cost more
+    than the arithmetic on them. It raises this limit to the largest array freed so far.
     Processor time in ms, by the limit:
 
     ================================  =======  ====  ====  =====  =====

@@ -312,7 +312,7 @@ def _setup(adapter: DomainAdapter, live: Live) -> Setup:
     with located("baseline"):
         baseline = None if live.baseline is None else adapter.choice(live.baseline)
     with located("safe"):
-        safe = [adapter.choice(one) for one in live.safe]
+        safe = [adapter.choice(place) for place in live.safe]
     space = adapter.space if isinstance(adapter, NamedAdapter) else None
     return Setup.of(adapter, live, baseline, safe, space)
 
@@ -324,8 +324,8 @@ def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
     told = {}
     for name, value in values.items():
         if name not in live.metrics:
-            known = ", ".join(live.metrics)
-            raise InputError(f"metrics among {known}", short_repr(name), "", "y")
+            names = ", ".join(live.metrics)
+            raise InputError(f"metrics among {names}", short_repr(name), "", "y")
         own: Noise = {key: _of_metric(given, name) for key, given in noise.items()}  # type: ignore[assignment]
         with located(name):
             told[name] = _checked(*value_and_precision(value, **own))

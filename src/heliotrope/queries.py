@@ -151,8 +151,8 @@ class Queries:
     def accuracy(self) -> Accuracy:
         """Estimate how far the belief is from the exact posterior, as shares of its deviation.
 
-        A constant cost has a price: see :class:`~heliotrope.posterior.Accuracy`. Only a policy
-        with a GP has one.
+        An engine of constant cost drops what has little effect; see
+        :class:`~heliotrope.posterior.Accuracy`. Only a policy with a GP has an accuracy.
         """
         return self._lead.accuracy()
 
@@ -188,11 +188,11 @@ class Queries:
         """The gain of the best safe setting over the baseline, by default at the latest time."""
         outlook = self._outlook(t, context)
         self._check_baseline(outlook.setup)
-        found = outlook.gain(outlook.best()[0])
-        if found is None:
+        gain = outlook.gain(outlook.best()[0])
+        if gain is None:
             expected = "a single objective, with results of it and of all limited metrics"
             raise NoBeliefError(expected, "several objectives, or no results yet")
-        return found.as_told(outlook.live.sign)
+        return gain.as_told(outlook.live.sign)
 
     @exclusive
     def total_gain(self) -> Gain:

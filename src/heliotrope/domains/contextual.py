@@ -175,12 +175,12 @@ class DomainAdapter:
     def choice(self, x: PlaceLike) -> Array:
         """Return the coordinates of one choice (d,), without a context."""
         if self.contextual is None:
-            found: Array = self.domain.at(self.canonical(self.place(x)))[0]
+            points = self.domain.at(self.canonical(self.place(x)))
         else:
             if isinstance(x, Mapping):
                 raise InputError("a point or an index", short_repr(x), _NAMED)
-            found = self.contextual.choices.at(one_place(self.contextual.choices, x))[0]
-        return found
+            points = self.contextual.choices.at(one_place(self.contextual.choices, x))
+        return np.asarray(points[0])
 
     def told_places(self, x: Any) -> Places:
         """Return the places of points (n, d) or indices that were measured."""

@@ -30,28 +30,28 @@ _AGAIN = 2  # later results at the place that must oppose the value, by half of 
 def contradicted(regime: Regime) -> Array:
     """The noise variance (n,) of each contradicted result, as its distance suggests; NaN elsewhere.
 
-    One is found at a time, the least plausible first: it makes others look implausible.
+    Each round takes the least plausible result alone, since it makes others look implausible.
     """
     later = _later_at_the_place(regime)
     again = np.count_nonzero(later, axis=1) >= _AGAIN
-    found = np.full(len(later), np.nan)
+    noise = np.full(len(later), np.nan)
     if not again.any():
-        return found
+        return noise
     r, slope, K, _ = regime.residuals()
     P = np.linalg.inv(K)
     while True:
         precision = np.maximum(P.diagonal(), _LEAST_PRECISION)  # 0 for a huge error found
         error = P @ r / precision
         opposed = np.sign(error)[:, None] * (r[:, None] - r[None, :]) > 0.5 * np.abs(error)[:, None]
-        doubtful = np.isnan(found) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
+        doubtful = np.isnan(noise) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
         z = np.where(doubtful, np.abs(error) * np.sqrt(precision), 0.0)
         worst = int(z.argmax())
         if z[worst] <= IMPLAUSIBLE:
-            return found
+            return noise
         variance = float(np.square(error[worst]))
         r[worst] -= error[worst]  # what the others say, so that rounding errors stay small
         P -= np.outer(P[worst], P[worst]) / (1.0 / variance + P[worst, worst])
-        found[worst] = variance * slope[worst] ** -2
+        noise[worst] = variance * slope[worst] ** -2
 
 
 def _later_at_the_place(regime: Regime) -> NDArray[np.bool_]:

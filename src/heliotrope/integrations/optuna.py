@@ -34,8 +34,8 @@ __all__ = ["HeliotropeSampler"]
 _Distributions = Mapping[str, BaseDistribution]
 
 _log = logging.getLogger(__name__)
-_CHANGES = 3  # of a range, that are followed in any study
-_TRIALS_OF_CHANGE = 20  # in long studies: the trials for each change that is followed
+_CHANGES = 3  # changes of a range that are followed in any study
+_TRIALS_OF_CHANGE = 20  # a longer study follows one change in this many trials
 
 
 class HeliotropeSampler(BaseSampler):
@@ -171,8 +171,8 @@ class _Follower:
     def follow(self, trials: Sequence[FrozenTrial]) -> None:
         """Take what happened to the trials since the last call.
 
-        The order is that of the calls which a sampler that saw all of it got, so a restarted one
-        asks the same.
+        They are taken in the order in which a running sampler would have seen them, so a restarted
+        one asks the same.
         """
         if not self._first and self._clock is not None:
             starts = (trial.datetime_start for trial in trials)
@@ -244,9 +244,10 @@ class _Follower:
 def _shared_space(
     trials: Sequence[FrozenTrial],
 ) -> tuple[dict[str, BaseDistribution], list[str]]:
-    """Return the latest distributions of what all trials share, and what changes too often.
+    """Return the latest distributions of the parameters that all trials share.
 
-    Each change costs a new start from all results, so only few changes are followed.
+    Those that change too often are left out, and named: each change costs a new start from all
+    results.
     """
     if not trials:
         return {}, []
@@ -262,7 +263,7 @@ def _shared_space(
 
 
 def _has_begun(trial: FrozenTrial) -> bool:
-    """Whether a trial is more than enqueued."""
+    """Whether a trial has left the queue."""
     return trial.datetime_start is not None or trial.state.is_finished()
 
 

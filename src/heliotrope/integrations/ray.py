@@ -161,7 +161,7 @@ def _as_parameter(path: Keys, domain: Domain) -> ForeignParameter:
 
 
 def _kind(domain: Domain) -> str:
-    """The function of ``ray.tune`` that makes a domain."""
+    """The name of the function of ``ray.tune`` that makes a domain."""
     if isinstance(domain, (Categorical, Function)):
         return "choice" if isinstance(domain, Categorical) else "sample_from"
     sampler = domain.get_sampler()
@@ -174,9 +174,9 @@ def _kind(domain: Domain) -> str:
 
 
 def _refused(
-    expected: str, kind: str, found: Sequence[tuple[Keys, Domain]], advice: str = ""
+    expected: str, kind: str, domains: Sequence[tuple[Keys, Domain]], advice: str = ""
 ) -> InputError:
-    places = ", ".join(f'"{_spelled(path)}"' for path, _ in found)
+    places = ", ".join(f'"{_spelled(path)}"' for path, _ in domains)
     return InputError(expected, f"{kind} at {places}", advice, "space")
 
 

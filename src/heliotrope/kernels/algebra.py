@@ -85,7 +85,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def rescaled(self, factor: float) -> Kernel:
-        """Return the kernel with every length scale multiplied."""
+        """Return the kernel with every length scale multiplied by a factor."""
 
     def is_stationary(self) -> bool:
         """Whether k(x, b) depends on x - b alone."""
@@ -206,9 +206,9 @@ class _Pair(Kernel):
     def hyperparameters(self) -> list[Hyperparameter]:
         named = (("k1", self.k1), ("k2", self.k2))
         return [
-            one._replace(name=f"{name}__{one.name}")
+            parameter._replace(name=f"{name}__{parameter.name}")
             for name, part in named
-            for one in part.hyperparameters
+            for parameter in part.hyperparameters
         ]
 
     @property

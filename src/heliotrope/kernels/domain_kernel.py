@@ -105,7 +105,7 @@ class DomainKernel:
 
 
 def as_multiple(kernel: Kernel | Tabulated) -> tuple[float, Kernel | Tabulated]:
-    """A factor and a kernel whose product is the given one.
+    """Return a factor and a kernel whose product is this kernel.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """scikit-learn's kernels, recognized without loading scikit-learn.
 
-Who brings one of its kernels has loaded it.
+A program that has one of these kernels has loaded scikit-learn already.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_kernel(value: object) -> TypeGuard[PointKernel]:
 
 
 def native(kernel: Any) -> Kernel:
-    """Return a kernel of equal values with derivatives; analytic ones where they are known.
+    """Return a kernel of the same values that has derivatives, analytic ones where possible.
 
     A kernel with parameters that this package refuses stays as it is, for check_kernel to refuse.
 
@@ -69,7 +69,7 @@ def has_white_noise(kernel: Any) -> bool:
 
 
 def rescaled(kernel: PointKernel, factor: float) -> PointKernel:
-    """Return a kernel of the same type with every length scale multiplied."""
+    """Return a kernel of the same type with every length scale multiplied by a factor."""
     if isinstance(kernel, Kernel):
         return kernel.rescaled(factor)
     lengths = {
@@ -98,7 +98,7 @@ def differences(function: Callable[[Array], Array], X: Array, B: Array) -> Array
 
 @dataclass(frozen=True, repr=False)
 class Foreign(Kernel):
-    """Any other scikit-learn kernel."""
+    """A scikit-learn kernel without a counterpart in this package."""
 
     kernel: Any
 
@@ -140,9 +140,8 @@ class Foreign(Kernel):
 
 
 def _is_scikit(value: object) -> bool:
-    kind = getattr(
-        sys.modules.get(_MODULE), "Kernel", None
-    )  # missing while another thread loads it
+    # the name is missing while another thread loads the module
+    kind = getattr(sys.modules.get(_MODULE), "Kernel", None)
     return kind is not None and isinstance(value, kind)
 
 

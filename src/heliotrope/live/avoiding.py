@@ -87,7 +87,7 @@ def failure_before(domain: Domain, ledger: Ledger, x: Array) -> Failure | None:
 
 def _scores(agent: Agent, t: float, places: Places, make_rng: RNGFactory) -> Array:
     """The scores of places; all are equal for an agent without scores."""
-    with suppress(HeliotropeError):  # to ask an agent whether it has scores may raise this, too
+    with suppress(HeliotropeError):  # even to ask an agent whether it has scores may raise this
         if isinstance(agent, Weighing):
             return agent.scores(t, places, make_rng)
     return np.zeros(len(places))

@@ -14,7 +14,7 @@ from heliotrope.validation import Json, as_number, as_positive, as_share, short_
 
 _ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
 RISK = 0.05
-LEAST_RISK = 1e-9  # a smaller one is lost beside 1 when a chance is computed
+LEAST_RISK = 1e-9  # 1 minus a much smaller one would be rounded to 1
 _MOST = 0.4  # share of the asks at a stale baseline
 _SURE = 3.0  # deviations of the gain, which clearly exclude 0
 _ROUNDING = 1e-9

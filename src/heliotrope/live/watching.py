@@ -29,9 +29,9 @@ def watching(limits: Sequence[Limit] = ()) -> Adaptive:
 
 
 def cautious(policy: Policy, limits: Sequence[Limit], sign: float) -> Policy:
-    """``auto`` for a metric with limits; any other policy, or without limits, the policy itself.
+    """A cautious ``auto`` for a metric with limits; any other policy stays as it is.
 
-    The policy sees the values times a sign.
+    The policy sees the values times ``sign``.
     """
     if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
         return policy
@@ -45,7 +45,7 @@ def _cautious(recipe: Tracking, limits: Sequence[Limit], sign: float) -> Adaptiv
 
 
 def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
-    """The policy of a metric, given that of the objectives, whose model may be given."""
+    """The policy of a metric: ``policy``, but a watched metric learns even if that does not."""
     limits, sign = live.limits_of(metric), live.sign_of(metric)
     if metric in live.objectives or isinstance(policy, Adaptive):
         return cautious(policy, limits, sign)

@@ -55,9 +55,10 @@ from heliotrope.validation import Array, short_repr
 
 T = TypeVar("T")
 Query: TypeAlias = Callable[[InnerAgent, float], T]
-"""Asks the agent of a model, in its frame, about a time of the frame."""
+"""A question to an inner agent, about a time of its frame."""
 
-_MOST_CANCELLED = 50  # evaluations, or as many as count, whose points stay in a box's dictionary
+# cancelled evaluations whose points stay in a box's dictionary; more, if more results count
+_MOST_CANCELLED = 50
 _LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
 
@@ -265,7 +266,7 @@ class AdaptiveAgent:
         return 1.0 if self.model.world is None else widening(len(self.known.latest))
 
     def _answer(self, t: float, query: Query[T], *last: Callable[[], T]) -> T:
-        """What the inner agent answers about time t; if that fails, one without an estimate."""
+        """The inner agent's answer about time t; if it fails, that of a plain model."""
 
         def asking(inner: InnerAgent) -> T:
             return query(inner, inner.frame.time(t))
@@ -315,9 +316,9 @@ class AdaptiveAgent:
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
-        one = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
+        late = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
         if t >= self.known.since:
-            self._become(self._learner.after(self.known, one), self._open)
+            self._become(self._learner.after(self.known, late), self._open)
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
@@ -369,9 +370,10 @@ class AdaptiveAgent:
     def _show(
         self, step: Callable[[], T], known: Knowledge, waiting: Mapping[int, CubeEvaluation]
     ) -> T | None:
-        """Let the inner agent take an event, after which some things are known and waiting.
+        """Let the inner agent take an event, and return the result of that step.
 
-        If that fails, it is built again; then None is returned.
+        ``known`` and ``waiting`` are what holds after the event. If the step fails, the inner agent
+        is built again from them, and the result is None.
         """
         try:
             result = step()

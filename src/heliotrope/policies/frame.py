@@ -28,8 +28,8 @@ class Frame:
     """Turns values, places and times into those of an agent, and its answers back.
 
     Without a ``cube``, places and times are the user's own. Otherwise time is counted in results:
-    ``told`` of them at the time ``latest``, a ``pace`` apart. A signed value beyond the ``bounds``
-    enters as the bound.
+    ``told`` of them at the time ``latest``, a ``pace`` apart. Signed values are
+    clipped to the ``bounds``.
 
     Examples
     --------
@@ -61,13 +61,13 @@ class Frame:
 
     @property
     def is_linear(self) -> bool:
-        """Whether values are Gaussian where z is."""
+        """Whether a value is Gaussian if z is."""
         return self.warp == IDENTITY
 
     # ---- into the frame
 
     def policy(self, policy: Policy) -> Policy:
-        """The policy for values of the sign, which keeps its meaning for the user's values."""
+        """The policy for signed values; its parameters keep their meaning for the user's values."""
         if self.sign < 0.0 and isinstance(policy, Signed):
             return policy.negated()
         return policy

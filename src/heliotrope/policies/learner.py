@@ -74,8 +74,8 @@ class Due:
 class Update:
     """A new model, and the due estimate that it answers.
 
-    ``contradicted`` are the variances, by key, of results that later ones contradict; None if that
-    is still to be found out. ``trouble`` says why the model is not a new one, if it is not.
+    ``contradicted`` are the variances, by key, of results that later ones contradict, or None if
+    the learner is to find them. ``trouble`` says why the model is not a new one; "" if it is.
     """
 
     model: Model
@@ -118,8 +118,8 @@ class Estimation:
         named = np.flatnonzero(keys != TOLD_AT_ONCE)  # those of similar studies have no key
         results = self.results.at(named)
         with one_thread():
-            found = _contradictions(self.recipe, results, update.model)
-        variances = {int(keys[named[i]]): one.row[0] for i, one in found.items()}
+            doubtful = _contradictions(self.recipe, results, update.model)
+        variances = {int(keys[named[i]]): noise.row[0] for i, noise in doubtful.items()}
         return replace(update, contradicted=variances)
 
 
@@ -228,17 +228,17 @@ class Learner:
         due = update.due
         latest, aside = _split(known, due)
         left = None if known.due == due else known.due
-        found = replace(known, model=update.model, latest=self._fewer(latest), due=left)
-        found = replace(found, trouble=update.trouble)
+        new = replace(known, model=update.model, latest=self._fewer(latest), due=left)
+        new = replace(new, trouble=update.trouble)
         if due.back:
             outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
-            found = replace(found, told=len(latest), outage=outage, before=(), earlier=None)
-            return replace(found, since=known.since_before, since_before=-inf)
+            new = replace(new, told=len(latest), outage=outage, before=(), earlier=None)
+            return replace(new, since=known.since_before, since_before=-inf)
         if aside:
             before = _surely_before(aside)
-            found = replace(found, told=len(latest), before=before, earlier=known.model)
-            return replace(found, since=due.since, since_before=known.since)
-        return found
+            new = replace(new, told=len(latest), before=before, earlier=known.model)
+            return replace(new, since=due.since, since_before=known.since)
+        return new
 
     def contradictions(self, known: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""

@@ -146,7 +146,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Signed(Protocol):
-    """A policy with parameters whose sign is that of the values, such as a prior mean."""
+    """A policy with parameters that have the sign of the values, such as a prior mean."""
 
     def negated(self) -> Policy:
         """Return the same policy for values with the opposite sign."""

@@ -103,10 +103,10 @@ class PolicyRun:
     def belief(self, t: float, places: Places, count_open: bool, part: str | None) -> Belief:
         """Posterior mean and standard deviation of f_t, or of a part of it, at places."""
         if part is None:
-            found = self._predict(t, places, count_open=count_open)
+            moments = self._predict(t, places, count_open=count_open)
         else:
-            found = self._gp_agent().predict(t, places, count_open=count_open, part=part)
-        mean, variance = self._frame.moments(*found)
+            moments = self._gp_agent().predict(t, places, count_open=count_open, part=part)
+        mean, variance = self._frame.moments(*moments)
         points = self._adapter.domain.at(places) if places.ndim == 1 else places
         return Belief(t, points, mean, np.sqrt(variance))
 

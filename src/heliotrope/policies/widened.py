@@ -12,11 +12,8 @@ import numpy as np
 
 from heliotrope.validation import Array
 
-_LASTING, _EARLY = (
-    1.7,
-    5.0,
-)  # so that 95 % intervals hold 95 %, with seeds that benchmarks do not use
-
+# 95 % intervals then hold 95 % of the values, measured with seeds that benchmarks do not use
+_LASTING, _EARLY = 1.7, 5.0
 _INDEPENDENT = 0.3  # share of what is added that each place has for itself, in samples
 
 

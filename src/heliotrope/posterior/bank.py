@@ -262,7 +262,7 @@ def _rescaled(kernel: SpaceKernel, scale: float) -> SpaceKernel:
         return kernel
     if isinstance(kernel, Tabulated):
         raise InputError("a kernel with length scales", "Tabulated", "Omit Learn(scales=...).")
-    if not any(one.name.endswith("length_scale") for one in kernel.hyperparameters):
+    if not any(part.name.endswith("length_scale") for part in kernel.hyperparameters):
         raise InputError("a kernel with length scales", type(kernel).__name__)
     return rescaled(kernel, scale)
 

@@ -58,7 +58,7 @@ class _Residual:
 
 
 class Discarded:
-    """The errors e and D, and the evaluations whose results will correct them."""
+    """The errors e and D, and the open evaluations whose results will correct them."""
 
     def __init__(self, kernels: Sequence[DomainKernel], box: Box, blocks: int) -> None:
         self.Z = spread_places(box)
@@ -83,7 +83,7 @@ class Discarded:
         self._open[key] = place
 
     def close(self, key: int) -> Places | None:
-        """The place of an evaluation, unless it was opened before the first pruning."""
+        """Forget an evaluation and return its place; None if older than the first pruning."""
         return self._open.pop(key, None)
 
     def shares(self, x: Places) -> Array:
@@ -109,8 +109,8 @@ class Discarded:
         """The error of f_t, seen through a (A,), where the engine's variances are (m,).
 
         If the engine only lacked information, e^2 would be D on average. So the error of the mean
-        is at most a multiple of that. Reported over true error of the mean in 346 states of 96
-        worlds (SE, Matern 5/2 and 1/2; 1, 2, 3 and 6 dimensions; 60 points):
+        is reported as at most a multiple of sqrt(D). Reported over true error of the mean in 346
+        states of 96 worlds (SE, Matern 5/2 and 1/2; 1, 2, 3 and 6 dimensions; 60 points):
 
         | | within 0.5 to 3 | 2 % | median | 98 % |
         |---|---|---|---|---|
@@ -119,12 +119,12 @@ class Discarded:
         | 1.3 e, at most sqrt(D) | 98 % | 0.56 | 1.24 | 2.69 |
         | 1.3 e, at most 0.6 sqrt(D) | 99 % | 0.53 | 1.08 | 1.92 |
         """
-        known = variance > 0.0
-        if not known.any():
+        varies = variance > 0.0
+        if not varies.any():
             return EXACT
-        excess = np.einsum("mab,a,b->m", self._D, a, a)[known] / variance[known]
+        excess = np.einsum("mab,a,b->m", self._D, a, a)[varies] / variance[varies]
         left = 1.0 - np.minimum(excess, _CORRECTED)  # exact variance, as a share
-        mean = (self._e @ a)[known] / np.sqrt(left * variance[known])
+        mean = (self._e @ a)[varies] / np.sqrt(left * variance[varies])
         lack = np.sqrt(np.mean(np.abs(excess) / left))
         std = _root_mean_square(left**-0.5 - 1.0)
         return Accuracy(std, min(_UNSEEN * _root_mean_square(mean), _LACKING * lack))

@@ -19,7 +19,7 @@ from heliotrope.validation import Array
 
 
 class Shapes:
-    """Kernels that are multiples of each other, as factors of few shapes: k_c = factor_c shape."""
+    """Kernels as multiples of a few distinct ones, the shapes: k_c = factor_c shape_of(c)."""
 
     def __init__(self, kernels: Sequence[SpaceKernel], domain: Box) -> None:
         scaled = [as_multiple(kernel) for kernel in kernels]
@@ -72,10 +72,11 @@ class Features:
         blocks = dict[int, Array]()  # by shape
         for c in np.unique(owner):
             if s[c]:
-                shape, mine = int(self.shapes.of[c]), owner == c
+                shape, of_term = int(self.shapes.of[c]), owner == c
                 if shape not in blocks:
                     blocks[shape] = self.shapes.kernels[shape].block(places, B)
-                spatial[:, :, mine] = blocks[shape][:, :, None] * (self.shapes.factors[c] * a[mine])
+                factors = self.shapes.factors[c] * a[of_term]
+                spatial[:, :, of_term] = blocks[shape][:, :, None] * factors
         return spatial
 
     def by_point(self, weights: Array, n: int) -> Array:

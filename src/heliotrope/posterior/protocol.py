@@ -70,7 +70,7 @@ class Engine(Posterior, Protocol):
         """Drop an open evaluation."""
 
     def accuracy(self) -> Accuracy:
-        """Return the error that the engine has accepted so far, to bound its cost."""
+        """Return the error that the engine has accepted so far to keep its cost bounded."""
 
     def state(self) -> State:
         """Return the engine's state as arrays."""

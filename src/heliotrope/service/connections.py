@@ -1,8 +1,8 @@
-"""Connections of clients that send no request, one that never ends, or that read no answer.
+"""Limits of connections whose client sends no request, an endless one, or reads no answer.
 
-They need no token, so they are limited before any of the application runs: the size, the number
-and the time of headers, the time to read a part of an answer, and the number of connections. When
-there are too many, those give way that have sent no request yet, or do not read their answer.
+Such clients need no token, so they are limited before any of the application runs: the size, the
+number and the time of headers, the time to read a part of an answer, and the number of connections.
+When there are too many, those without a request or with an unread answer give way.
 
 An answer is sent in pieces. The next one follows when the system has taken the piece before, so a
 connection holds at most one piece here and one in the system. A client that does not take it in
@@ -54,7 +54,7 @@ def most_connections() -> int:
 
 
 def _limit_unsent(transport: asyncio.Transport) -> None:
-    """Let the system hold one unsent piece instead of up to 4 MB; what is under way is its own."""
+    """Let the system hold one unsent piece instead of up to 4 MB, besides what is under way."""
     connection = transport.get_extra_info("socket")
     if connection is not None and hasattr(socket, "TCP_NOTSENT_LOWAT"):
         with suppress(OSError):  # a socket of another family, or an older system
@@ -88,12 +88,12 @@ class Waiting:
         self.idle: dict[GuardedProtocol, None] = {}  # answered, without a next request
 
     def end(self, connection: "GuardedProtocol") -> None:
-        """Note a request."""
+        """Note that a connection has sent a request, or is lost."""
         self.new.pop(connection, None)
         self.idle.pop(connection, None)
 
     def first(self) -> "GuardedProtocol":
-        """The one that gives way: any that has sent no request, or does not read, before idle."""
+        """The one to close: the oldest without a request or with an unread answer, or else idle."""
         oldest = [next(iter(group.items())) for group in (self.new, self.unread) if group]
         return min(oldest, key=lambda item: item[1])[0] if oldest else next(iter(self.idle))
 

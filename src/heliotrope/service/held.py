@@ -15,15 +15,15 @@ Using: TypeAlias = "Callable[[HeldStudy], AbstractContextManager[None]]"
 """Admits a request that uses the state of a study."""
 
 _LARGEST_BATCH = 64  # requests: the first waits for the last
-_SELDOM = 64  # events between two measurements; before as many, it doubles
+_SELDOM = 64  # most events between two measurements; until then their number doubles
 
 
 class HeldStudy:
     """A study whose requests form batches, which share a thread and a sync to disk.
 
     Requests that arrive during one batch form the next. A thread for each request would cost more
-    processor time than the decisions themselves. ``size`` are the bytes of its state: those
-    expected, later those measured.
+    processor time than the decisions themselves. ``size`` is the number of bytes of its state, at
+    first as expected, later as measured.
     """
 
     def __init__(self, study: Study, using: Using = lambda _: nullcontext()) -> None:

@@ -13,8 +13,8 @@ _SHARED = (type, ModuleType, BuiltinFunctionType)  # the program holds them anyw
 def measured_bytes(root: object) -> int:
     """The bytes of an object and of all that it refers to, each counted once.
 
-    Only the program is left out: modules, classes and the globals of functions. Arrays count with
-    the whole memory that they are a view of. 10,000 objects take about 5 ms.
+    Only the program is left out: modules, classes and the globals of functions. A view counts with
+    the whole array that it is a view of. 10,000 objects take about 5 ms.
     """
     total, seen, left = 0, set[int](), [root]
     while left:

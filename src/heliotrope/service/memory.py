@@ -46,8 +46,8 @@ class NoRoomError(RequestError):
     """The states in use leave no room for another one."""
 
     def __init__(self) -> None:
-        got = "as much as there is in use"
-        super().__init__(503, "memory", "room in the memory", got, "Send the request again later.")
+        expected, got = "room in the memory for this study", "other studies in use, which fill it"
+        super().__init__(503, "memory", expected, got, "Send the request again later.")
         self.headers = {"Retry-After": _RETRY_AFTER}
 
 
@@ -98,10 +98,10 @@ class Memory:
                 self._leave(held.study.name)
 
     def of_study(self, study: Study) -> int:
-        """The bytes that its state takes, measured before or expected."""
+        """The bytes of the state of a study, as measured before or as expected."""
         with self._changed:
-            known = self._larger.get(study.uid)
-        return expected_bytes(study.first_config()) if known is None else known
+            measured = self._larger.get(study.uid)
+        return expected_bytes(study.first_config()) if measured is None else measured
 
     @contextmanager
     def using(self, held: HeldStudy, *, wait: bool = True) -> Iterator[None]:
@@ -144,7 +144,7 @@ class Memory:
             self._waiting -= 1
 
     def _makes_room(self, work: int, held: HeldStudy | None) -> bool:
-        """Drop unused states until a request fits; without others in progress it always does."""
+        """Drop unused states, and return whether a request fits; one that is alone always does."""
         need = work if held is None or held.is_loaded else work + held.size
         if self._taken + need > self._limit:
             self._drop_unused(need)
@@ -157,6 +157,7 @@ class Memory:
             self._leave(held.study.name)
 
     def _leave(self, name: str) -> None:
+        """Keep a study no longer; requests that use its state finish before it is dropped."""
         held = self._held.pop(name, None)
         if held is not None and not held.users:
             self._unload(held)
@@ -187,6 +188,7 @@ class Memory:
             held.study.unload()
 
     def _add(self, states: int, size: int) -> None:
+        """Change the number of states and their bytes."""
         self._loaded, self._taken = self._loaded + states, self._taken + size
         self._count(self._loaded)
 

@@ -60,7 +60,7 @@ class Studies:
             return study.summary()
 
     def _largest(self, names: Sequence[str]) -> int:
-        """The bytes of the largest of some studies, which are read one after the other."""
+        """The bytes of the largest of some studies; create reads them one after the other."""
         sizes = [self._memory.of_study(Study(self.store, name)) for name in names[:MOST_ALIKE]]
         return max(sizes, default=0)
 
@@ -95,7 +95,7 @@ class Studies:
     def do_together(self, commands: Sequence[tuple[str, Command[Any]]]) -> list[Any]:
         """Carry out commands to many studies; return each result or error.
 
-        Those of all studies that fit into the memory together are written with one sync.
+        The commands to studies that fit into the memory together are written with one sync.
         """
         by_study: dict[str, list[int]] = {}
         for number, (name, _) in enumerate(commands):

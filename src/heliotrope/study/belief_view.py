@@ -141,8 +141,8 @@ class BeliefView:
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         """Means and standard deviations of choices, or of all options."""
-        found = self.metric.belief(self.t, choices, context=self.context)
-        return found.mean, found.std
+        belief = self.metric.belief(self.t, choices, context=self.context)
+        return belief.mean, belief.std
 
 
 def _values(space: SearchSpace, name: str, count: int) -> list[Any]:

@@ -18,7 +18,8 @@ Chain: TypeAlias = Generator[EventBody, None, T]
 """Yields events, and returns a result.
 
 Each event is applied to the state before the chain goes on, and the chain itself changes nothing.
-It checks everything before its first event: then it may raise an error that refuses the command.
+It checks everything before its first event: until then it may raise an error, which refuses the
+command.
 """
 
 _TRIES = 50  # when other processes write at the same time
@@ -101,9 +102,9 @@ class StateCache:
         return self._finished(decisions, lambda: self._together(decisions)())
 
     def begin_all(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
-        """Decide and submit what can be, without waiting; the function that it returns waits.
+        """Decide and submit what needs no waiting, and return a function that does the rest.
 
-        That one decides the rest too, and returns each result or error.
+        That function waits for the disk, and returns each result or error.
         """
         begun = self._together(decisions)
         return lambda: self._finished(decisions, begun)
@@ -123,8 +124,8 @@ class StateCache:
     def _together(self, decisions: Sequence[Decision[Any]]) -> Callable[[], list[Any]]:
         """Submit the decisions before the first one without events.
 
-        The function that it returns waits for the disk and returns their results; none if another
-        process wrote.
+        The function that it returns waits for the disk and returns their results, or an empty list
+        if another process wrote first.
         """
         results = list[Any]()
         with self._lock:

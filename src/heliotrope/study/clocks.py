@@ -17,9 +17,9 @@ _SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)?\s*([a-z]+)")
 _CHARACTERS = 40  # of a length of time
 _LONGEST = 1e12  # seconds
-_AHEAD = 600.0, 1.0  # given times may be ahead of the wall clock by these seconds or units
-_BEHIND = 86400.0, 2.0  # the wall clock may be behind the latest time by these
-_PAUSE = 366 * 86400.0, 10.0  # longest pause between two asks
+_AHEAD = 600.0, 1.0  # seconds and units: a time may be ahead of the wall clock by the longer one
+_BEHIND = 86400.0, 2.0  # the same, by which the wall clock may be behind the latest time
+_PAUSE = 366 * 86400.0, 10.0  # the same, for a pause between two asks
 _READABLE = 1e15  # larger numbers are written with an exponent
 _OFFSET = 60.0  # seconds by which a clock may differ from that of the store
 

@@ -98,9 +98,9 @@ class StudyConfig:
         """The rules with their settings as coordinates; None without goals."""
         if self.goals is None:
             return None
-        known = [self.adapter.choice_point(one) for one in self.goals.known]
-        baseline = None if self.goals.baseline is None else known.pop(0)
-        return Setup.of(adapter, self.goals, baseline, known, self.space)
+        safe = [self.adapter.choice_point(choice) for choice in self.goals.known]
+        baseline = None if self.goals.baseline is None else safe.pop(0)
+        return Setup.of(adapter, self.goals, baseline, safe, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""

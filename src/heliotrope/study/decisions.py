@@ -1,4 +1,4 @@
-"""Decide commands: each is a chain of events, and a result.
+"""Decide commands: each becomes a chain of events, and a result.
 
 Each event is decided on the state after the one before. A command is checked before its first
 event, so one that is refused has changed nothing.
@@ -96,7 +96,7 @@ def _checked_ask(
     _check_uid(state, command.uid)
     id = state.keys.find(command.key)
     if id is not None:
-        return _known(_open_with_key(state, id, told))
+        return _repeated(_open_with_key(state, id, told))
     context = state.config.adapter.check_context(command.context)
     t = _time_to_ask(state, command.t, now)
     state.core.next_time(t)  # raises an error if there is none
@@ -118,7 +118,7 @@ def _open_with_key(state: StudyState, id: str, told: str | None) -> Evaluation:
     return state.open_evaluation(id)
 
 
-def _known(evaluation: Evaluation) -> Chain[Evaluation]:
+def _repeated(evaluation: Evaluation) -> Chain[Evaluation]:
     """The answer of a command that was carried out before."""
     yield from ()
     return evaluation
@@ -215,15 +215,20 @@ def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | 
     before = state.result_of(number)
     if before is None:
         raise ClosedSuggestionError("an open ask", f"{id}, which was cancelled", "", "id")
-    values, told = ({name: one[0] for name, one in some.items()} for some in (before, results))
-    if values != told:
-        known, got = (_words(state.config, some) for some in (values, told))
-        what = f"the {known} that was told before"
-        raise ClosedSuggestionError(what, got.removeprefix("value "), "", "value")
+    earlier, values = _values(before), _values(results)
+    if values != earlier:
+        expected = f"the {_words(state.config, earlier)} that was told before"
+        got = _words(state.config, values).removeprefix("value ")
+        raise ClosedSuggestionError(expected, got, "", "value")
     if before != results:
-        got = ", ".join(f"{name} {short_repr(one)}" for name, one in command.noise.items())
+        got = ", ".join(f"{name} {short_repr(noise)}" for name, noise in command.noise.items())
         raise ClosedSuggestionError("the noise that was told before", got or "none", "", "value")
     return None
+
+
+def _values(results: Mapping[str, Measurement]) -> dict[str, float]:
+    """The values by metric, without their precisions."""
+    return {name: value for name, (value, _) in results.items()}
 
 
 def _words(config: StudyConfig, values: Mapping[str, float]) -> str:
@@ -245,7 +250,7 @@ def _measured_event(
     config: StudyConfig, id: str, command: Tell | Add, results: Mapping[str, Measurement]
 ) -> EventBody:
     """The event of a result: a value, or values by metric if there are several."""
-    values = {name: value for name, (value, _) in results.items()}
+    values = _values(results)
     told = {"kind": "told", "id": id}
     if len(config.metrics) > 1:
         return {"v": VERSION_WITH_METRICS, **told, "value": values, **command.noise}
@@ -258,13 +263,13 @@ def _measured_event(
 
 def _check_point(state: StudyState, command: Tell) -> None:
     """Compare the point that a result names with the log."""
-    known = state.point_of(command.id)
+    asked = state.point_of(command.id)
     for name in ("params", "option"):
-        given = getattr(command, name)
-        if known is not None and given is not None and given != known.get(name):
+        named = getattr(command, name)
+        if asked is not None and named is not None and named != asked.get(name):
             raise UnknownSuggestionError(
-                f"the point of ask {command.id}, {short_repr(known)}",
-                short_repr(given),
+                f"the point of ask {command.id}, {short_repr(asked)}",
+                short_repr(named),
                 "Was the study restored from a copy since?",
                 name,
             )
@@ -275,9 +280,9 @@ def _add(state: StudyState, command: Add, now: float, learn: Learn) -> Chain[Eva
     adapter = state.config.adapter
     place = adapter.place_of(command.chosen, command.context)
     words = adapter.describe(place)
-    known = _added_before(state, command, words)
-    if known is not None:
-        return known
+    before = _added_before(state, command, words)
+    if before is not None:
+        return before
     t = state.core.placed(place, _time_to_ask(state, command.t, now)).t
     results = named_results(state.config, command.measured)
     opened = yield from _begin(state, t, place, words, _keyed(command.key))
@@ -294,9 +299,8 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
     id = state.keys.find(command.key)
     if id is None:
         return None
-    known = state.told_evaluation(id)
-    t = command.t
-    if known is None or known != Evaluation(id, known.t if t is None else t, **words):
+    told, t = state.told_evaluation(id), command.t
+    if told is None or told != Evaluation(id, told.t if t is None else t, **words):
         raise ClosedSuggestionError(
             "a new key, or the result that it was first used for",
             f"the key of another ask ({id})",
@@ -304,7 +308,7 @@ def _added_before(state: StudyState, command: Add, words: Json) -> Evaluation | 
             "key",
         )
     _told_event(state, id, command)  # raises an error if the result differs
-    return known
+    return told
 
 
 def _apply(state: StudyState, command: Applied) -> Chain[None]:
@@ -356,7 +360,7 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
 
 
 def _time_to_ask(state: StudyState, t: float | None, now: float) -> float | None:
-    """The given time, else that of the clock; None leaves it to the optimizer's counter."""
+    """The time in the command, or that of the clock; None lets the tracker count a step."""
     latest, wall = state.core.latest, state.config.clock.at(now, state.created)
     if wall is not None:
         state.config.clock.check(wall, latest, t)

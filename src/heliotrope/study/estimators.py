@@ -26,7 +26,7 @@ Learn = Callable[[Update], None]
 
 
 class ConsidersEstimates(Protocol):
-    """Whoever estimates for a study."""
+    """What a study asks to estimate its models."""
 
     def consider(self, uid: str, due: Callable[[], Estimation | None], learn: Learn) -> None:
         """Begin the estimate that is due, unless one of this study is under way."""

@@ -95,8 +95,8 @@ def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[A
     """Means and variances of a study at places of another, NaN where it lacks an option."""
     core = state.core
     if not isinstance(config.space, Options):
-        found = core.belief(X=core.domain.at(places), count_open=False)
-        return found.mean, np.square(found.std)
+        belief = core.belief(X=core.domain.at(places), count_open=False)
+        return belief.mean, np.square(belief.std)
     theirs = state.config.space
     assert isinstance(theirs, Options)
     every = core.belief(count_open=False)

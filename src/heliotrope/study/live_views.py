@@ -74,7 +74,7 @@ def belief(
         known = ", ".join(goals.metrics)
         raise InputError(f"a metric among {known}", short_repr(metric), "", "metric")
     make = _beliefs_at(state, t, context)
-    told = {name for name, one in state.metrics.items() if len(one.core.history)}
+    told = {name for name, learned in state.metrics.items() if len(learned.core.history)}
     name = metric or (goals.lead if goals.weights is None or len(goals.weights) == 1 else None)
 
     def show() -> Json:
@@ -86,9 +86,9 @@ def belief(
             return {**head, "view": "none"}
         believed = outlook.weighted(weights)
         limits = [
-            {"side": one.side, "bound": outlook.bound(one)}
-            for one in goals.rules.limits
-            if one.metric == name and (told.issuperset([name]))
+            {"side": limit.side, "bound": outlook.bound(limit)}
+            for limit in goals.rules.limits
+            if limit.metric == name and name in told
         ]
         view = MetricView(config, outlook.lead, t, outlook.context, outlook, believed)
         base = _baseline(config, outlook, believed)
@@ -134,16 +134,17 @@ def front(state: StudyState, t: float, context: Context | None) -> Json:
             where = np.asarray(place)[None]
             words = _words(state.config, where)
             choices.append({**words, "metrics": _values(outlook, where)})
-        choices.sort(key=lambda one: float(one["metrics"][objectives[0]]["mean"]))
-    given = {} if context is None else {"context": context}
-    return {"t": t, **given, "objectives": objectives, "choices": choices}
+        choices.sort(key=lambda choice: float(choice["metrics"][objectives[0]]["mean"]))
+    head = {"t": t, **({} if context is None else {"context": context})}
+    return {**head, "objectives": objectives, "choices": choices}
 
 
 def track(state: StudyState) -> Callable[[], Json]:
     """The latest results, and the best and the baseline as they were believed at some times."""
     config, results = state.config, _results(state)
-    histories = {name: one.core.history[-_SHOWN:] for name, one in state.metrics.items()}
-    empty = {name: blank(one, histories[name]) for name, one in state.metrics.items()}
+    metrics = state.metrics
+    histories = {name: metric.core.history[-_SHOWN:] for name, metric in metrics.items()}
+    empty = {name: blank(metric, histories[name]) for name, metric in metrics.items()}
     latest = _outlook(state, state.core.latest, state.context)
     limits = _limits(latest)
 
@@ -238,10 +239,11 @@ def _confidence(config: StudyConfig, outlook: Outlook, best: Places) -> Json:
     return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
-def _gain(found: Gain | None, total: TotalGain, sign: float) -> Json | None:
-    if found is None:
+def _gain(best: Gain | None, total: TotalGain, sign: float) -> Json | None:
+    """The gain of the best choice now and the sum so far, as numbers and in words."""
+    if best is None:
         return None
-    now = found.as_told(sign)
+    now = best.as_told(sign)
     words, summed = f"The best is {now}.", None
     if total.steps:
         told = total.gain.as_told(sign)
@@ -252,12 +254,12 @@ def _gain(found: Gain | None, total: TotalGain, sign: float) -> Json | None:
 
 def _limits(outlook: Outlook) -> Json:
     """The bounds of each limited metric, in its unit."""
-    found: Json = {}
-    for one in outlook.live.rules.limits:
-        if len(outlook.metrics[one.metric].history) or not one.relative:
-            bound = {"side": one.side, "bound": outlook.bound(one)}
-            found.setdefault(one.metric, []).append(bound)
-    return found
+    bounds: Json = {}
+    for limit in outlook.live.rules.limits:
+        if len(outlook.metrics[limit.metric].history) or not limit.relative:
+            bound = {"side": limit.side, "bound": outlook.bound(limit)}
+            bounds.setdefault(limit.metric, []).append(bound)
+    return bounds
 
 
 def _results(state: StudyState) -> list[Json]:
@@ -265,18 +267,19 @@ def _results(state: StudyState) -> list[Json]:
     rows: dict[int, Json] = {}
     describe, reasons = state.config.adapter.describe, state.tracker.progress.reasons
     for name, metric in state.metrics.items():
-        for one in metric.core.history[-_SHOWN:]:
-            assert one.id is not None
-            if one.id not in rows:
-                words = describe(one.x if one.index is None else one.index)
-                rows[one.id] = {"t": one.t, "value": None, **words, "metrics": {}}
-                if one.id in reasons:
-                    rows[one.id]["reason"] = reasons[one.id]
-            rows[one.id]["metrics"][name] = one.y
+        for result in metric.core.history[-_SHOWN:]:
+            number = result.id
+            assert number is not None
+            if number not in rows:
+                words = describe(result.x if result.index is None else result.index)
+                rows[number] = {"t": result.t, "value": None, **words, "metrics": {}}
+                if number in reasons:
+                    rows[number]["reason"] = reasons[number]
+            rows[number]["metrics"][name] = result.y
             if name == state.config.lead:
-                rows[one.id]["value"] = one.y
-            if one.id in metric.faults:
-                rows[one.id]["fault"] = True
+                rows[number]["value"] = result.y
+            if number in metric.faults:
+                rows[number]["fault"] = True
     return [rows[number] for number in sorted(rows)][-_SHOWN:]
 
 
@@ -286,13 +289,15 @@ def _stops(
     histories: Mapping[str, Sequence[Observation]],
 ) -> list[Json]:
     """The best and the baseline at some times, from the results up to each."""
-    in_time = {name: sorted(some, key=lambda one: one.t) for name, some in histories.items()}
-    times = np.unique([one.t for some in in_time.values() for one in some])
+    in_time = {
+        name: sorted(results, key=lambda result: result.t) for name, results in histories.items()
+    }
+    times = np.unique([result.t for results in in_time.values() for result in results])
     stops, seen = [], dict.fromkeys(in_time, 0)
     for part in np.array_split(times, min(_STOPS, len(times))) if len(times) else []:
         until, latest = float(part[-1]), None
-        for name, some in in_time.items():
-            new = [one for one in some[seen[name] :] if one.t <= until]
+        for name, results in in_time.items():
+            new = [result for result in results[seen[name] :] if result.t <= until]
             seen[name] += len(new)
             fed(blank.metrics[name], new)
             latest = new[-1] if new else latest
@@ -301,12 +306,14 @@ def _stops(
     return stops
 
 
-def _context_of(config: StudyConfig, one: Observation | None) -> Any:
+def _context_of(config: StudyConfig, result: Observation | None) -> Any:
+    """The context of a result, or the default one; None if the study has no contexts."""
     if config.context is None:
         return None
-    if one is None:
+    if result is None:
         return config.adapter.default_context()
-    return config.adapter.describe(one.x if one.index is None else one.index)["context"]
+    place = result.x if result.index is None else result.index
+    return config.adapter.describe(place)["context"]
 
 
 def _stop(config: StudyConfig, outlook: Outlook) -> list[Json]:

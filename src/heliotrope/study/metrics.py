@@ -57,7 +57,7 @@ class MetricState:
         self.core.reconsider(self.policy(self.config), last=REPLAYED)
 
     def rest(self, *, resting: bool) -> None:
-        """Leave the policy as it is, since another model follows; or no longer."""
+        """While ``resting``, leave the policy as it is, because another model follows."""
         if self.core.learner is not None:
             self.core.learner.rest(resting=resting)
 
@@ -72,7 +72,7 @@ class MetricState:
         self.model, self.since = model, self.core.learner.known.since
 
     def fallback(self) -> Update | None:
-        """The model in use, if it is not the one that was learned last; otherwise None."""
+        """The model in use, if the one that was learned last did not work; otherwise None."""
         learner = self.core.learner
         if learner is None or not learner.known.trouble:
             return None
@@ -101,23 +101,26 @@ class MetricState:
         """The state as JSON and arrays."""
         header, arrays = self.core.parts()
         since = {} if np.isinf(self.since) else {"since": self.since}
-        known = {"faults": sorted(self.faults), "model": self.model.to_json(), **since}
+        learned = {"faults": sorted(self.faults), "model": self.model.to_json(), **since}
         if isinstance(self.core.domain, Finite):  # the labels say where results lie
             arrays[_NUMBERS] = arrays[_NUMBERS][:, :2]
-        return {**known, "core": header}, arrays
+        return {**learned, "core": header}, arrays
 
     def restored(self, header: Json, arrays: Arrays) -> MetricState:
-        """The metric of :meth:`parts`."""
-        found, domain = MetricState(self.config, self.core.adapter, self._limits), self.core.domain
+        """Another metric with the state that :meth:`parts` returned."""
+        metric = MetricState(self.config, self.core.adapter, self._limits)
+        domain = self.core.domain
         if isinstance(domain, Finite):
             points = domain.at(domain.check(arrays[_LABELS][:, 0]))
             arrays = {**arrays, _NUMBERS: np.hstack([arrays[_NUMBERS][:, :2], points])}
-        found.renew()
-        found.core.restore(header["core"], arrays)
-        found.model = Model.from_json(header["model"])
-        found.since = float(header.get("since", -np.inf))
-        found.faults = frozenset(as_whole(one, "a fault", least=0) for one in header["faults"])
-        return found
+        metric.renew()
+        metric.core.restore(header["core"], arrays)
+        metric.model = Model.from_json(header["model"])
+        metric.since = float(header.get("since", -np.inf))
+        metric.faults = frozenset(
+            as_whole(number, "a fault", least=0) for number in header["faults"]
+        )
+        return metric
 
     def policy(self, config: StudyConfig) -> Policy:
         """The policy, which is told its model; that of a limited metric is cautious while young."""

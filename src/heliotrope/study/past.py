@@ -29,7 +29,7 @@ def blank(state: MetricState, results: Sequence[Observation]) -> Metric:
     """
     config, model = state.config, state.model
     if results and results[-1].t < state.since:
-        mean = float(np.mean([one.y for one in results]))
+        mean = float(np.mean([result.y for result in results]))
         model = model.with_mean(mean)
     epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
     known = config if epsilon is None else config.with_drift(epsilon)
@@ -40,9 +40,9 @@ def blank(state: MetricState, results: Sequence[Observation]) -> Metric:
 
 
 def fed(metric: Metric, results: Sequence[Observation]) -> Metric:
-    """The metric, after it has taken the results in the order of time."""
-    for one in sorted(results, key=lambda one: one.t):
-        opened = metric.placed(one.x if one.index is None else one.index, one.t)
+    """Tell a metric some results in the order of their times, and return it."""
+    for result in sorted(results, key=lambda result: result.t):
+        opened = metric.placed(result.x if result.index is None else result.index, result.t)
         metric.begin(opened)
-        metric.tell(opened.id, one.y, one.precision)
+        metric.tell(opened.id, result.y, result.precision)
     return metric

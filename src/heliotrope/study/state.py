@@ -16,7 +16,7 @@ from heliotrope.errors import (
     InputError,
 )
 from heliotrope.estimation import Model
-from heliotrope.history import Suggestion
+from heliotrope.history import Observation, Suggestion
 from heliotrope.live.gains import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
@@ -75,8 +75,8 @@ class StudyState:
         self.uid, self.config, self.created = uid, config, created
         adapter = DomainAdapter(config.adapter.problem)
         self.metrics = {
-            name: MetricState(one, adapter, config.limits_of(name))
-            for name, one in config.metrics.items()
+            name: MetricState(of_metric, adapter, config.limits_of(name))
+            for name, of_metric in config.metrics.items()
         }
         self.tracker = self._tracker_of(self.metrics)
         self.seq = 1
@@ -124,8 +124,8 @@ class StudyState:
     def extend(self, bodies: Sequence[Mapping[str, Any]]) -> None:
         """Apply the next events; after a FormatError this state cannot be used any more.
 
-        Building a policy and replaying results takes long, so only the last one is built, or the
-        last two: one that is taken stepwise follows the one before.
+        Building a policy and replaying results takes long, so only the policy of the last model is
+        built. If that model is taken stepwise, the policy before it is built, too.
         """
         first_built = self._first_built(bodies)
         for name, metric in self.metrics.items():
@@ -142,16 +142,16 @@ class StudyState:
 
     def _first_built(self, bodies: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         """By metric, the position of the first event whose model needs a policy, if any does."""
-        before, found = dict[str, int](), dict[str, int]()
+        before, built = dict[str, int](), dict[str, int]()
         for i, body in enumerate(bodies):
             if body.get("kind") == "learned":
                 name = self._named(body)
                 if "contradicted" not in body:
-                    found[name] = i
+                    built[name] = i
                 elif name in before:
-                    found[name] = before[name]
+                    built[name] = before[name]
                 before[name] = i
-        return found
+        return built
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Apply the next event."""
@@ -177,7 +177,7 @@ class StudyState:
             chosen = body["params"] if "params" in body else body["option"]
             self.tracker.apply(self.config.adapter.choice_point(chosen))
         elif kind == "gained":
-            self.tracker.gain(Gain(*(as_number(one, "a gain") for one in body["gain"])))
+            self.tracker.gain(Gain(*(as_number(number, "a gain") for number in body["gain"])))
         elif kind == "learned":
             self.metrics[self._named(body)].learn(body, self._contradicted(body))
         elif kind == "judged":
@@ -188,11 +188,12 @@ class StudyState:
 
     def _contradicted(self, body: Mapping[str, Any]) -> dict[int, float] | None:
         """The variances in a learned event that is taken stepwise, by number; None in others."""
-        found = body.get("contradicted")
-        if found is None:
+        variances = body.get("contradicted")
+        if variances is None:
             return None
         return {
-            self.ids.number_of(id): as_positive(one, "contradicted") for id, one in found.items()
+            self.ids.number_of(id): as_positive(variance, "contradicted")
+            for id, variance in variances.items()
         }
 
     def _named(self, body: Mapping[str, Any]) -> str:
@@ -209,12 +210,12 @@ class StudyState:
     def judge(self, name: str) -> EventBody | None:
         """The event that says which results are newly taken for faults, and which no longer."""
         metric = self.metrics[name]
-        found = metric.found_faults()
-        if found == metric.faults:
+        faults = metric.found_faults()
+        if faults == metric.faults:
             return None
         named = {
-            "faults": [self.ids.of(number) for number in sorted(found - metric.faults)],
-            "plausible": [self.ids.of(number) for number in sorted(metric.faults - found)],
+            "faults": [self.ids.of(number) for number in sorted(faults - metric.faults)],
+            "plausible": [self.ids.of(number) for number in sorted(metric.faults - faults)],
         }
         return {"v": VERSION, "kind": "judged", **named, **self.config.about(name)}
 
@@ -231,7 +232,7 @@ class StudyState:
         self._close(body["id"])
 
     def _apply_cancelled(self, body: Mapping[str, Any]) -> None:
-        """Close an ask for good; if its lease has expired, its place alone is still to be noted."""
+        """Close an ask for good; if its lease has expired, only note the place to avoid."""
         expired = self.leases.expired(self.ids.number_of(body["id"]))
         number, avoid = self._close(body["id"]), body["v"] >= VERSION_WITH_AVOIDANCE
         if expired is None:
@@ -240,7 +241,7 @@ class StudyState:
             self.tracker.avoid(self.core.adapter.suggestion_at(number, *expired))
 
     def _apply_expired(self, id: str) -> None:
-        """Close an ask without a result; that its worker died says little about the place."""
+        """Close an ask without a result; its place is not avoided, since a worker may have died."""
         suggestion = self.core.suggestion(self._close(id))
         self.tracker.cancel(suggestion.id, avoid=False)
         self.leases.expire(suggestion)
@@ -298,9 +299,7 @@ class StudyState:
 
     def told_evaluation(self, id: str) -> Evaluation | None:
         """The evaluation of an id if its result was told."""
-        number = self.ids.number_of(id)
-        found = (metric.core.history.of(number) for metric in self.metrics.values())
-        told = next(filter(None, found), None)
+        told = self._told(self.ids.number_of(id))
         if told is None:
             return None
         place = told.x if told.index is None else told.index
@@ -315,11 +314,15 @@ class StudyState:
     def gain_of(self, id: str) -> Gain | None:
         """The believed gain over the baseline at an evaluation that was told."""
         number = self.ids.number_of(id)
-        found = (metric.core.history.of(number) for metric in self.metrics.values())
-        told = next(filter(None, found), None)
+        told = self._told(number)
         if told is None:
             return None
         return self.tracker.gain_of(self.core.adapter.suggestion(number, told.t, told.place))
+
+    def _told(self, number: int) -> Observation | None:
+        """An evaluation's result of any metric; None without any."""
+        results = (metric.core.history.of(number) for metric in self.metrics.values())
+        return next(filter(None, results), None)
 
     def point_of(self, id: str) -> dict[str, Any] | None:
         """The ``params`` or ``option`` of an evaluation; None if it was cancelled."""
@@ -335,8 +338,8 @@ class StudyState:
 
     def result_of(self, number: int) -> dict[str, Measurement] | None:
         """The value and precision told for each metric of an evaluation; None without any."""
-        found = {name: metric.result_of(number) for name, metric in self.metrics.items()}
-        return {name: one for name, one in found.items() if one is not None} or None
+        results = {name: metric.result_of(number) for name, metric in self.metrics.items()}
+        return {name: result for name, result in results.items() if result is not None} or None
 
     def _evaluation(self, suggestion: Suggestion) -> Evaluation:
         adapter = self.config.adapter
@@ -353,8 +356,8 @@ class StudyState:
         lead, arrays = self.lead.parts()
         others = dict[str, Any]()
         for i, (name, metric) in enumerate(self._others()):
-            others[name], some = metric.parts()
-            arrays |= under(f"metric/{i}/", some)
+            others[name], own = metric.parts()
+            arrays |= under(f"metric/{i}/", own)
         header = {
             "format": _KIND,
             "version": _SNAPSHOT,
@@ -401,8 +404,8 @@ class StudyState:
 
 def errors_in(body: Mapping[str, Any]) -> dict[str, float]:
     """How far a told event's results of limited metrics were from what was expected."""
-    found = body.get("error", {})
-    return {name: as_number(error, "error") for name, error in found.items()}
+    errors = body.get("error", {})
+    return {name: as_number(error, "error") for name, error in errors.items()}
 
 
 @contextmanager

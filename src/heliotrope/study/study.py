@@ -217,7 +217,7 @@ class Study(EverydayStudy):
         return self._cache.read(lambda state: state)
 
     def in_memory(self) -> tuple[StudyState | None, bytes]:
-        """The state in memory, if there is one, and a snapshot, to be measured only."""
+        """The state in memory, if there is one, and a snapshot; only for measuring their size."""
         return self._cache.in_memory()
 
     def unload(self) -> None:

@@ -29,11 +29,11 @@ def facts(summary: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def accuracy(found: Mapping[str, float] | None) -> str:
-    """How far the belief is from the exact one, if that is worth a word."""
-    if found is None or max(found.values()) < _WORTH_SAYING:
+def accuracy(errors: Mapping[str, float] | None) -> str:
+    """How far the belief is from the exact one, if the error is large enough to mention."""
+    if errors is None or max(errors.values()) < _WORTH_SAYING:
         return ""
-    return f"deviations to about {found['std']:.0%}, means to {found['mean']:.0%} of a deviation"
+    return f"deviations to about {errors['std']:.0%}, means to {errors['mean']:.0%} of a deviation"
 
 
 def confidence(best: Mapping[str, Any]) -> str:

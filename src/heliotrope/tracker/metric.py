@@ -40,7 +40,7 @@ def check_weighing(agent: Agent) -> None:
 
 
 class Metric:
-    """The evaluations of a system with the results of one metric, and what a policy makes of them.
+    """All evaluations of a system, the results of one metric, and the policy that learns from them.
 
     The agent of the policy sees values times ``sign``, so that high ones are good.
     """
@@ -93,7 +93,7 @@ class Metric:
 
     @property
     def pace(self) -> float:
-        """The time between two results, as far as it is learned."""
+        """The learned time between two results; 1 if the policy does not learn its model."""
         return 1.0 if self.learner is None else self.learner.model.pace
 
     def is_open(self, number: int) -> bool:
@@ -114,7 +114,7 @@ class Metric:
         return self.ledger.time(t)
 
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
-        """What this metric's policy would measure next; elsewhere if that failed lately."""
+        """What this metric's policy would measure next, away from places that failed lately."""
         choices, at = self.adapter.choices(context), self.next_time(t)
         return self.suggestion_of(self._choice(choices, at), at)
 
@@ -183,12 +183,12 @@ class Metric:
         self._renew()
 
     def _renew(self) -> None:
-        """Rebuild a policy that takes results in the order of their times only."""
+        """Build the agent again, if it takes results only in the order of their times."""
         if self.learner is None:
             self.reconsider(self.policy, last=REPLAYED)
 
     def add(self, observations: Sequence[Observation]) -> None:
-        """Take results without an evaluation, sorted by time; earlier ones mean a replay."""
+        """Take results from elsewhere, sorted by time; earlier ones are inserted by a replay."""
         if observations and self.ledger.is_past(observations[0].t):
             run = PolicyRun(self.policy, self.adapter, self.sign)
             shown = self.ledger.visible.of(self.history)
@@ -207,7 +207,7 @@ class Metric:
     ) -> None:
         """Continue with another policy, which sees the last results and those since a time.
 
-        It may have to weigh places against each other.
+        With ``weighing``, an agent without scores and covariances is refused.
         """
         visible = Visible.last(self.history, last, since)
         run = PolicyRun(policy, self.adapter, self.sign)

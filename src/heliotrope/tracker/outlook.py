@@ -48,11 +48,11 @@ class Outlook:
     # ---- beliefs
 
     def metric(self, name: str) -> Belief:
-        """The belief about one metric, as it is told."""
+        """The belief about one metric, with the sign in which it is told."""
         return Belief.of(self.metrics[name].agent, self.live.sign_of(name))
 
     def weighted(self, weights: Mapping[str, float]) -> Belief:
-        """The belief about a weighted sum of metrics, as they are told."""
+        """The belief about a weighted sum of metrics, with the signs in which they are told."""
         return Belief(
             tuple(
                 (weight * self.live.sign_of(name), self.metrics[name].agent)
@@ -96,8 +96,8 @@ class Outlook:
     @cached_property
     def choices(self) -> Choices:
         """All choices, in the context."""
-        found = self.setup.adapter.choices(self.context)
-        return all_choices(self.setup.adapter.domain) if found is None else found
+        choices = self.setup.adapter.choices(self.context)
+        return all_choices(self.setup.adapter.domain) if choices is None else choices
 
     def place(self, choice: Array) -> Places:
         """The place of one choice given by its coordinates."""
@@ -108,8 +108,8 @@ class Outlook:
         adapter = self.setup.adapter
         if adapter.contextual is not None and self.context is not None:
             points = adapter.contextual.points(points, self.context)
-        found = points if isinstance(self.choices, Box) else adapter.domain.places(points)
-        return np.asarray(found)
+        places = points if isinstance(self.choices, Box) else adapter.domain.places(points)
+        return np.asarray(places)
 
     def all_places(self) -> Places:
         """All choices of a list as places."""
@@ -129,7 +129,7 @@ class Outlook:
     @cached_property
     def known(self) -> tuple[Places, ...]:
         """The choices that keep all limits by the user's word."""
-        return tuple(self.place(one) for one in self.setup.known)
+        return tuple(self.place(choice) for choice in self.setup.known)
 
     def visited(self) -> list[Places]:
         """The latest measured choices of a box, in the present context."""
@@ -140,7 +140,7 @@ class Outlook:
         return [self.of_points(x[None, :width]) for x in self.lead.history.x[-_VISITED:]]
 
     def places(self, visited: Sequence[Places] = ()) -> Places:
-        """All choices of a list; of a box, some everywhere and some near known ones."""
+        """All choices of a list; of a box, some everywhere and some near measured or known ones."""
         near = (*visited, *self.visited(), self.own_best())
         return candidates(self.choices, Standing(known=self.known, visited=near), _fixed)
 
@@ -151,7 +151,7 @@ class Outlook:
         return self.chooser(_fixed).safe(places, self.t, self.baseline)
 
     def bound(self, limit: Limit) -> float:
-        """The bound in the unit of its metric; a share is one of the baseline's mean."""
+        """The bound in the unit of its metric; a relative one is a share of the baseline's mean."""
         if not limit.relative or self.baseline is None:
             return limit.bound
         mean, _ = self.metric(limit.metric).predict(self.t, self.baseline)
@@ -160,15 +160,15 @@ class Outlook:
     # ---- the best
 
     def own_best(self) -> Places:
-        """The best place of the leading metric, without limits."""
+        """The best place of the leading metric, whether or not it keeps the limits."""
         best = self.lead.best(self.t, self.context)
         return np.array([best.index]) if best.index is not None else best.x[None]
 
     def best(self) -> tuple[Places, bool]:
         """The best choice that keeps all limits, and True.
 
-        If none does, a choice that keeps them by the user's word or else the best without limits,
-        and False.
+        If none does, it is the first choice that the user calls safe, or else the best without
+        limits, and False.
         """
         places = self.places()
         safe = np.flatnonzero(self.safe(places))
@@ -182,7 +182,7 @@ class Outlook:
     def gain(self, place: Places) -> Gain | None:
         """The gain of a place over the baseline; None without one, or with several objectives.
 
-        The baseline's value in it is that of the weighted sum to maximize.
+        Its ``baseline`` is the believed value of the weighted sum that is maximized.
         """
         weights = self.live.weights
         if self.baseline is None or weights is None or not self.is_known():
@@ -190,7 +190,7 @@ class Outlook:
         return gain(self.weighted(weights), self.t, place, self.baseline)
 
     def front(self, places: Places | None = None) -> Places:
-        """The best trade-offs that keep the limits, among places if they are given."""
+        """The best trade-offs that keep the limits, among some places or by default all."""
         places = self.places() if places is None else places
         places = places[self.safe(places)]
         agents = [self.metrics[name].agent for name in self.live.objectives]

@@ -1,4 +1,4 @@
-"""How the tuning of a running system goes: what runs, why it was asked for, what was gained."""
+"""The progress of the tuning: what runs now, why each ask was chosen, and what was gained."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _REMEMBERED = 1000  # asks whose reasons are kept
 
 
 class Progress:
-    """What a tracker knows beside its metrics; without rules only what runs now.
+    """What a tracker knows beside its metrics; without rules, only what runs now.
 
     ``applied`` are the coordinates of the choice that runs now. ``reasons`` are those of the latest
     asks, by number. ``trust`` says how far the predictions of limited metrics were off. ``total``
-    is the gain of all evaluations. ``at_baseline`` of the asks were at the baseline.
+    is the gain of all evaluations. ``at_baseline`` counts the asks at the baseline.
     """
 
     def __init__(self, setup: Setup | None) -> None:
@@ -47,7 +47,7 @@ class Progress:
     def tell(
         self, number: int, choice: Array, values: Mapping[str, float], errors: Mapping[str, float]
     ) -> None:
-        """Take results and their errors; a choice that the rules asked for runs from then on."""
+        """Take results and their errors; a choice that the rules asked for runs from now on."""
         rules, reason = self._rules, self.reasons.get(number)
         for name, error in errors.items():
             crossed = reason != "fallback" and rules.crosses(name, values[name])

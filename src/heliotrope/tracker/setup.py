@@ -18,8 +18,8 @@ __all__ = ["Setup"]
 class Setup:
     """The rules of a running system over a domain.
 
-    ``baseline`` and ``known`` are choices as coordinates; the known ones keep all limits by the
-    user's word, and the baseline is the first of them.
+    ``baseline`` and ``known`` are choices as coordinates. The ``known`` ones keep all limits,
+    as the user says; the baseline is the first of them.
     """
 
     adapter: DomainAdapter
@@ -39,7 +39,7 @@ class Setup:
     ) -> Setup:
         """The setup of rules whose settings were translated to coordinates.
 
-        The largest moves and their costs are by the names of the ``space``.
+        The rules name the parameters of moves as the ``space`` does.
         """
         distances = Distances(live.rules.moves, adapter.domain, space)
         first = () if baseline is None else (baseline,)

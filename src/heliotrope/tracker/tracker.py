@@ -1,6 +1,6 @@
 """The tracker: what a running system's results mean, and what to measure next.
 
-Methods under *deciding* look and change nothing. Methods under *applying* are the only ones that
+Methods under *deciding* change nothing. Methods under *applying* are the only ones that
 change the state. An optimizer keeps its tracker in memory; a study writes an event for each change.
 """
 
@@ -117,9 +117,10 @@ class Tracker:
         self.progress.begin(suggestion.id, suggestion.choice, suggestion.reason)
 
     def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
-        """Take the results of an open evaluation; a metric without one is as if not asked for.
+        """Take the results of an open evaluation.
 
-        A metric whose error shows that its model is wrong estimates it again.
+        For a metric without a result it is as if the evaluation had not been asked for. A metric
+        whose error shows that its model is wrong estimates it again.
         """
         for name, metric in self.metrics.items():
             if name in results:
@@ -146,7 +147,7 @@ class Tracker:
             metric.cancel(number, avoid=avoid)
 
     def avoid(self, failed: Suggestion) -> None:
-        """Note that an evaluation failed which was cancelled before."""
+        """Let suggestions avoid the place of an evaluation that was closed before."""
         for metric in self.metrics.values():
             metric.avoid(failed)
 
@@ -190,7 +191,7 @@ class Tracker:
         return [name for name in self.metrics if name != self.leading]
 
     def _chosen(self, own: Suggestion) -> tuple[Places, Reason]:
-        """The choice by the rules, given that of the leading metric's own policy."""
+        """The choice by the rules, and why; ``own`` is that of the leading metric's policy."""
         outlook, make_rng = self.outlook(own.t, own.context), self.lead.rng(_PURPOSE)
         standing = self._standing(outlook, own.place)
         chooser = replace(outlook.chooser(make_rng), avoids=self.lead.avoidance().avoids)
@@ -199,13 +200,13 @@ class Tracker:
         return chooser.choose(standing, own.t, make_rng)
 
     def _standing(self, outlook: Outlook, own: Places) -> Standing:
-        """Where the system stands."""
+        """What runs now, what is open, and what was measured."""
         progress = self.progress
         return Standing(
             baseline=outlook.baseline,
             known=outlook.known,
             applied=None if progress.applied is None else outlook.place(progress.applied),
-            open=tuple(outlook.of_open(one) for one in self.lead.open),
+            open=tuple(outlook.of_open(suggestion) for suggestion in self.lead.open),
             visited=(*outlook.visited(), own),
             asked=self.lead.asked,
             at_baseline=progress.at_baseline,

@@ -20,7 +20,7 @@ from heliotrope.lab.plain.truth import Truth, chosen, nearby
 T = TypeVar("T")
 
 _REOPENED, _LOOKED = 3, 10  # times saved and opened again, and times that the user looks
-_PLACES, _CLOSE = 3, 0.02
+_PLACES, _CLOSE = 3, 0.02  # places that the user repeats; deviation of a cluster
 _PAUSE, _NIGHT = 600.0, 30_000.0  # seconds between asks
 
 
@@ -35,9 +35,9 @@ class Record:
     warnings
         Warnings of Python and NumPy.
     fallbacks, messages
-        The log of ``heliotrope.fallbacks``, and all others of the log from WARNING on.
+        Log messages of ``heliotrope.fallbacks``, and all others of the package from WARNING on.
     differences
-        Asks that the twin, saved and opened again, answered otherwise.
+        Asks to which the twin, saved and opened again, gave another answer.
     regrets
         For each point that was asked for: the step, the regret and that of random choices.
     seconds
@@ -88,7 +88,7 @@ class _Player:
         self._places = [chosen(truth.world.space, self._rng) for _ in range(_PLACES)]
 
     def step(self, step: int) -> None:
-        """One step: the user adds a result of his own, or asks; then results come in."""
+        """One step: the user adds a result of their own choice, or asks; then results arrive."""
         self._now = step
         self._seconds += _pause(self._rng, step)
         context = self.truth.context(step)
@@ -102,7 +102,7 @@ class _Player:
             self._look()
 
     def finish(self, steps: int) -> None:
-        """Results of all that is open, and a last look."""
+        """Close all open evaluations, and look a last time."""
         self._now = steps
         while self._open:
             self._close_one()
@@ -140,6 +140,7 @@ class _Player:
         return chosen(world.space, rng)
 
     def _close_one(self) -> None:
+        """Tell or cancel a random open evaluation."""
         asked, step, context = self._open.pop(int(self._rng.integers(len(self._open))))
         told = self.truth.measure(asked.choice, step, context, self._rng)
         if self._rng.random() < self.truth.world.cancelled:
@@ -148,6 +149,7 @@ class _Player:
             self._call("tell", lambda: self.surface.tell(asked, told), timed=True)
 
     def _look(self) -> None:
+        """Read what a user reads, which must be finite."""
         numbers = self._call("best, belief, summary", self.surface.numbers)
         if numbers is not None and not np.all(np.isfinite(numbers)):
             self.record.failures.append(f"step {self._now}, best, belief, summary: not finite")

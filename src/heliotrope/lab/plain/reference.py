@@ -1,7 +1,7 @@
 """TV-GP-UCB that knows a plain world: the rival where nobody can be much better than random.
 
 Its mean, variance, length scale and drift are the most likely ones, given exact values at 150
-random places, times and contexts of the world; its noise is the true one. It counts steps.
+random places, times and contexts of the world; its noise is the true one. Its time is the step.
 
 Symbols: U (n, d) places and their contexts, s (n,) steps, z (n,) standardized values; K (n, n)
 their covariance, L (n, n) its factor.
@@ -23,7 +23,7 @@ from heliotrope.lab.plain.world import PlainWorld
 from heliotrope.spaces import Options
 from heliotrope.validation import Array
 
-_COUNT = 150
+_COUNT = 150  # exact values
 _LENGTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 _VARIANCES = (1.0, 4.0, 16.0)

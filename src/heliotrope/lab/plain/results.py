@@ -1,7 +1,7 @@
-"""What a measurement of a plain world returns: its mean, and the arguments of ``tell``.
+"""The kinds of results in plain worlds: what a measurement returns, as arguments of ``tell``.
 
 A world's function has deviation 1. Counts and proportions have means of their own: exp(1 + 0.7 v)
-and 1 / (1 + exp(-v)) for a value v, which is held within -5 and 5.
+and 1 / (1 + exp(-v)) for a value v, which is clipped to [-5, 5].
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from heliotrope.validation import Array
 Told: TypeAlias = dict[str, Any]
 """Arguments of ``tell`` by name."""
 Draw: TypeAlias = Callable[[float, float, np.random.Generator], Told]
-"""From a mean and the deviation of the noise."""
+"""Draws a result from its mean and the deviation of its noise."""
 
-_FEWEST = 1e-9  # standard error that a value is told with if it is exact
+_LEAST_STD = 1e-9  # standard error that is told with an exact value
 _TRIALS, _EXPOSURE, _REPEATS = 20, 4.0, 6
 
 
@@ -44,7 +44,7 @@ def _heavy(mean: float, noise: float, rng: np.random.Generator) -> Told:
 
 
 def _with_std(mean: float, noise: float, rng: np.random.Generator) -> Told:
-    std = max(noise, _FEWEST) * float(rng.uniform(0.5, 2.0))
+    std = max(noise, _LEAST_STD) * float(rng.uniform(0.5, 2.0))
     return _value(mean, std, rng) | {"std": std}
 
 
@@ -75,9 +75,9 @@ def _successes(mean: float, _: float, rng: np.random.Generator) -> Told:
 
 @dataclass(frozen=True)
 class Results:
-    """The ``mean`` of a value, how a result is drawn, and the noise deviation for means (n,).
+    """A kind of result: its mean for a value, its draw, and its noise deviations for means (n,).
 
-    ``noise`` is None where the world's own noise counts. Those are in any ``unit``.
+    ``noise`` is None for results that have the noise, unit and offset of the world.
     """
 
     draw: Draw
@@ -90,19 +90,19 @@ class Results:
         return self.noise is None
 
 
-def _root(means: Array) -> Array:
+def _noise_of_count(means: Array) -> Array:
     return np.sqrt(means)
 
 
-def _root_of_exposure(means: Array) -> Array:
+def _noise_of_exposure(means: Array) -> Array:
     return np.sqrt(means / _EXPOSURE)
 
 
-def _of_one(means: Array) -> Array:
+def _noise_of_one_trial(means: Array) -> Array:
     return np.sqrt(means * (1.0 - means))
 
 
-def _of_trials(means: Array) -> Array:
+def _noise_of_trials(means: Array) -> Array:
     return np.sqrt(means * (1.0 - means) / _TRIALS)
 
 
@@ -111,17 +111,17 @@ RESULTS: Mapping[str, Results] = {
     "heavy tails": Results(_heavy),
     "with std": Results(_with_std),
     "with n": Results(_with_n),
-    "counts": Results(_count, _rates, _root),
-    "count and exposure": Results(_count_and_exposure, _rates, _root_of_exposure),
-    "zeros and ones": Results(_zero_or_one, _shares, _of_one),
-    "proportions": Results(_proportion, _shares, _of_trials),
-    "successes and trials": Results(_successes, _shares, _of_trials),
+    "counts": Results(_count, _rates, _noise_of_count),
+    "count and exposure": Results(_count_and_exposure, _rates, _noise_of_exposure),
+    "zeros and ones": Results(_zero_or_one, _shares, _noise_of_one_trial),
+    "proportions": Results(_proportion, _shares, _noise_of_trials),
+    "successes and trials": Results(_successes, _shares, _noise_of_trials),
 }
 """The kinds of results by name."""
 
 
 def in_unit(told: Told, scale: float, offset: float) -> Told:
-    """A told value in another unit, which is negative if low values are good."""
+    """A result in another unit; ``scale`` is negative if low values are good."""
     changed = {"value": offset + scale * told["value"]}
     changed |= {"std": abs(scale) * told["std"]} if "std" in told else {}
     return told | changed

@@ -55,14 +55,14 @@ class Surface(ABC):
 
     @abstractmethod
     def numbers(self) -> list[float]:
-        """Numbers that the user reads, which must be finite: of the best, and of a belief."""
+        """Numbers of the best and of a belief that the user reads; they must be finite."""
 
     @abstractmethod
     def twin(self) -> Surface:
-        """The same, saved and opened again; it shares nothing with this one."""
+        """A copy, saved and opened again, that shares nothing with this surface."""
 
     def following(self, twin: Surface) -> Surface:
-        """Which of both continues after they were compared: the twin, if it knows open handles."""
+        """The one that continues after the comparison: the twin, if it accepts the open handles."""
         return twin
 
     def close(self) -> None:  # noqa: B027 - most surfaces hold nothing open
@@ -200,7 +200,7 @@ class ReopenedSurface(StudySurface):
 
 
 def replayed(study: Study, now: Now = time.time) -> Study:
-    """Another study of the same events, in a separate store, replayed from the first event."""
+    """A study that replays the events of another one, in a store of its own."""
     store = MemoryStore()
     first, *others = study.events()
     uid = store.create("twin", dict(first.body), first.at)

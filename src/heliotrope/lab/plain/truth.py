@@ -1,4 +1,4 @@
-"""What is true in a plain world: values, the best one, and what random choices lose.
+"""The true values of a plain world, the best of them, and what random choices lose.
 
 Symbols: U (n, d) points of the unit cube, a context's coordinates after those of the choice.
 """
@@ -18,7 +18,7 @@ from heliotrope.validation import Array
 
 _CANDIDATES = 512  # random choices among which the best is looked for, beside the place itself
 _CONTEXTS = 5  # over which the function is standardized
-_HILL = 0.15  # width
+_HILL = 0.15  # width of the second hill
 _KEPT = 0.6  # share of all choices that keep the limit
 
 LIMITED = "cost"
@@ -61,7 +61,7 @@ class Truth:
         return encoded(self.world.context, context)
 
     def values(self, U: Array, step: float, context: Any = None) -> Array:
-        """Mean results, negative if low ones are good; values with a unit are in deviations."""
+        """Mean results, with the opposite sign if low ones are good; in deviations if in a unit."""
         outside = self.outside(context)
         place = self._drift.place(self._place, step)
         v = self._standard(self._shape(_joined(U, outside), place)) + self._drift.level(step)
@@ -75,7 +75,7 @@ class Truth:
         return np.asarray(np.abs(U - self._forbidden).sum(axis=1))
 
     def allowed(self, step: float, context: Any = None) -> Array:
-        """Choices among which the best is looked for, (m, d)."""
+        """The choices among which the best is sought, (m, d): those that keep the limit."""
         U = np.vstack([self.candidates, self._likely(step, context)])
         return U[self.costs(U) <= self.limit] if self.world.limited else U
 
@@ -136,7 +136,7 @@ class Truth:
         return np.array([self._shape(U, self._place) for U in joined])
 
     def _good(self, v: Array) -> Array:
-        """Mean results for standard values, negative if low ones are good."""
+        """Mean results for standardized values, with the opposite sign if low ones are good."""
         sign = 1.0 if self.results.in_units else self.world.sign
         return sign * self.results.mean(sign * v)
 
@@ -155,11 +155,12 @@ class Truth:
 
 
 def _shift(outside: Array) -> float:
-    """A context moves the best choice."""
+    """How far a context moves the best choice."""
     return 0.3 * (float(outside.mean()) - 0.5) if outside.size else 0.0
 
 
 def _joined(U: Array, outside: Array) -> Array:
+    """Points of choices, moved by the context, with its coordinates."""
     return np.hstack([U - _shift(outside), np.tile(outside, (len(U), 1))])
 
 

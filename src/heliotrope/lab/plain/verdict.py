@@ -13,16 +13,16 @@ from heliotrope.spaces import Options
 
 _QUIET = 0.3  # noise, in deviations
 _EASY = 0.01  # regret of random choices, as a share of the range
-_OF_RANDOM, _OF_REFERENCE = 0.2, 1.5
+_OF_RANDOM, _OF_REFERENCE = 0.2, 1.5  # most regret, as a share of theirs
 
 
 class Verdict(NamedTuple):
-    """The regret of the second half, of random choices and of the reference (NaN if not needed).
+    """The mean regrets of the second half, and whether the own one is small enough.
 
-    In a world that stands still or moves slowly, with noise of at most 0.3 deviations, a regret
-    of at most 0.2 of random's ``holds``. Elsewhere the larger of that and of 1.5 times the
-    reference's does. Every regret does where random choices lose at most a hundredth of the
-    range, and where nothing says which options keep a limit.
+    ``reference`` is that of the policy that knows the world, NaN if it was not needed. In a quiet
+    world ``holds`` says that the own regret is at most 0.2 times that of random choices. In others
+    it may also be 1.5 times that of the reference. It always holds where random choices lose at
+    most a hundredth of the range, and where nothing says which options keep a limit.
     """
 
     own: float

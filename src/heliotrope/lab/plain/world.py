@@ -32,7 +32,7 @@ class PlainWorld:
         Deviation of the noise, in deviations of the function over the space.
     unit, offset, direction
         A value v is told as offset + unit v, or as offset - unit v if low values are good. Counts
-        and proportions have none.
+        and proportions have neither unit nor offset.
     chooser
         Who chooses: all points are asked for, or the user chooses every second one among three
         places again and again, in a cluster, or anywhere.

@@ -125,8 +125,8 @@ def named_kernel(name: str, length: float, nu: float) -> SpaceKernel:
     if name == "se":
         return RBF(length)
     if name == "matern":
-        known = as_positive(nu, "nu") in SMOOTHNESSES
-        return (Matern if known else scikit.Matern)(length, nu=nu)
+        is_own = as_positive(nu, "nu") in SMOOTHNESSES
+        return (Matern if is_own else scikit.Matern)(length, nu=nu)
     raise InputError("kernel to be se or matern", repr(name))
 
 
