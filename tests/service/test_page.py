@@ -98,6 +98,8 @@ def open_page(browser: Browser, desk: BrowserContext, api: Api) -> Iterator[Open
         ours = (f"{url}/", "data:", "blob:")
         page.on("request", lambda r: None if r.url.startswith(ours) else foreign.append(r.url))
         page.goto(url + path)
+        if (url, path) == (api.url, "/"):  # the list moves what is below it when it arrives
+            page.wait_for_selector("#studies:visible, #empty:visible")
         return page
 
     yield opened
