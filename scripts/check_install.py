@@ -27,8 +27,8 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OTHERS = {"dev", "peers", "adapters", "fuzz"}  # pinned, for work on the package itself
+DESCRIPTION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = DESCRIPTION["project"]
 LARGE = ("ax", "ray")
 MODULES = {  # of each small extra
     "lab": "heliotrope.lab.demo, heliotrope.lab.league, heliotrope.lab.replay",
@@ -66,7 +66,7 @@ EXTRAS = (
 )
 TOOLS = [
     one.partition(" ")[0]
-    for one in PROJECT["optional-dependencies"]["dev"]
+    for one in DESCRIPTION["dependency-groups"]["dev"]
     if one.startswith(("pytest==", "pytest-xdist==", "hypothesis=="))
 ]
 SERVED = """

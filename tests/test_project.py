@@ -102,7 +102,7 @@ def test_the_command_and_the_health_check_of_the_image_work() -> None:
 
 
 def test_the_check_of_installations_covers_every_extra() -> None:
-    extras = set(check_install.PROJECT["optional-dependencies"]) - check_install.OTHERS
+    extras = set(check_install.PROJECT["optional-dependencies"])
     assert extras == {*check_install.MODULES, *check_install.LARGE}
     assert {name.partition("==")[0] for name in check_install.TOOLS} == {
         *("pytest", "pytest-xdist", "hypothesis"),

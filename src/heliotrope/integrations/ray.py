@@ -30,7 +30,10 @@ with requires_extra("ray"):
 __all__ = ["HeliotropeSearch"]
 
 Keys: TypeAlias = tuple[str | int, ...]
-_KINDS = ("uniform", "quniform", "loguniform", "randint", "qrandint", "lograndint", "choice")
+_KINDS = (
+    *("tune.uniform", "tune.quniform", "tune.loguniform"),
+    *("tune.randint", "tune.qrandint", "tune.lograndint", "tune.choice"),
+)
 
 
 class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
@@ -136,7 +139,7 @@ def _read_space(space: Mapping[str, Any]) -> dict[str, ForeignParameter]:
     _, domains, grids = parse_spec_vars(dict(space))
     if grids:
         advice = "Use tune.choice, from which the searcher chooses."
-        raise _refused("a space without grids", "grid_search", grids, advice)
+        raise _refused("a space without grids", "tune.grid_search", grids, advice)
     if not domains:
         raise InputError("domains such as tune.uniform(0, 1)", "none", field="space")
     return {_spelled(path): _as_parameter(path, domain) for path, domain in domains}
@@ -163,14 +166,15 @@ def _as_parameter(path: Keys, domain: Domain) -> ForeignParameter:
 def _kind(domain: Domain) -> str:
     """The name of the function of ``ray.tune`` that makes a domain."""
     if isinstance(domain, (Categorical, Function)):
-        return "choice" if isinstance(domain, Categorical) else "sample_from"
+        return "tune.choice" if isinstance(domain, Categorical) else "tune.sample_from"
     sampler = domain.get_sampler()
     quantized = "q" if isinstance(sampler, Quantized) else ""
     sampler = sampler.sampler if quantized else sampler
     if isinstance(sampler, Normal):
-        return f"{quantized}randn"
+        return f"tune.{quantized}randn"
     log = "log" if isinstance(sampler, LogUniform) else ""
-    return f"{quantized}{log}{'uniform' if isinstance(domain, Float) else 'randint'}"
+    plain = "tune.uniform" if isinstance(domain, Float) else "tune.randint"
+    return plain.replace(".", f".{quantized}{log}")
 
 
 def _refused(
