@@ -85,6 +85,7 @@ class Optimizer(Queries, Archived):
             }
         self._policy = policy
         self._tracker = Tracker(lead, metrics, setup)
+        self._lead = self._tracker.lead
         if live is not None:
             check_weighing(self._lead.agent)
 

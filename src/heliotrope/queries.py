@@ -42,12 +42,9 @@ class Queries:
 
     _exclusive: Exclusive
     _tracker: Tracker
+    _lead: Metric  # the tracker's
     _policy: Policy
     _direction: Direction
-
-    @property
-    def _lead(self) -> Metric:
-        return self._tracker.lead
 
     @property
     def space(self) -> SearchSpace | Options | None:

@@ -45,12 +45,9 @@ class Tracker:
 
     def __init__(self, leading: str, metrics: Mapping[str, Metric], setup: Setup | None) -> None:
         self.leading, self.metrics, self.setup = leading, metrics, setup
+        self.lead = metrics[leading]
         self.progress = Progress(setup)
         self.told = 0
-
-    @property
-    def lead(self) -> Metric:
-        return self.metrics[self.leading]
 
     # ---- deciding
 
