@@ -145,8 +145,8 @@ def _ask(
     at, place, why = chosen(state, t, context)
     words = state.config.adapter.describe(place, context)
     lease = _leased(command.lease or state.config.lease, moment.now)
-    words |= {**why, **lease, **_keyed(command.key)}
-    return (yield from _begin(state.ids.next(moment.mark), at, place, words))
+    more = {**why, **lease, **_keyed(command.key)}
+    return (yield from _begin(state.ids.next(moment.mark), at, place, words | more))
 
 
 def chosen(
