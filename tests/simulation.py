@@ -11,11 +11,9 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-import heliotrope as ht
 from faulty_store import FaultyStore
 from heliotrope.errors import (
     ClosedSuggestionError,
@@ -28,17 +26,17 @@ from heliotrope.errors import (
     UnknownStudyError,
     UnknownSuggestionError,
 )
-from heliotrope.storage import Journal, MemoryStore
+from heliotrope.storage import MemoryStore
 from heliotrope.study import Evaluation, Study
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Hold, Retime, Tell
 from heliotrope.study.state import StudyState
 from heliotrope.surroundings import Surroundings
 from log_model import LogModel
-from studies import DAYS, SPACES, some_choice, some_context, some_result
+from simulated_clients import Client, Estimates, Sent
+from simulated_commands import Commands, counts_steps, is_repeatable
+from studies import DAYS, SPACES, some_context
 
-Sent = tuple[str, Command[Any]]
-"""The name of a study, and a command to it."""
 GIVEN = {"epsilon": 0.05, "mean": 10.0, "variance": 9.0, "noise": 1.0, "length_scale": 0.4}
 INDEPENDENT = {name: value for name, value in GIVEN.items() if name != "length_scale"}
 KINDS: Mapping[str, Mapping[str, Any]] = {
@@ -57,29 +55,8 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 }
 JUMPS = (-172_800.0, -900.0, -3.0, 45.0, 2_400.0, 90_000.0, 500 * 86_400.0)  # seconds
 CLIENTS = 3
-STEPS = 45
+STEPS = 36
 REFUSALS = (ClosedSuggestionError, InputError, TimeError, UnknownStudyError, UnknownSuggestionError)
-
-
-@dataclass
-class Client:
-    """A process with its own clock and its own objects of the studies."""
-
-    name: str
-    store: FaultyStore
-    surroundings: Surroundings
-    studies: dict[str, Study] = field(default_factory=dict)
-    mine: dict[str, list[Evaluation]] = field(default_factory=dict)  # to be told
-    doubtful: list[Sent] = field(default_factory=list)  # to be sent again
-
-    def open(self, names: Sequence[str]) -> None:
-        """Begin, or begin again after a crash of the process."""
-        journal = Journal(self.store)
-        for name in names:
-            self.mine.setdefault(name, [])
-            self.studies[name] = Study(
-                self.store, name, journal=journal, surroundings=self.surroundings
-            )
 
 
 class Simulation:
@@ -87,7 +64,7 @@ class Simulation:
 
     def __init__(self, seed: int, steps: int = STEPS) -> None:
         self.seed, self.steps, self.rng = seed, steps, Random(seed)
-        self.seconds, self.keys, self.nested = 1.7e9, 0, False
+        self.seconds, self.nested = 1.7e9, False
         self.transcript = list[str]()
         self.store = MemoryStore(self._surroundings(0.0))
         kinds = self.rng.sample(list(KINDS), 2)
@@ -95,16 +72,7 @@ class Simulation:
         self.models = {name: LogModel(study.config) for name, study in self.studies.items()}
         self.clients = [self._client(number) for number in range(CLIENTS)]
         self._check_logs()
-        self.verbs: Mapping[Callable[[Client, str], Command[Any]], int] = {
-            self._ask: 8,
-            self._tell: 8,
-            self._add: 3,
-            self._cancel: 2,
-            self._heartbeat: 2,
-            self._applied: 1,
-            self._retime: 1,
-            self._wrong: 2,
-        }
+        self.commands = Commands(self.rng, self.studies, self.models)
 
     def run(self) -> str:
         """Play all steps, repeat what is in doubt, and return the transcript."""
@@ -113,8 +81,8 @@ class Simulation:
                 self._step(self.rng.choice(self.clients))
                 self._check_logs()
             for client in self.clients:
-                while client.doubtful:
-                    self._deliver(client, client.doubtful.pop(), faults=False)
+                while client.due:
+                    self._deliver(client, client.due.pop(), faults=False)
             self._check_logs()
             for name in self.studies:
                 self._check_states(name, self.clients)
@@ -137,7 +105,8 @@ class Simulation:
     def _client(self, number: int) -> Client:
         store = FaultyStore(self.store, self.rng, lambda: self._race(client))
         ahead = self.rng.choice((0.0, 0.0, -20.0, 40.0))
-        client = Client(f"c{number}", store, self._surroundings(ahead))
+        beside = self.rng.random() < 0.4
+        client = Client(f"c{number}", store, self._surroundings(ahead), beside)
         client.open(list(self.studies))
         return client
 
@@ -156,13 +125,15 @@ class Simulation:
             self._keep_snapshot(client, name)
         elif luck < 0.2:
             self._check_states(name, [client])
-        elif luck < 0.3:
+        elif luck < 0.25:
             self._deliver_batch(client)
-        elif luck < 0.45 and client.doubtful:
-            number = self.rng.randrange(len(client.doubtful))
-            self._deliver(client, client.doubtful.pop(number))
+        elif luck < 0.35 and client.estimates is not None:
+            self._estimate(client, client.estimates)
+        elif luck < 0.45 and client.due:
+            number = self.rng.randrange(len(client.due))
+            self._deliver(client, client.due.pop(number))
         else:
-            self._deliver(client, (name, self._drawn(client, name)))
+            self._deliver(client, (name, self.commands.draw(client, name)))
 
     def _pass_time(self) -> None:
         jumps = self.rng.random() < 0.1
@@ -179,8 +150,17 @@ class Simulation:
         other = self.rng.choice([one for one in self.clients if one is not client])
         name = self.rng.choice(list(self.studies))
         self._say(f"{other.name} is faster than {client.name}")
-        self._deliver(other, (name, self._drawn(other, name)))
+        self._deliver(other, (name, self.commands.draw(other, name)))
         self.nested = False
+
+    def _estimate(self, client: Client, estimates: Estimates) -> None:
+        client.store.armed = True
+        try:
+            done = estimates.step()
+        except StoreError as error:
+            done = f"loses an estimate: {error}"
+        client.store.armed = False
+        self._say(f"{client.name} {done}")
 
     def _keep_snapshot(self, client: Client, name: str) -> None:
         state = client.studies[name].state()
@@ -197,7 +177,7 @@ class Simulation:
             self._remember(client, sent)
             return
         self._note(client, sent, first)
-        if faults and self.rng.random() < 0.2 and _is_repeatable(command):
+        if faults and self.rng.random() < 0.2 and is_repeatable(command):
             self._say("the answer is lost" if self.rng.random() < 0.5 else "it is sent twice")
             self._check_same(name, command, first, self._attempt(client, sent, faults=faults))
 
@@ -215,23 +195,18 @@ class Simulation:
         self._say(f"    {_answer(command, result)}")
         self._check_logs()
         if isinstance(result, HeliotropeError) and not isinstance(result, StoreError):
-            self._check_refused(result)
+            self._check_refused(command, result)
             assert {*written} <= {"expired"}, "a refused command wrote"
         return result
 
     def _deliver_batch(self, client: Client) -> None:
         """Send commands to several studies, written together."""
         names = [self.rng.choice(list(self.studies)) for _ in range(self.rng.randint(1, 3))]
-        sent = [(name, self._drawn(client, name)) for name in names for _ in range(2)]
-        journal, begun = Journal(client.store), list[Callable[[], list[Any]]]()
-        for name in self.studies:
-            client.studies[name] = Study(
-                client.store, name, journal=journal, surroundings=client.surroundings
-            )
+        sent = [(name, self.commands.draw(client, name)) for name in names for _ in range(2)]
+        begun, results = list[Callable[[], list[Any]]](), list[Any]()
         client.store.armed = True
-        results = list[Any]()
         try:
-            with journal.together():
+            with client.journal.together():
                 for number, name in enumerate(names):
                     commands = [command for _, command in sent[2 * number : 2 * number + 2]]
                     begun.append(client.studies[name].begin_all(commands))
@@ -249,95 +224,13 @@ class Simulation:
                 self._remember(client, one)
                 continue
             if isinstance(result, Exception):
-                self._check_refused(result)
+                self._check_refused(command, result)
             self._note(client, one, result)
 
     def _remember(self, client: Client, sent: Sent) -> None:
         """Send a command again later, if that is safe."""
-        if _is_repeatable(sent[1]):
-            client.doubtful.append(sent)
-
-    # ---- drawing commands
-
-    def _drawn(self, client: Client, name: str) -> Command[Any]:
-        (draw,) = self.rng.choices(list(self.verbs), list(self.verbs.values()))
-        return draw(client, name)
-
-    def _chance(self, chance: float, value: Any) -> Any:
-        return value if self.rng.random() < chance else None
-
-    def _key(self) -> str:
-        self.keys += 1
-        return f"k{self.keys}"
-
-    def _ask(self, client: Client, name: str) -> Ask:
-        study = self.studies[name]
-        steps, goals = study.config.clock.at(0.0, 0.0) is None, study.config.goals is not None
-        return Ask(
-            t=self._chance(0.1, self.models[name].latest + self.rng.random()) if steps else None,
-            context=some_context(study, self.rng),
-            key=self._chance(0.6, self._key()),
-            uid=self._chance(0.2, study.uid),
-            lease=self._chance(0.3, self.rng.choice(("30s", "10min", "2h"))),
-            cost=self._chance(0.1, 0.5) if goals else None,
-        )
-
-    def _tell(self, client: Client, name: str) -> Command[Any]:
-        asked = self._one_of(client, name)
-        if asked is None:
-            return self._ask(client, name)
-        study, following = self.studies[name], self._chance(0.3, self._ask(client, name))
-        value, whole = some_result(study, self.rng), self._chance(0.5, asked) or asked.id
-        std = dict.fromkeys(value, 0.5) if isinstance(value, dict) else 0.5
-        noise = self._chance(0.2, {"std": std}) or {}
-        return Tell.of(whole, value, following, **noise)
-
-    def _add(self, client: Client, name: str) -> Add:
-        study, rng = self.studies[name], self.rng
-        given = {"context": some_context(study, rng), "key": self._chance(0.6, self._key())}
-        return Add.of(some_choice(study, rng), some_result(study, rng), **given)
-
-    def _cancel(self, client: Client, name: str) -> Command[Any]:
-        asked = self._one_of(client, name)
-        return self._ask(client, name) if asked is None else Cancel(asked.id)
-
-    def _heartbeat(self, client: Client, name: str) -> Command[Any]:
-        if not client.mine[name]:
-            return self._ask(client, name)
-        id = self.rng.choice(client.mine[name]).id
-        return Heartbeat(id, self._chance(0.5, "20min"))
-
-    def _applied(self, client: Client, name: str) -> Applied:
-        return Applied.of(some_choice(self.studies[name], self.rng))
-
-    def _retime(self, client: Client, name: str) -> Retime:
-        back = self.models[name].latest - self.rng.choice((1.0, 5.0))
-        return Retime(self._chance(0.3, max(back, 0.0)))
-
-    def _wrong(self, client: Client, name: str) -> Command[Any]:
-        """A command that may, or must, be refused."""
-        study, ids, keys = self.studies[name], [*self.models[name].entries], self.models[name].by_key
-        value, context = some_result(study, self.rng), some_context(study, self.rng)
-        wrong: list[Command[Any]] = [
-            Tell(f"{study.uid[:12]}-00000001-0", value),
-            Ask(context={"no": "such"}),
-            Ask(context=context, lease="never"),
-            Ask(context=context, uid="another"),
-            Ask(t=-1.0, context=context),
-        ]
-        if ids:
-            id = self.rng.choice(ids)
-            wrong += [Tell(id, value), Cancel(id), Heartbeat(id, "1h"), Tell(id, float("nan"))]
-        if keys:
-            key = self.rng.choice([*keys])
-            wrong += [Ask(context=context, key=key)]
-            wrong += [Add.of(some_choice(study, self.rng), value, context=context, key=key)]
-        return self.rng.choice(wrong)
-
-    def _one_of(self, client: Client, name: str) -> Evaluation | None:
-        """An evaluation of a client, which does not measure it again."""
-        mine = client.mine[name]
-        return mine.pop(self.rng.randrange(len(mine))) if mine else None
+        if is_repeatable(sent[1]):
+            client.due.append(sent)
 
     # ---- checking
 
@@ -345,6 +238,7 @@ class Simulation:
         """Check an acknowledged result against the log, and let the client have it."""
         name, command = sent
         if isinstance(result, HeliotropeError):
+            self._react(client, name, result)
             return
         model = self.models[name]
         match command:
@@ -364,6 +258,14 @@ class Simulation:
             case Applied():
                 chosen = self.studies[name].config.adapter.canonical_choice(command.chosen)
                 assert chosen in model.applied
+
+    def _react(self, client: Client, name: str, refusal: HeliotropeError) -> None:
+        """Do what an error about the clock advises."""
+        study, now = self.studies[name], client.surroundings.now()
+        if isinstance(refusal, TimeError) and not counts_steps(study):
+            at = study.config.clock.at(now, self.models[name].events[0].at)
+            ahead = Ask(at, some_context(study, self.rng), self.commands.key())
+            client.due.append((name, ahead if "ask with t" in str(refusal) else Retime()))
 
     def _note_asked(self, client: Client, name: str, ask: Ask, asked: Evaluation | Hold) -> None:
         if isinstance(asked, Evaluation):
@@ -386,10 +288,13 @@ class Simulation:
         elif isinstance(command, Tell | Cancel | Applied):
             assert not isinstance(second, HeliotropeError)
 
-    def _check_refused(self, error: Exception) -> None:
+    def _check_refused(self, command: Command[Any], error: Exception) -> None:
         """Commands are refused for what is wrong with them, never for what is in the log."""
         assert isinstance(error, REFUSALS), repr(error)
         assert not isinstance(error, FormatError | DamagedError), repr(error)
+        ask = command.ask if isinstance(command, Tell) else command
+        if isinstance(error, TimeError) and getattr(ask, "t", None) is None:
+            assert "a clock" in error.expected, "a small difference of the clocks was refused"
 
     def _check_logs(self) -> None:
         for name, study in self.studies.items():
@@ -422,12 +327,6 @@ class Simulation:
         self.transcript.append(line)
 
 
-def _is_repeatable(command: Command[Any]) -> bool:
-    """Whether a command may be sent again if its answer is in doubt."""
-    ask = command.ask if isinstance(command, Tell) else command
-    return not isinstance(ask, Ask | Add) or ask.key is not None
-
-
 def _answer(command: Command[Any], result: Any) -> str:
     if isinstance(result, Exception):
         return f"{type(result).__name__}: {result}"
@@ -444,4 +343,4 @@ def play(seed: int, steps: int = STEPS) -> str:
 
 
 if __name__ == "__main__":
-    print(play(*map(int, sys.argv[1:])), end="")
+    sys.stdout.write(play(*map(int, sys.argv[1:])))

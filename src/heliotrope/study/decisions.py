@@ -6,6 +6,7 @@ event, so one that is refused has changed nothing.
 
 from collections.abc import Mapping
 from dataclasses import astuple
+from math import inf
 from typing import Any, TypeVar
 
 from heliotrope.errors import (
@@ -344,7 +345,7 @@ def _retime(state: StudyState, command: Retime, now: float) -> Chain[None]:
     latest = wall if command.t is None else command.t
     if latest is None:
         raise InputError("a time, because the clock counts steps", "none", "", "t")
-    if latest < state.core.latest:
+    if state.core.asked and latest < state.core.latest:
         yield {"v": VERSION, "kind": "retimed", "latest": latest}
 
 
@@ -357,11 +358,12 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
 
 def _time_to_ask(state: StudyState, t: float | None, now: float) -> float | None:
     """The given time, else that of the clock; None leaves it to the optimizer's counter."""
-    latest, wall = state.core.latest, state.config.clock.at(now, state.created)
+    wall = state.config.clock.at(now, state.created)
+    latest = state.core.latest if state.core.asked else -inf
     if wall is not None:
         state.config.clock.check(wall, latest, t)
     if t is None:
         return None if wall is None else max(wall, latest)  # the clock may be a little behind
-    if state.core.asked and t < latest:
+    if t < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{t:g}", "", "t")
     return t
