@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
+from random import Random
+
 import pytest
 
+from heliotrope.storage import MemoryStore
+from heliotrope.study import Study, StudyConfig
+from heliotrope.surroundings import Surroundings
 from simulation import Simulation, play
+from studies import SPACES
 
 GROUP = 10
 SEEDS = 100
@@ -19,6 +26,18 @@ def test_the_laws_hold_whatever_fails(first: int) -> None:
 @pytest.mark.parametrize("seed", range(0, SEEDS, 20))
 def test_a_seed_replays_to_the_byte(seed: int) -> None:
     assert play(seed).encode() == play(seed).encode()
+
+
+def test_a_loop_over_a_function_writes_the_same_log_in_the_same_surroundings() -> None:
+    logs = []
+    for _ in range(2):
+        surroundings = Surroundings(count(1.7e9).__next__, Random(7).randrange)
+        store, config = MemoryStore(surroundings), StudyConfig(SPACES["options"])
+        study = Study.create_from("loop", config, store, surroundings=surroundings)
+        study.optimize(lambda option: float(len(option)), 6, progress=False)
+        logs.append((study.uid, study.events()))
+    assert logs[0] == logs[1]
+    assert "key" in logs[0][1][1].body
 
 
 def test_the_seeds_meet_faults_and_refusals() -> None:

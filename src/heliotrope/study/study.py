@@ -63,10 +63,10 @@ class Study(EverydayStudy):
         estimators: ConsidersEstimates | None = None,
         surroundings: Surroundings = REAL,
     ) -> None:
-        self._store, self._surroundings = store, by_store(surroundings, store)
+        self._store, self.surroundings = store, by_store(surroundings, store)
         self._estimators = estimators  # without any, a result waits for the model that is due
         self._info = store.find(name)
-        written_by, now = journal or Journal(store), self._surroundings.now
+        written_by, now = journal or Journal(store), self.surroundings.now
         self._cache = StateCache(store, written_by, self._info.uid, now)
 
     @classmethod
@@ -277,7 +277,7 @@ class Study(EverydayStudy):
         In a study with contexts the best is that in one context, by default that of the latest ask.
         """
         shown = self._cache.read(
-            lambda state: views.summary(state, state.time(self._surroundings.now()), context)
+            lambda state: views.summary(state, state.time(self.surroundings.now()), context)
         )
         return Summary({"name": self.name, "uid": self.uid, **shown})
 
@@ -301,8 +301,8 @@ class Study(EverydayStudy):
     def _decision(self, command: Command[T]) -> Decision[T]:
         learn = learning.learn if self._estimators is None else self._learn_later
         return Decision(
-            lambda state: decisions.decide(command, state, self._surroundings.moment(), learn),
-            before=lambda state: decisions.expire(state, self._surroundings.now(), command),
+            lambda state: decisions.decide(command, state, self.surroundings.moment(), learn),
+            before=lambda state: decisions.expire(state, self.surroundings.now(), command),
         )
 
     def _learn_later(self, state: StudyState) -> Chain[None]:
@@ -333,7 +333,7 @@ class Study(EverydayStudy):
         with located("t"):
             when = None if t is None else as_time(t)
         return lambda state: view(
-            state, state.time(self._surroundings.now()) if when is None else when
+            state, state.time(self.surroundings.now()) if when is None else when
         )
 
     def _readable(self) -> Study:
