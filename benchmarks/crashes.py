@@ -163,4 +163,4 @@ class _Copy:
 def _suggestion(state: StudyState) -> Evaluation:
     """What a study would ask next, without an event."""
     t, place, why = decisions.chosen(state, None, None)
-    return Evaluation(state.ids.next(), t, **state.config.adapter.describe(place), **why)
+    return Evaluation(state.ids.next(mark=1), t, **state.config.adapter.describe(place), **why)

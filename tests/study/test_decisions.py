@@ -22,6 +22,7 @@ from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Hold
 from heliotrope.study.decisions import decide, expire
 from heliotrope.study.goals import goals_from
 from heliotrope.study.state import StudyState
+from heliotrope.surroundings import Moment
 from strategies import fixed
 from studies import SPACES, Watch, shown, what
 
@@ -116,7 +117,7 @@ def test_every_step_is_pure_and_only_the_first_one_refuses(name: str, data: st.D
         command = data.draw(commands(name, ids))
         expired = run(state, expire(state, watch.seconds, command))
         assert set(expired) <= {"expired"}
-        run(state, decide(command, state, watch.seconds, learning.learn))
+        run(state, decide(command, state, Moment(watch.seconds, mark=1), learning.learn))
 
 
 # Refusals

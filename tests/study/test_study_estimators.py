@@ -20,6 +20,7 @@ from heliotrope.storage import MemoryStore
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.estimators import Estimators
 from heliotrope.study.watching import Watcher
+from heliotrope.surroundings import Surroundings
 from studies import SPACES, shown, twin_of
 
 CONFIG = StudyConfig(Options(["a", "b", "c"]), seed=3)
@@ -142,7 +143,8 @@ def test_a_model_that_is_taken_stepwise_is_replayed_exactly(space: str, seed: in
     rng, seconds, store = random.Random(seed), [1.7e9], MemoryStore()
     config = StudyConfig(SPACES[space], seed=seed)
     beside = Estimators(0)
-    study = Study.create_from("steps", config, store, estimators=beside, now=lambda: seconds[0])
+    now = Surroundings(lambda: seconds[0])
+    study = Study.create_from("steps", config, store, estimators=beside, surroundings=now)
     was_between = 0
     for number in range(150):
         move(study, rng, seconds)

@@ -365,6 +365,15 @@ def test_a_clock_that_is_set_back_stands_still_for_a_while(
     assert study.ask().t == pytest.approx(now)
 
 
+def test_a_study_that_a_wrong_clock_created_can_be_used(store: Store, watch: Watch) -> None:
+    """Without an ask, there is no time that the right clock could be behind, or be set back to."""
+    study = begin(store, watch, clock="1h")
+    watch.seconds -= 10 * 86400.0
+    study.retime()
+    assert len(study.events()) == 1
+    assert study.ask().t == study.add("hall", 1.0).t == -240.0
+
+
 def test_the_time_of_one_client_does_not_stop_the_clock(store: Store, watch: Watch) -> None:
     study = begin(store, watch, clock="7d")
     with pytest.raises(TimeError, match="at most 1, 7 d after now; got 999"):

@@ -6,7 +6,6 @@ A client with threads and one with asyncio carry out the same calls.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +21,7 @@ from heliotrope.storage.protocol import Event, StudyInfo, as_name
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Add, Applied, Ask, Tell
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
+from heliotrope.surroundings import REAL
 from heliotrope.validation import as_number, as_whole, short_repr
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class StudyCalls:
             return SpaceAdapter.from_json(self._setup)
 
     def _keyed(self, command: _Keyed) -> _Keyed:
-        key = uuid.uuid4().hex if command.key is None else command.key
+        key = REAL.uid() if command.key is None else command.key
         if command.context is None:  # allowed if the key is known
             return replace(command, key=key)
         return replace(command, key=key, context=self._spaces.check_context(command.context))

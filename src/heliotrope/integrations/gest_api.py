@@ -14,7 +14,8 @@ from heliotrope.directions import Direction
 from heliotrope.errors import InputError, UnknownSuggestionError, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
-from heliotrope.study.clocks import Clock, Now, Steps, Wall
+from heliotrope.study.clocks import Clock, Steps, Wall
+from heliotrope.surroundings import Now
 from heliotrope.tables import DataFrame, as_rows
 from heliotrope.validation import as_whole, short_repr
 

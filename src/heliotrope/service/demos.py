@@ -1,6 +1,5 @@
 """Demo studies, which the service drives itself: two moving peaks."""
 
-import secrets
 from functools import partial
 from threading import Event, Lock, Thread
 
@@ -10,6 +9,7 @@ from heliotrope.errors import HeliotropeError
 from heliotrope.service.errors import RequestError, log
 from heliotrope.service.studies import Studies
 from heliotrope.study import Study
+from heliotrope.surroundings import REAL
 from heliotrope.validation import Array
 
 STEPS = 300
@@ -32,7 +32,7 @@ class Demos:
             self._threads = {thread for thread in self._threads if thread.is_alive()}
             if len(self._threads) >= self._most:
                 raise RequestError(429, "busy", f"at most {self._most} demos at a time", "one more")
-            name = f"demo-{secrets.token_hex(3)}"
+            name = f"demo-{REAL.uid()[:6]}"
             self._studies.create(name, {"space": _SPACE})
             thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)
             self._threads.add(thread)

@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from uuid import uuid4
 
 from heliotrope.errors import HeliotropeError
 from heliotrope.storage.protocol import (
@@ -22,6 +21,7 @@ from heliotrope.storage.protocol import (
     snapshot_ahead,
     unknown_study,
 )
+from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_number, as_whole
 
 
@@ -41,6 +41,7 @@ class _Study:
 class MemoryStore:
     """A :class:`heliotrope.storage.Store` without a disk."""
 
+    surroundings: Surroundings = REAL
     _studies: dict[str, _Study] = field(default_factory=dict)  # by uid
     _named: dict[str, _Study] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -49,7 +50,8 @@ class MemoryStore:
         return "memory"
 
     def create(self, name: str, body: EventBody, at: float) -> str:
-        study = _Study(as_name(name), uuid4().hex, [(as_number(at, "at"), event_text(body))])
+        first = as_number(at, "at"), event_text(body)
+        study = _Study(as_name(name), self.surroundings.uid(), [first])
         with self._lock:
             if name in self._named:
                 raise name_taken(name)

@@ -3,11 +3,12 @@
 from heliotrope.errors import InputError, requires_extra
 from heliotrope.storage.memory import MemoryStore
 from heliotrope.storage.protocol import Store
+from heliotrope.surroundings import REAL, Surroundings
 
 _ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://user@host/name"
 
 
-def open_store(url: str, *, make: bool = True) -> Store:
+def open_store(url: str, *, make: bool = True, surroundings: Surroundings = REAL) -> Store:
     """Open the store of a URL, and create or update its tables if necessary.
 
     ``memory:`` is a new store in this process. ``sqlite:///file.db`` is a file, relative to the
@@ -26,14 +27,14 @@ def open_store(url: str, *, make: bool = True) -> Store:
     """
     scheme = url.partition(":")[0] if isinstance(url, str) else ""
     if url == "memory:":
-        return MemoryStore()
+        return MemoryStore(surroundings)
     if scheme not in ("sqlite", "postgresql"):
         raise InputError("the URL of a store", repr(url), f"Use {_ADVICE}.")
     with requires_extra("store"):
-        return _open_sql(scheme, url, make)
+        return _open_sql(scheme, url, make, surroundings)
 
 
-def _open_sql(scheme: str, url: str, make: bool) -> Store:
+def _open_sql(scheme: str, url: str, make: bool, surroundings: Surroundings) -> Store:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -45,10 +46,14 @@ def _open_sql(scheme: str, url: str, make: bool) -> Store:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:  # its text would show the password
         raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
-    database = open_sqlite(parsed, make) if scheme == "sqlite" else PostgresDatabase(parsed)
+    database = (
+        open_sqlite(parsed, make)
+        if scheme == "sqlite"
+        else PostgresDatabase(parsed, surroundings.now)
+    )
     try:
         database.prepare()
     except BaseException:
         database.close()
         raise
-    return SqlStore(database)
+    return SqlStore(database, surroundings)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 
 from heliotrope.storage.database import Database
+from heliotrope.surroundings import Now
 
 T = TypeVar("T")
 
@@ -48,8 +49,8 @@ class PostgresDatabase(Database):
     damage = ("XX",)  # a page's own checksum failed
     advice: ClassVar = {"55P03": _LOCKED}
 
-    def __init__(self, url: URL) -> None:
-        self._watchdog = Watchdog()
+    def __init__(self, url: URL, now: Now) -> None:
+        self._now, self._watchdog = now, Watchdog()
         self._offset, self._measured = 0.0, -_MEASURED
         given = url.query
         limits = {name: given.get(name, value) for name, value in _NETWORK.items()}
@@ -70,9 +71,9 @@ class PostgresDatabase(Database):
     def clock_offset(self) -> float:
         if time.monotonic() - self._measured > _MEASURED:
             self._measured = time.monotonic()
-            before = time.time()
+            before = self._now()
             server = self.read(lambda connection: connection.execute(_CLOCK).scalar_one())
-            self._offset = (before + time.time()) / 2.0 - float(server)
+            self._offset = (before + self._now()) / 2.0 - float(server)
         return self._offset
 
     def close(self) -> None:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
@@ -35,6 +34,7 @@ from heliotrope.storage.study_rows import (
     snapshot_checksum,
     study_rows,
 )
+from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_number, as_whole
 
 _LARGEST = 2**31  # the largest integer that every database accepts
@@ -67,8 +67,8 @@ _kept = (
 class SqlStore:
     """A :class:`heliotrope.storage.Store` in a SQL database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, surroundings: Surroundings = REAL) -> None:
+        self._database, self._surroundings = database, surroundings
 
     def __str__(self) -> str:
         return self._database.place
@@ -77,7 +77,7 @@ class SqlStore:
 
     def create(self, name: str, body: EventBody, at: float) -> str:
         at = as_number(at, "at")
-        row = StudyRow(0, as_name(name), uuid4().hex, at, at, 0, "")
+        row = StudyRow(0, as_name(name), self._surroundings.uid(), at, at, 0, "")
         first = Append(row.uid, 0, [body], at)
         self._database.write(lambda connection: _insert_study(connection, row, first))
         return row.uid

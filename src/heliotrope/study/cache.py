@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from heliotrope.errors import ConflictError, FormatError, HeliotropeError
 from heliotrope.storage import Append, EventBody, Journal, Store
-from heliotrope.study.clocks import Now
 from heliotrope.study.state import StudyState, config_of
+from heliotrope.surroundings import Now
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

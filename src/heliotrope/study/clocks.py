@@ -1,16 +1,14 @@
 """Clocks of studies: a counter of steps, or wall time in a unit."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from heliotrope.errors import InputError, TimeError, located
 from heliotrope.storage import Store
+from heliotrope.surroundings import Surroundings
 from heliotrope.validation import as_positive, short_repr
-
-Now: TypeAlias = Callable[[], float]
-"""Returns seconds since 1970; tests pass their own."""
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "week": 604800.0}
 _SECONDS |= {"sec": 1.0, "m": 60.0, "hour": 3600.0, "day": 86400.0}  # synonyms
@@ -154,14 +152,14 @@ def as_length(length: object) -> str:
     return str(length)
 
 
-def by_store(now: Now, store: Store) -> Now:
-    """A wall clock that is corrected where it differs from the clock of the store."""
+def by_store(surroundings: Surroundings, store: Store) -> Surroundings:
+    """The same with a wall clock that is corrected where it differs from that of the store."""
 
     def corrected() -> float:
         offset = store.clock_offset()
-        return now() - offset if abs(offset) > _OFFSET else now()
+        return surroundings.now() - (offset if abs(offset) > _OFFSET else 0.0)
 
-    return corrected
+    return replace(surroundings, now=corrected)
 
 
 def duration(seconds: float) -> str:

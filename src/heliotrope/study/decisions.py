@@ -6,6 +6,7 @@ event, so one that is refused has changed nothing.
 
 from collections.abc import Mapping
 from dataclasses import astuple
+from math import inf
 from typing import Any, TypeVar
 
 from heliotrope.errors import (
@@ -45,14 +46,15 @@ from heliotrope.study.state import (
     VERSION_WITH_NOISE,
     StudyState,
 )
+from heliotrope.surroundings import Moment
 from heliotrope.validation import Json, short_repr
 
 T = TypeVar("T")
 _MOST_OPEN = 1000
 
 
-def decide(command: Command[T], state: StudyState, now: float, learn: Learn) -> Chain[T]:
-    """Yield the events of a command at a wall time, and return its result.
+def decide(command: Command[T], state: StudyState, moment: Moment, learn: Learn) -> Chain[T]:
+    """Yield the events of a command at a moment, and return its result.
 
     ``learn`` follows each result.
     """
@@ -62,19 +64,19 @@ def decide(command: Command[T], state: StudyState, now: float, learn: Learn) -> 
     command.check()
     match command:
         case Ask():
-            result = yield from _checked_ask(state, command, now)
+            result = yield from _checked_ask(state, command, moment)
         case Tell():
-            result = yield from _tell(state, command, now, learn)
+            result = yield from _tell(state, command, moment, learn)
         case Add():
-            result = yield from _add(state, command, now, learn)
+            result = yield from _add(state, command, moment, learn)
         case Applied():
             yield from _apply(state, command)
         case Cancel():
             yield from _cancel(state, command.id)
         case Heartbeat():
-            result = yield from _prolong(state, command, now)
+            result = yield from _prolong(state, command, moment.now)
         case Retime():
-            yield from _retime(state, command, now)
+            yield from _retime(state, command, moment.now)
     return result  # type: ignore[no-any-return]
 
 
@@ -87,7 +89,7 @@ def expire(state: StudyState, now: float, spared_by: Command[Any]) -> Chain[None
 
 
 def _checked_ask(
-    state: StudyState, command: Ask, now: float, told: str | None = None
+    state: StudyState, command: Ask, moment: Moment, told: str | None = None
 ) -> Chain[Evaluation | Hold]:
     """Check an ask, and return the chain that decides it, once the result of ``told`` is known.
 
@@ -98,12 +100,12 @@ def _checked_ask(
     if id is not None:
         return _repeated(_open_with_key(state, id, told))
     context = state.config.adapter.check_context(command.context)
-    t = _time_to_ask(state, command.t, now)
+    t = _time_to_ask(state, command.t, moment.now)
     state.core.next_time(t)  # raises an error if there is none
     if command.cost is not None:
         _check_hold(state)
     _check_room(state, told)
-    return _ask(state, command, t, context, now)
+    return _ask(state, command, t, context, moment)
 
 
 def _open_with_key(state: StudyState, id: str, told: str | None) -> Evaluation:
@@ -134,7 +136,7 @@ def _check_room(state: StudyState, told: str | None) -> None:
 
 
 def _ask(
-    state: StudyState, command: Ask, t: float | None, context: Context | None, now: float
+    state: StudyState, command: Ask, t: float | None, context: Context | None, moment: Moment
 ) -> Chain[Evaluation | Hold]:
     if command.cost is not None:
         point = state.config.adapter.context_point(context)
@@ -143,8 +145,9 @@ def _ask(
             return Hold(until)
     at, place, why = chosen(state, t, context)
     words = state.config.adapter.describe(place, context)
-    lease = _leased(command.lease or state.config.lease, now)
-    return (yield from _begin(state, at, place, words, {**why, **lease, **_keyed(command.key)}))
+    lease = _leased(command.lease or state.config.lease, moment.now)
+    more = {**why, **lease, **_keyed(command.key)}
+    return (yield from _begin(state.ids.next(moment.mark), at, place, words | more))
 
 
 def chosen(
@@ -174,25 +177,22 @@ def _keyed(key: str | None) -> Json:
     return {} if key is None else {"key": key}
 
 
-def _begin(
-    state: StudyState, t: float, place: LoggedPlace, words: Json, more: Json
-) -> Chain[Evaluation]:
+def _begin(id: str, t: float, place: LoggedPlace, words: Json) -> Chain[Evaluation]:
     """Open an evaluation, which is read from its event."""
-    asked = {"v": VERSION_WITH_MARKS, "kind": "asked", "id": state.ids.next(), "t": t}
-    body = {**asked, "place": place, **words, **more}
+    body = {"v": VERSION_WITH_MARKS, "kind": "asked", "id": id, "t": t, "place": place, **words}
     yield body
     return Evaluation.from_json(body)
 
 
 def _tell(
-    state: StudyState, command: Tell, now: float, learn: Learn
+    state: StudyState, command: Tell, moment: Moment, learn: Learn
 ) -> Chain[Evaluation | Hold | None]:
     _check_point(state, command)
     told = _told_event(state, command.id, command)
     ask: Chain[Evaluation | Hold] | None = None
     if command.ask is not None:
         with nested("ask"):  # an ask that is refused must leave the result untold
-            ask = _checked_ask(state, command.ask, now, None if told is None else command.id)
+            ask = _checked_ask(state, command.ask, moment, None if told is None else command.id)
     if told is not None:
         yield from _take_result(state, told, learn)
     return None if ask is None else (yield from ask)
@@ -275,7 +275,7 @@ def _check_point(state: StudyState, command: Tell) -> None:
             )
 
 
-def _add(state: StudyState, command: Add, now: float, learn: Learn) -> Chain[Evaluation]:
+def _add(state: StudyState, command: Add, moment: Moment, learn: Learn) -> Chain[Evaluation]:
     _check_uid(state, command.uid)
     adapter = state.config.adapter
     place = adapter.place_of(command.chosen, command.context)
@@ -283,9 +283,10 @@ def _add(state: StudyState, command: Add, now: float, learn: Learn) -> Chain[Eva
     before = _added_before(state, command, words)
     if before is not None:
         return before
-    t = state.core.placed(place, _time_to_ask(state, command.t, now)).t
+    t = state.core.placed(place, _time_to_ask(state, command.t, moment.now)).t
     results = named_results(state.config, command.measured)
-    opened = yield from _begin(state, t, place, words, _keyed(command.key))
+    id = state.ids.next(moment.mark)
+    opened = yield from _begin(id, t, place, words | _keyed(command.key))
     told = _result_event(state, opened.id, command, results)
     yield from _take_result(state, told, learn)
     return opened
@@ -348,7 +349,7 @@ def _retime(state: StudyState, command: Retime, now: float) -> Chain[None]:
     latest = wall if command.t is None else command.t
     if latest is None:
         raise InputError("a time, because the clock counts steps", "none", "", "t")
-    if latest < state.core.latest:
+    if state.core.asked and latest < state.core.latest:
         yield {"v": VERSION, "kind": "retimed", "latest": latest}
 
 
@@ -361,11 +362,12 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
 
 def _time_to_ask(state: StudyState, t: float | None, now: float) -> float | None:
     """The time in the command, or that of the clock; None lets the tracker count a step."""
-    latest, wall = state.core.latest, state.config.clock.at(now, state.created)
+    wall = state.config.clock.at(now, state.created)
+    latest = state.core.latest if state.core.asked else -inf
     if wall is not None:
         state.config.clock.check(wall, latest, t)
     if t is None:
         return None if wall is None else max(wall, latest)  # the clock may be a little behind
-    if state.core.asked and t < latest:
+    if t < latest:
         raise TimeError(f"a time of at least {latest:g}, the latest seen", f"{t:g}", "", "t")
     return t

@@ -11,6 +11,7 @@ from heliotrope.errors import HeliotropeError, NoBeliefError
 from heliotrope.notebook import facts_table
 from heliotrope.study.results import BeliefReport, BestChoice, Front, Summary, Track
 from heliotrope.study.verbs import StudyVerbs
+from heliotrope.surroundings import REAL, Surroundings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 class EverydayStudy(StudyVerbs):
     """What people do with a study, by way of its commands and its summary."""
+
+    surroundings: Surroundings = REAL
 
     @property
     @abstractmethod

@@ -8,7 +8,6 @@ its result as that of another point.
 from __future__ import annotations
 
 import re
-import secrets
 from array import array
 
 import numpy as np
@@ -28,9 +27,9 @@ class Ids:
         self._prefix = uid[:_PREFIX]
         self._marks = array("I")
 
-    def next(self) -> str:
-        """A new id, not yet added; each call returns another one."""
-        return self._text(len(self._marks), secrets.randbelow(2**32 - 1) + 1)
+    def next(self, mark: int) -> str:
+        """The id of the next evaluation, not yet added, with a random mark above 0."""
+        return self._text(len(self._marks), mark)
 
     def add(self, id: str) -> None:
         """Add the id of the next evaluation, as it is in the log; FormatError."""

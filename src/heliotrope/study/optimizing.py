@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -136,7 +135,8 @@ class Run:
 
     def _ask(self) -> Evaluation:
         """Ask; after an interrupt, cancel the evaluation that may have been opened."""
-        context, key = self.context() if callable(self.context) else self.context, uuid.uuid4().hex
+        context = self.context() if callable(self.context) else self.context
+        key = self.study.surroundings.uid()
         try:
             return self.study.ask(context=context, key=key)
         except KeyboardInterrupt:

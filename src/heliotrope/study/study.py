@@ -17,7 +17,7 @@ from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE, as_name
 from heliotrope.study import decisions, exports, fleets, learning, views
 from heliotrope.study.cache import Chain, Decision, StateCache
-from heliotrope.study.clocks import Clock, Now, Steps, Wall, by_store
+from heliotrope.study.clocks import Clock, Steps, Wall, by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
@@ -27,6 +27,7 @@ from heliotrope.study.goals import GoalArguments, goals_from
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.state import StudyState, config_of, created_event
+from heliotrope.surroundings import REAL, Now, Surroundings
 from heliotrope.validation import counted, short_repr
 
 T = TypeVar("T")
@@ -60,12 +61,13 @@ class Study(EverydayStudy):
         *,
         journal: Journal | None = None,
         estimators: ConsidersEstimates | None = None,
-        now: Now = time.time,
+        surroundings: Surroundings = REAL,
     ) -> None:
-        self._store, self._now = store, by_store(now, store)
+        self._store, self.surroundings = store, by_store(surroundings, store)
         self._estimators = estimators  # without any, a result waits for the model that is due
         self._info = store.find(name)
-        self._cache = StateCache(store, journal or Journal(store), self._info.uid, self._now)
+        written_by, now = journal or Journal(store), self.surroundings.now
+        self._cache = StateCache(store, written_by, self._info.uid, now)
 
     @classmethod
     def create(
@@ -131,7 +133,9 @@ class Study(EverydayStudy):
         config = StudyConfig(*given, _as_names(like), goals=goals_from(direction, goals))
         return _with_store(
             store,
-            lambda opened: cls.create_from(name, config, opened, exist_ok=exist_ok, now=now),
+            lambda opened: cls.create_from(
+                name, config, opened, exist_ok=exist_ok, surroundings=Surroundings(now)
+            ),
         )
 
     @classmethod
@@ -144,7 +148,7 @@ class Study(EverydayStudy):
         exist_ok: bool = False,
         journal: Journal | None = None,
         estimators: ConsidersEstimates | None = None,
-        now: Now = time.time,
+        surroundings: Surroundings = REAL,
     ) -> Study:
         """Create a study from its configuration, or with ``exist_ok`` continue it.
 
@@ -155,21 +159,29 @@ class Study(EverydayStudy):
         with located("seed"):  # no other error is possible before there is a policy
             bare = StudyState("", config, 0.0)
         bare.extend([])  # raises an error if the policy does not fit the space
+        begin = partial(
+            cls, store, name, journal=journal, estimators=estimators, surroundings=surroundings
+        )
         try:
-            store.create(name, created_event(config), now())
+            store.create(name, created_event(config), surroundings.now())
         except StudyExistsError:
             if not exist_ok:
                 raise
-            found = cls(store, name, journal=journal, estimators=estimators, now=now)
+            found = begin()
             check_same(config, found.config)
             return found
         _log.info("created the study %s", name)
-        return cls(store, name, journal=journal, estimators=estimators, now=now)
+        return begin()
 
     @classmethod
     def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Study:
         """Open an existing study."""
-        return _with_store(store, lambda opened: cls(opened, name, now=now)._readable(), make=False)
+        surroundings = Surroundings(now)
+        return _with_store(
+            store,
+            lambda opened: cls(opened, name, surroundings=surroundings)._readable(),
+            make=False,
+        )
 
     @property
     def name(self) -> str:
@@ -265,7 +277,7 @@ class Study(EverydayStudy):
         In a study with contexts the best is that in one context, by default that of the latest ask.
         """
         shown = self._cache.read(
-            lambda state: views.summary(state, state.time(self._now()), context)
+            lambda state: views.summary(state, state.time(self.surroundings.now()), context)
         )
         return Summary({"name": self.name, "uid": self.uid, **shown})
 
@@ -289,8 +301,8 @@ class Study(EverydayStudy):
     def _decision(self, command: Command[T]) -> Decision[T]:
         learn = learning.learn if self._estimators is None else self._learn_later
         return Decision(
-            lambda state: decisions.decide(command, state, self._now(), learn),
-            before=lambda state: decisions.expire(state, self._now(), spared_by=command),
+            lambda state: decisions.decide(command, state, self.surroundings.moment(), learn),
+            before=lambda state: decisions.expire(state, self.surroundings.now(), command),
         )
 
     def _learn_later(self, state: StudyState) -> Chain[None]:
@@ -320,7 +332,9 @@ class Study(EverydayStudy):
         """A view at a time, by default now."""
         with located("t"):
             when = None if t is None else as_time(t)
-        return lambda state: view(state, state.time(self._now()) if when is None else when)
+        return lambda state: view(
+            state, state.time(self.surroundings.now()) if when is None else when
+        )
 
     def _readable(self) -> Study:
         """Return itself, or raise an error if it cannot be read."""

@@ -21,7 +21,7 @@ from heliotrope.optimizer import Optimizer
 from heliotrope.policies import auto
 from heliotrope.storage import Append, MemoryStore, Store, open_store
 from heliotrope.study import Study
-from heliotrope.study.clocks import Now
+from heliotrope.surroundings import Now, Surroundings
 
 _STARTED = 1.7e9  # seconds since 1970
 
@@ -207,7 +207,7 @@ def replayed(study: Study, now: Now = time.time) -> Study:
     for event in others:
         text = json.dumps(event.body).replace(f'"{study.uid[:12]}-', f'"{uid[:12]}-')
         store.append([Append(uid, event.seq - 1, [json.loads(text)], event.at)])
-    return Study(store, "twin", now=now)
+    return Study(store, "twin", surroundings=Surroundings(now))
 
 
 def goals_of(truth: Truth) -> dict[str, Any]:
