@@ -17,7 +17,13 @@ from heliotrope.live.description import OBJECTIVE, Live, decode_live, encode_liv
 from heliotrope.live.watching import policy_of
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
-from heliotrope.precision import Noise, NoiseColumns, Precision, value_and_precision
+from heliotrope.precision import (
+    Noise,
+    NoiseColumns,
+    Precision,
+    check_size,
+    value_and_precision,
+)
 from heliotrope.queries import Queries
 from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
@@ -26,8 +32,6 @@ from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.threads import Exclusive, exclusive
 from heliotrope.tracker import Metric, Results, Setup, Tracker, check_weighing
 from heliotrope.validation import short_repr
-
-_LARGEST = 1e45  # value of a named metric that a policy accepts
 
 
 class Optimizer(Queries, Archived):
@@ -329,19 +333,14 @@ def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
             raise InputError(f"metrics among {names}", short_repr(name), "", "y")
         own: Noise = {key: _of_metric(given, name) for key, given in noise.items()}  # type: ignore[assignment]
         with located(name):
-            told[name] = _checked(*value_and_precision(value, **own))
+            y, precision = value_and_precision(value, **own)
+            told[name] = check_size(y), precision
     return told
 
 
 def _of_metric(given: Any, name: str) -> Any:
     """The noise of one metric; a number is that of all."""
     return given.get(name) if isinstance(given, Mapping) else given
-
-
-def _checked(y: float, precision: Precision) -> tuple[float, Precision]:
-    if abs(y) > _LARGEST:
-        raise InputError(f"values below {_LARGEST:g} in size", f"{y:g}", "Use a larger unit.")
-    return y, precision
 
 
 def _adapter(domain: Domain | Contextual | SpaceLike) -> DomainAdapter:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ADDED = 4.0  # to successes, failures and counts: 1.96^2, rounded
 _RANGE = (1e-45, 1e45)  # of standard errors and exposures, whose squares must not overflow
+_LARGEST_RESULT = 1e45  # variances, which may exceed its square by far, must not overflow
 _MOST_REPEATS = 2**53  # a history holds them as floating-point numbers
 _EXPECTED = "a value (alone, with std or with n), successes and trials, or count and exposure"
 
@@ -202,3 +203,14 @@ def _rate(count: int, exposure: float) -> tuple[float, Precision]:
         got = f"{count:g} / {exposure:g}"
         raise InputError(f"a rate with a variance below {LARGEST:g}", got, field="count")
     return rate, Precision(variance)
+
+
+def check_size(y: float) -> float:
+    """Return a result whose variance cannot overflow, or raise an InputError."""
+    if abs(y) > _LARGEST_RESULT:
+        raise InputError(
+            f"values below {_LARGEST_RESULT:g} in size",
+            f"a size of {abs(y):g}",  # the sign is turned where low values are good
+            "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
+        )
+    return y

@@ -18,7 +18,7 @@ from heliotrope.domains import Box, Choices, Domain, Places, UnitCube, are_indic
 from heliotrope.errors import HeliotropeError
 from heliotrope.lazy import lazy_module
 from heliotrope.ledger import Failure, Ledger
-from heliotrope.live.choosing import Standing, candidates
+from heliotrope.live.choosing import VISITED, Standing, candidates
 from heliotrope.live.deciding import Mask
 from heliotrope.policies.protocol import Agent, Weighing
 from heliotrope.rng import RNGFactory
@@ -28,7 +28,6 @@ distance = lazy_module("scipy.spatial.distance")
 
 _SAME = 1e-9  # distance in the unit cube
 _MUCH = 2.0  # ratio of distances, from which a result ends a row
-_VISITED = 8  # latest measured places whose neighbours are candidates
 
 
 class Avoidance:
@@ -51,7 +50,7 @@ class Avoidance:
 
         If all are, it is the one farthest from failures; of several, the one that failed first.
         """
-        visited = choices.snap(self._told[-_VISITED:]) if isinstance(choices, Box) else ()
+        visited = choices.snap(self._told[-VISITED:]) if isinstance(choices, Box) else ()
         standing = Standing(visited=tuple(np.split(visited, len(visited))) if len(visited) else ())
         places = candidates(choices, standing, make_rng)
         left = np.flatnonzero(~self.avoids(places))

@@ -17,6 +17,7 @@ from heliotrope.validation import Array, Indices
 
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each known place
 _HORIZON = 5.0  # steps over which a setting is worth having, once it is reached or known safe
+VISITED = 8  # latest measured choices of a box that are candidates again
 _SCALES = (0.5, 0.2, 0.05, 0.01)  # shares of the way from a known place to them
 
 

@@ -48,7 +48,7 @@ from heliotrope.policies.protocol import (
 )
 from heliotrope.policies.widened import widened, widening
 from heliotrope.posterior import Accuracy
-from heliotrope.precision import USUAL, Precision
+from heliotrope.precision import USUAL, Precision, check_size
 from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Array, short_repr
@@ -59,7 +59,6 @@ Query: TypeAlias = Callable[[InnerAgent, float], T]
 
 # cancelled evaluations whose points stay in a box's dictionary; more, if more results count
 _MOST_CANCELLED = 50
-_LARGEST = 1e45  # value: variances, which may exceed its square by far, must not overflow
 
 
 @register
@@ -175,7 +174,7 @@ class AdaptiveAgent:
 
         It is due after some results, and after one that ``contradicts`` the model.
         """
-        asked, value = self._open[key], _as_value(y)
+        asked, value = self._open[key], check_size(y)
         if asked.t < self.known.since:
             self.cancel(key)
             return
@@ -316,7 +315,7 @@ class AdaptiveAgent:
 
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
-        late = CubeEvaluation(t, self._frame.places(place), _as_value(y), precision, key)
+        late = CubeEvaluation(t, self._frame.places(place), check_size(y), precision, key)
         if t >= self.known.since:
             self._become(self._learner.after(self.known, late), self._open)
 
@@ -485,13 +484,3 @@ def _times_in_user_units(t: float) -> Iterator[None]:
             f"{t:g}",
             "A policy that learns its model has no posterior of the past.",
         ) from None
-
-
-def _as_value(y: float) -> float:
-    if abs(y) > _LARGEST:
-        raise InputError(
-            f"values below {_LARGEST:g} in size",
-            f"a size of {abs(y):g}",  # the sign is turned where low values are good
-            "Tell values in a larger unit; cancel the suggestion if its measurement failed.",
-        )
-    return y

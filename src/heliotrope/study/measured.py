@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from heliotrope.errors import InputError, located
-from heliotrope.precision import CHECKS, Noise, Precision, value_and_precision
+from heliotrope.precision import CHECKS, Noise, Precision, check_size, value_and_precision
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.validation import Json, as_number, short_repr
 
@@ -13,16 +13,13 @@ T = TypeVar("T")
 
 THE_VALUE = "value"
 """The name of the only metric of a study without named metrics."""
-_LARGEST = 1e45  # squares of values must be finite
 _LONGEST_FIELD = 60  # of a name in an error
 
 
 def as_value(value: object) -> float:
     """Return a result that can be told, or raise an InputError."""
     number = as_number(value, "the value", "Cancel the ask if its measurement failed.")
-    if abs(number) > _LARGEST:
-        raise InputError(f"a size of at most {_LARGEST:g}", f"{number:g}", "Use a larger unit.")
-    return number
+    return check_size(number)
 
 
 def as_values(value: object) -> float | dict[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from heliotrope.domains import Box, Choices, Places, all_choices
 from heliotrope.history import Suggestion
 from heliotrope.live.beliefs import Belief, Trust
-from heliotrope.live.choosing import Chooser, Standing, candidates
+from heliotrope.live.choosing import VISITED, Chooser, Standing, candidates
 from heliotrope.live.deciding import Mask
 from heliotrope.live.description import Live
 from heliotrope.live.gains import Gain, gain
@@ -23,8 +23,6 @@ from heliotrope.tracker.setup import Setup
 from heliotrope.validation import Array
 
 __all__ = ["Outlook"]
-
-_VISITED = 8  # latest measured choices that are candidates again
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,7 @@ class Outlook:
             return []
         problem = self.setup.adapter.contextual
         width = (self.setup.adapter.domain if problem is None else problem.choices).dimension
-        return [self.of_points(x[None, :width]) for x in self.lead.history.x[-_VISITED:]]
+        return [self.of_points(x[None, :width]) for x in self.lead.history.x[-VISITED:]]
 
     def places(self, visited: Sequence[Places] = ()) -> Places:
         """All choices of a list; of a box, some everywhere and some near measured or known ones."""
