@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import NoneType
 from typing import Any, SupportsFloat, Unpack
 
 import numpy as np
@@ -76,6 +77,10 @@ class Optimizer(Queries, Archived):
         live: Live | None = None,
     ) -> None:
         self._exclusive = Exclusive()
+        if not isinstance(live, (Live, NoneType)):
+            raise InputError(
+                "rules such as Live(limits=...), or None", short_repr(live), "", "live"
+            )
         adapter = _adapter(domain)
         self._direction = _direction(direction, live)
         if live is None:
@@ -196,7 +201,15 @@ class Optimizer(Queries, Archived):
 
     def observe(self, suggestion: Suggestion | int, y: float, precision: Precision) -> None:
         """Take a value with its precision; :meth:`tell` converts its arguments to this form."""
+        self._check_one_metric()
         self._observe(suggestion, {self._tracker.leading: (y, precision)})
+
+    def _check_one_metric(self) -> None:
+        """Refuse a value without a name among several metrics."""
+        names = list(self._tracker.metrics)
+        if len(names) > 1:
+            advice = f'Tell values by name, such as {{"{names[0]}": 1.5}}.'
+            raise InputError(f"metrics among {', '.join(names)}", "a value alone", advice, "y")
 
     @exclusive
     def _observe(self, suggestion: Suggestion | int, results: Results) -> None:
@@ -220,6 +233,7 @@ class Optimizer(Queries, Archived):
         self, id: int, x: ArrayLike | int, t: float, y: float, precision: Precision
     ) -> None:
         """Take a result that came after its suggestion was cancelled."""
+        self._check_one_metric()
         late = self._lead.adapter.suggestion_at(id, t, x)
         self._tracker.tell_late(late, {self._tracker.leading: (y, precision)})
 
@@ -241,8 +255,10 @@ class Optimizer(Queries, Archived):
         In a named space the points are a list of params or options. In a Finite domain of several
         coordinates, points may be given as indices (n,). Times before the latest one are inserted
         in order, by a replay. The noise arguments are those of :meth:`tell`, as arrays (n,) with
-        NaN where nothing is known, or one number for all.
+        NaN where nothing is known, or one number for all. With several metrics use :meth:`begin`
+        and :meth:`tell` instead.
         """
+        self._check_one_metric()
         self._lead.add(self._lead.adapter.observations(t, x, y, **noise))
 
     @exclusive

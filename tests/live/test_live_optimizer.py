@@ -248,3 +248,25 @@ def test_holding_grows_with_the_cost_and_ends() -> None:
     assert cheap is None or cheap <= dear
     with pytest.raises(HeliotropeError):
         opt.hold(-1.0)
+
+
+def test_a_value_alone_among_several_metrics_is_refused() -> None:
+    opt = ht.Optimizer(SPACE, ht.auto(SPACE), live=LIVE)
+    ask = opt.ask()
+    with pytest.raises(InputError, match="metrics among rate, p99"):
+        opt.tell(ask, 5.0)
+    with pytest.raises(InputError, match="metrics among rate, p99"):
+        opt.tell_many([5.0], [START], [1.0])
+    assert opt.is_open(ask.id)
+    with pytest.raises(InputError, match="live"):
+        ht.Optimizer(SPACE, ht.auto(SPACE), live=5)  # type: ignore[arg-type]
+
+
+def test_until_a_limited_metric_is_told_only_settings_known_to_keep_it_are_asked_for() -> None:
+    opt = ht.Optimizer(SPACE, ht.auto(SPACE), live=LIVE)
+    for _ in range(3):
+        ask = opt.ask()
+        assert (ask.params, ask.reason) == (START, "first")
+        opt.tell(ask, {"rate": 40.0})
+    opt.tell(opt.ask(), {"rate": 40.0, "p99": 48.0})
+    assert opt.ask().reason != "first"

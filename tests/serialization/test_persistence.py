@@ -372,3 +372,20 @@ def test_a_newer_save_replaces_the_older(tmp_path: Path) -> None:
     play(optimizer)
     optimizer.tell(4, VALUES[4])
     assert_same(reloaded(optimizer, tmp_path), optimizer)
+
+
+@pytest.mark.parametrize("path", [None, 5, ""])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    for call in (lambda: ht.Optimizer.load(path), lambda: saved().save(path)):
+        with pytest.raises(InputError, match="the path of a file"):
+            call()
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder"):
+        saved().save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def saved() -> ht.Optimizer:
+    return ht.Optimizer(domain := ht.grid(3), ht.auto(domain))

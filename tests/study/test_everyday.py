@@ -388,3 +388,27 @@ def test_a_frame_has_the_columns_of_an_export(study: Study) -> None:
 def test_a_frame_of_nothing_has_the_columns_too(study: Study) -> None:
     assert list(study.to_frame()) == study.export().splitlines()[0].split(",")
     assert len(study.to_frame()) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1e-150, 1e-160, 1e-300, 1e-320])
+def test_values_of_any_small_unit_are_taken(unit: float) -> None:
+    study = ht.Study.create("tiny", {"x": ht.Real(0, 1)}, store="memory:", seed=1)
+    for _ in range(12):
+        ask = study.ask()
+        study.tell(ask, -unit * (ask.params["x"] - 0.3) ** 2)
+    assert np.isfinite(study.best.mean)
+    assert study.summary().warning is None
+
+
+def test_the_best_says_which_metric_lacks_results() -> None:
+    study = ht.Study.create(
+        "web",
+        {"x": ht.Real(0, 1)},
+        metrics={"rate": "maximize", "p99": "watch"},
+        limits={"p99": {"below": 1.0}},
+        baseline={"x": 0.2},
+        store="memory:",
+    )
+    study.tell(study.ask(), {"rate": 1.0})
+    with pytest.raises(NoBeliefError, match="without results of p99"):
+        _ = study.best

@@ -27,6 +27,7 @@ from heliotrope.warps import IDENTITY, Logarithm, SinhArcsinh, Warp
 _FEWEST_FOR_A_WARP = 8
 _SPAN = 2.0  # ratio of the largest to the smallest value from which a logarithm differs
 _SPAN_WITH_ZEROS, _MOST_ZEROS = 100.0, 0.1  # the same, if up to a tenth of the values are zero
+_LEAST_SIZE = 1e-145  # of a value in a logarithm, whose squared slope must not overflow
 _SKEWS = (-1.2, -0.6, 0.6, 1.2)
 _FAR = 10.0  # median distances from the median
 _FEWEST_FAULTS, _MOST_FAULTS = 3, 0.33  # that show in the values alone; share of the values
@@ -127,7 +128,8 @@ def _logarithm(y: Array) -> Logarithm:
     """The logarithm of values that have the sign of most; zeros are half of the smallest size."""
     sizes = np.abs(y)
     least = float(np.min(sizes, where=sizes > 0.0, initial=np.inf))
-    return Logarithm(-1.0 if float(np.median(y)) < 0.0 else 1.0, 0.5 * least)
+    sign = -1.0 if float(np.median(y)) < 0.0 else 1.0
+    return Logarithm(sign, max(0.5 * least, _LEAST_SIZE))
 
 
 def _may_be_logarithmic(y: Array, logarithm: Logarithm) -> bool:

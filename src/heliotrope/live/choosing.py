@@ -27,7 +27,7 @@ class Standing:
 
     ``known`` are settings that keep all limits by the user's word, the baseline first.
     ``applied`` runs now. ``visited`` are the latest measured places. ``at_baseline`` of the
-    ``asked`` evaluations were at the baseline, and ``told`` have results.
+    ``asked`` evaluations were at the baseline. ``told`` have a result of every limited metric.
     """
 
     baseline: Places | None = None

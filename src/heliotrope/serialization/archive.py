@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.errors import FormatError, MissingFileError
+from heliotrope.errors import FormatError, InputError, MissingFileError
 from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.validation import short_repr
 
 HEADER, DIGEST = "header", "digest"
 _NPY = (1, 0)  # version of the arrays' format
@@ -51,8 +52,9 @@ class Archived(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file of :meth:`save`."""
+        file = _as_file(path)
         with existing(path, "an existing file"):
-            data = Path(path).read_bytes()
+            data = file.read_bytes()
         return cls.loads(data, str(path))
 
     def dumps(self) -> bytes:
@@ -191,9 +193,19 @@ def readable(expected: str, source: str) -> Iterator[None]:
         raise FormatError(expected, got, "Is it truncated?") from error
 
 
+def _as_file(path: object) -> Path:
+    """Return the path of a file, or raise an InputError."""
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise InputError("the path of a file", short_repr(path), "", "path")
+    file = Path(path)
+    if file.is_dir():
+        raise InputError("the path of a file", f"{file}, a folder", "Name a file in it.", "path")
+    return file
+
+
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file atomically: a crash leaves the previous file unchanged."""
-    target = Path(path)
+    target = _as_file(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with existing(path, "a file in an existing folder"), temporary.open("xb") as file:

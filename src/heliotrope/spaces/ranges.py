@@ -84,7 +84,7 @@ class Real(_Range):
         narrowest = max(_NARROWEST * self._size, _SMALLEST)
         if 0.0 < self.high - self.low < narrowest:
             raise InputError(
-                f"high above low by at least {narrowest:g}",
+                f"high above low by at least {narrowest:.10g}",
                 f"{self.low!r} and {self.high!r}",
                 "Measure from another zero, or in another unit.",
                 field="high",

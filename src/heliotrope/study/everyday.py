@@ -71,11 +71,14 @@ class EverydayStudy(StudyVerbs):
     @property
     def best(self) -> BestChoice:
         """The best choice now, in the context of the latest ask; NoBeliefError without results."""
-        best = self.summary().best
-        if best is None:
+        summary = self.summary()
+        if summary.best is None:
+            metrics = summary.metrics or {}
+            missing = [name for name, metric in metrics.items() if not metric["told"]]
+            of_these = f" of {', '.join(missing)}" if missing else ""
             advice = "Tell a result first; policies without a GP have no belief."
-            raise NoBeliefError("a study with a belief", "one without results", advice)
-        return best
+            raise NoBeliefError("a study with a belief", f"one without results{of_these}", advice)
+        return summary.best
 
     @property
     def best_params(self) -> Mapping[str, Any]:

@@ -207,7 +207,7 @@ class Tracker:
             visited=(*outlook.visited(), own),
             asked=self.lead.asked,
             at_baseline=progress.at_baseline,
-            told=self.told,
+            told=min([self.told, *(len(self.metrics[name].history) for name in progress.trust)]),
         )
 
     def _spreads(self, standing: Standing) -> bool:
