@@ -7,42 +7,24 @@ each ask. A run that was stopped continues. What a sequence asks follows from it
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 import heliotrope as ht
-from benchmarks.games import (
-    KINDS,
-    Asked,
-    Kind,
-    OptimizerSurface,
-    StudySurface,
-    play,
-    study_arguments,
-)
 from benchmarks.history import current_commit
 from benchmarks.kept import Kept
 from benchmarks.report import Finding
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from games import KINDS, OptimizerSurface, Reopened, StudySurface, play, study_arguments
+
 STEPS, WORLDS, FIRST_SEED, PROCESSES, _REOPENED = 20, 20, 32_000_000, 2, 10
-
-
-class Reopened(StudySurface):
-    """A study that is opened anew before each ask, from its events or from a snapshot."""
-
-    def __init__(self, name: str, store: str, kind: Kind) -> None:
-        super().__init__(ht.Study.open(name, store), kind)
-        self._name, self._store = name, store
-
-    def ask(self, load: float | None, cost: float | None) -> tuple[Any, Asked] | float:
-        self.study = ht.Study.open(self._name, self._store)
-        return super().ask(load, cost)
 
 
 def findings(worlds: int = WORLDS, seed: int = FIRST_SEED) -> Iterator[Finding]:

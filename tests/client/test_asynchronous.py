@@ -113,6 +113,7 @@ def test_it_has_the_methods_of_the_synchronous_client() -> None:
         "best",
         "best_params",
         "optimize",
+        "surroundings",  # of the keys of optimize
         "to_frame",
         "to_polars",
     }

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.games import KINDS, OptimizerSurface, StudySurface, play, study_arguments
-from benchmarks.same import Reopened
 
 import heliotrope as ht
+from games import KINDS, OptimizerSurface, Reopened, StudySurface, play, study_arguments
 from heliotrope.client import connect_async
 from served import Served
 

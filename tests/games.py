@@ -165,6 +165,18 @@ class StudySurface:
         self.study.cancel(ask)
 
 
+class Reopened(StudySurface):
+    """A study that is opened anew before each ask, from its events or from a snapshot."""
+
+    def __init__(self, name: str, store: str, kind: Kind) -> None:
+        super().__init__(ht.Study.open(name, store), kind)
+        self._name, self._store = name, store
+
+    def ask(self, load: float | None, cost: float | None) -> tuple[Any, Asked] | float:
+        self.study = ht.Study.open(self._name, self._store)
+        return super().ask(load, cost)
+
+
 def results(kind: Kind, values: Mapping[str, float]) -> float | dict[str, float]:
     """What a kind is told of the measured values."""
     metrics = kind.rules.get("metrics")
