@@ -46,6 +46,7 @@ BASE = (  # they need no fixture of conftest.py
     "--noconftest",
     "tests/test_rng.py",
     "tests/test_priors.py",
+    "tests/test_linalg.py",
     "tests/domains/test_domains.py",
     "tests/study/test_study_noise.py",
 )

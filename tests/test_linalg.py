@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from sklearn.gaussian_process.kernels import RBF, Matern
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from heliotrope.errors import KernelError
 from heliotrope.linalg import (
@@ -14,12 +18,31 @@ from heliotrope.linalg import (
     leading_rows,
     low_rank_root,
     most_relevant,
+    one_thread,
     pivoted_cholesky,
     projection,
     solve_lower,
     solve_lower_in_rows,
 )
 from heliotrope.validation import Array, Indices
+
+
+def blas_threads() -> dict[str, int]:
+    """The threads of BLAS by the package whose BLAS it is."""
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    found = {Path(pool["filepath"]).parent.name: pool["num_threads"] for pool in pools}
+    return {name.removesuffix(".libs"): threads for name, threads in found.items()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Apple's BLAS is not controlled")
+def test_numpy_and_scipy_are_limited_to_one_thread() -> None:
+    before = blas_threads()
+    with threadpool_limits(2):
+        assert set(blas_threads().values()) == {2}
+        with one_thread():
+            assert blas_threads() == {"numpy": 1, "scipy": 1}
+    assert blas_threads() == before
+
 
 SEEDS = st.integers(0, 10_000)
 

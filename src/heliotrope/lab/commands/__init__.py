@@ -16,7 +16,7 @@ from rich.text import Text
 from heliotrope.cli.console import errors_as_messages
 from heliotrope.errors import requires_extra
 
-_PACKAGES = ("joblib", "matplotlib", "pandas", "threadpoolctl")  # of the extra lab
+_PACKAGES = ("joblib", "matplotlib", "pandas")  # of the extra lab
 
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1: one per core.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://host:port.")]
