@@ -314,6 +314,22 @@ def test_results_in_the_common_part_of_two_ranges_are_kept(
     assert line.startswith(f"left out trial {number} and {41 - len(kept)} more: params.x: ")
 
 
+def test_a_range_that_cannot_be_modelled_is_left_to_the_independent_sampler(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    study = optuna.create_study(sampler=HeliotropeSampler(seed=0))
+
+    def objective(trial: optuna.Trial) -> float:
+        trial.suggest_int("n", -(2**53), 2**53)
+        return (trial.suggest_float("x", 0.0, 1.0) - 0.7) ** 2
+
+    study.optimize(objective, n_trials=25)
+    assert abs(study.best_params["x"] - 0.7) < 0.05
+    (line,) = messages(caplog)
+    assert line.startswith("nothing is learned about the parameter 'n'")
+    assert "1e+12" in line
+
+
 def test_a_range_that_keeps_changing_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
     study = optuna.create_study(sampler=HeliotropeSampler(seed=0))
 
@@ -323,7 +339,8 @@ def test_a_range_that_keeps_changing_is_named_once(caplog: pytest.LogCaptureFixt
 
     study.optimize(objective, n_trials=20)
     (line,) = messages(caplog)
-    assert line.startswith("the range of 'y' keeps changing")
+    assert line.startswith("nothing is learned about the parameter 'y'")
+    assert line.endswith("its range keeps changing")
     sampler: Any = study.sampler
     assert list(sampler._followers[study].space) == ["x"]
 

@@ -96,7 +96,10 @@ class HeliotropeSampler(BaseSampler):
         if space is None:
             trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
             space, unsettled = _shared_space(trials)
-            self._warn_once(study, unsettled)
+            reasons = dict.fromkeys(unsettled, "its range keeps changing")
+            reasons |= {name: str(refused) for name, refused in _refused(space).items()}
+            self._warn_once(study, reasons)
+            space = {name: one for name, one in space.items() if name not in reasons}
         return {name: one for name, one in space.items() if not one.single()}
 
     def sample_relative(
@@ -128,16 +131,18 @@ class HeliotropeSampler(BaseSampler):
     def reseed_rng(self) -> None:
         self._independent_sampler.reseed_rng()
 
-    def _warn_once(self, study: Study, unsettled: Sequence[str]) -> None:
+    def _warn_once(self, study: Study, reasons: Mapping[str, str]) -> None:
+        """Log why parameters are left to the independent sampler."""
         with self._lock:
             warned = self._warned.setdefault(study, set())
-            for name in sorted(set(unsettled) - warned):
+            for name in sorted(set(reasons) - warned):
                 _log.warning(
-                    "the range of %r keeps changing: nothing is learned about this parameter, and "
-                    "the independent sampler chooses it",
+                    "nothing is learned about the parameter %r, and the independent sampler "
+                    "chooses it: %s",
                     name,
+                    reasons[name],
                 )
-            warned.update(unsettled)
+            warned.update(reasons)
 
     def _prepare(self) -> None:
         self._lock = Lock()
@@ -276,6 +281,18 @@ def _checked(space: object) -> dict[str, BaseDistribution]:
             with located(str(name)):
                 _as_parameter(one)
     return dict(space)
+
+
+def _refused(space: Mapping[str, BaseDistribution]) -> dict[str, InputError]:
+    """Why some parameters cannot be modelled, such as whole numbers beyond 1e12."""
+    refused = {}
+    for name, distribution in space.items():
+        if not distribution.single():
+            try:
+                _as_parameter(distribution)
+            except InputError as error:
+                refused[name] = error
+    return refused
 
 
 def _as_parameter(one: BaseDistribution) -> ForeignParameter:
