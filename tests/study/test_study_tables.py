@@ -92,7 +92,10 @@ GOOD = "1,2,3,b,true,4"
         (f"t,x,n,m,on,value\n{GOOD}\n2,1,3,b,yes,4\n", "true or false; got 'yes' on line 3 of"),
         (f"t,x,n,m,on,value\n{GOOD}\n2,,3,b,true,4\n", "finite"),
         (f"t,x,n,m,on,value\n{GOOD}\n2,low,3,b,true,4\n", "a number or a gap in column 'x'"),
-        (f"t,x,n,m,on,value\n{GOOD}\n2,1,3,b,true,1e50\n", "at most 1e+45; got 1e+50 on line 3"),
+        (
+            f"t,x,n,m,on,value\n{GOOD}\n2,1,3,b,true,1e50\n",
+            "below 1e+45 in size; got a size of 1e+50 on line 3",
+        ),
         (f"t,x,n,m,on,value\n{GOOD}\n,1,3,b,true,4\n", "a time in every row in column 't'"),
         (f"t,x,n,m,on,value\n{GOOD}\n0,1,3,b,true,4\n", "Sort the rows"),
         ("", "a table with a header"),
