@@ -1,7 +1,7 @@
 """Whether an optimizer and a study ask the same: drawn sequences of commands of each kind.
 
 ``python -m benchmarks same --worlds 200`` plays 200 sequences of each kind through an optimizer and
-through a study in memory. Every tenth is also played in a SQLite file that is opened anew before
+through a study in memory. Every tenth is also played in a SQLite file that is opened again before
 each ask. A run that was stopped continues. What a sequence asks follows from its seed alone.
 """
 

@@ -166,7 +166,7 @@ class StudySurface:
 
 
 class Reopened(StudySurface):
-    """A study that is opened anew before each ask, from its events or from a snapshot."""
+    """A study that is opened again before each ask, from its events or from a snapshot."""
 
     def __init__(self, name: str, store: str, kind: Kind) -> None:
         super().__init__(ht.Study.open(name, store), kind)

@@ -62,7 +62,7 @@ def test_an_optimizer_and_a_study_ask_alike(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "baseline of options", "limits", "late and open"])
 def test_a_study_asks_alike_wherever_it_is(name: str, tmp_path: Path, url: str) -> None:
-    """In a file, opened anew before each ask, and behind a service with either client."""
+    """In a file, opened again before each ask, and behind a service with either client."""
     kind, seed = KINDS[name], SEEDS[name]
     arguments, title = study_arguments(kind, seed), name.replace(" ", "-")
     alone = play(OptimizerSurface(kind, seed), kind, seed, STEPS)
