@@ -187,14 +187,13 @@ class History:
 
     @classmethod
     def restored(cls, state: dict[str, Array | Indices]) -> History:
-        """Rebuild a history from :meth:`state`; in older files every result has the usual noise."""
+        """Rebuild a history from :meth:`state`."""
         count = len(state["numbers"])
-        noise = state.get("noise", np.tile([np.nan, 1.0], (count, 1)))
-        if not count == len(state["labels"]) == len(noise):
+        if not count == len(state["labels"]) == len(state["noise"]):
             raise FormatError("one label per observation", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
         history._length = count
         history._numbers = np.concatenate([state["numbers"], history._numbers])
         history._labels = np.concatenate([state["labels"], history._labels])
-        history._noise = np.concatenate([noise, history._noise])
+        history._noise = np.concatenate([state["noise"], history._noise])
         return history

@@ -12,7 +12,7 @@ from typing import TypeAlias
 Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
 
-_MARKS = 2**32 - 1
+_MARKS = 2**32
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Surroundings:
     below: Callable[[int], int] = secrets.randbelow
 
     def moment(self) -> Moment:
-        """The wall time and a new mark, which is never 0."""
-        return Moment(self.now(), self.below(_MARKS) + 1)
+        """The wall time and a new mark."""
+        return Moment(self.now(), self.below(_MARKS))
 
     def uid(self) -> str:
         """A new identifier of 32 hexadecimal digits."""

@@ -323,13 +323,6 @@ def test_the_json_form_of_a_space() -> None:
     assert ht.SearchSpace.from_json(halves).to_json() == halves
 
 
-def test_the_scale_of_earlier_versions_is_read() -> None:
-    old: dict[str, Any] = {"x": {"type": "real", "low": 1, "high": 9, "scale": "log"}}
-    assert ht.SearchSpace.from_json(old) == ht.SearchSpace({"x": ht.Real(1, 9, log=True)})
-    old["x"]["scale"] = "linear"
-    assert ht.SearchSpace.from_json(old) == ht.SearchSpace({"x": ht.Real(1, 9)})
-
-
 def test_values_in_steps_are_free_of_rounding_errors() -> None:
     tenths = ht.Real(0.0, 1.0, step=0.1)
     assert [tenths.value(i) for i in range(11)] == [

@@ -442,9 +442,9 @@ def test_events_of_a_later_version_are_refused_and_nothing_else_is_lost() -> Non
     uid = store.find("pump").uid
     study.tell(study.ask().id, 1.0)
     last = store.last(uid)
-    store.append([Append(uid, last, [{"v": 3, "kind": "asked"}])])
+    store.append([Append(uid, last, [{"v": 2, "kind": "asked"}])])
     for refused in (study.summary, study.ask, lambda: Study.open("pump", store)):
-        with pytest.raises(FormatError, match=r"version 2; got version 3\. Update heliotrope"):
+        with pytest.raises(FormatError, match=r"version 1; got version 2\. Open it with"):
             refused()
     assert store.last(uid) == last + 1
     other = store.create("other", {"v": 1, "kind": "asked"}, 0.0)
