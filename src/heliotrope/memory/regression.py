@@ -185,10 +185,13 @@ class RegressionEngine(PredictsParts):
     ) -> tuple[Array, Array]:
         return self._posterior(t, t, places, count_open, part)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        width = self._width(t, count_open=False)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        width, others = self._width(t, count_open=False), places if others is None else others
         W = width.whitened(width.block(t, places, part))
-        return self._model.same_time(places, t, part) - W.T @ W
+        there = W if others is places else width.whitened(width.block(t, others, part))
+        return self._model.same_time(places, others, t, part) - W.T @ there
 
     def surface(self, t: float) -> Surface:
         alpha, width = self._at(t).alpha, self._width(t, count_open=True)

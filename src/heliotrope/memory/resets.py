@@ -221,8 +221,10 @@ class ResetOnChangeEngine:
     ) -> tuple[Array, Array]:
         return self._engine.predict(t, places, count_open=count_open, part=part)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        return self._engine.covariance(t, places, part=part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        return self._engine.covariance(t, places, others, part=part)
 
     def surface(self, t: float) -> Surface:
         assert isinstance(self._engine, HasSurface)

@@ -229,15 +229,20 @@ class AdaptiveAgent:
 
         return self._answer(t, score)
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, others: Places | None = None) -> Array:
         inside = self._frame.places(places)
+        there = None if others is None else self._frame.places(others)
 
         def vary(inner: InnerAgent, at: float) -> Array:
-            joint = self._weighing(inner.agent).covariance(at, inside)
+            joint = self._weighing(inner.agent).covariance(at, inside, there)
             if inner.frame.is_linear:
                 return joint
-            mean, _ = inner.agent.predict(at, inside, count_open=False)
-            return inner.frame.covariance(mean, joint)
+            moments = [
+                inner.agent.predict(at, some, count_open=False)
+                for some in (inside, there)
+                if some is not None
+            ]
+            return inner.frame.covariance(joint, *moments)
 
         return self._answer(t, vary)
 

@@ -196,10 +196,13 @@ class BoxEngine(MarkovEngine):
         variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
         return self._model.mean_at(places, part) + phi @ self._alpha, variance
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        view = self._stack.view(t, part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        view, others = self._stack.view(t, part), places if others is None else others
         phi = self._seen(view, places)
-        return self._prior_covariance(view, places) - phi @ self._Q @ phi.T
+        there = phi if others is places else self._seen(view, others)
+        return self._prior_covariance(view, places, others) - phi @ (self._Q @ there.T)
 
     def surface(self, t: float) -> Surface:
         view, features = self._stack.view(t, CHOICE), self._features

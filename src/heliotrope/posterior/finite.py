@@ -110,13 +110,20 @@ class FiniteEngine(MarkovEngine):
             mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        view = self._stack.view(t, part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        view, others = self._stack.view(t, part), places if others is None else others
         if are_indices(places):
-            rows = self._columns.combined(self.rows(), view.a)[:, places]
+            everywhere = self._columns.combined(self.rows(), view.a)
+            rows = everywhere[:, places]
+            there = rows if others is places else everywhere[:, others]
         else:
             rows, _ = self._off_domain(view, places, count_open=False)
-        return self._prior_covariance(view, places) - rows.T @ rows
+            there = (
+                rows if others is places else self._off_domain(view, others, count_open=False)[0]
+            )
+        return self._prior_covariance(view, places, others) - rows.T @ there
 
     def accuracy(self) -> Accuracy:
         """At most this: what compressions may have added, where the deviation is smallest."""

@@ -198,9 +198,9 @@ class MarkovEngine(PredictsParts):
         ]
         return np.asarray(np.sum(diagonals, axis=0))
 
-    def _prior_covariance(self, view: View, places: Places) -> Array:
+    def _prior_covariance(self, view: View, places: Places, others: Places) -> Array:
         blocks = [
-            s * kernel.block(places, places)
+            s * kernel.block(places, others)
             for s, kernel in zip(view.s, self._model.kernels, strict=True)
             if s
         ]

@@ -21,7 +21,7 @@ from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
 from heliotrope.service.parsing import loads
 from heliotrope.service.schemas import SCHEMAS, reference
-from heliotrope.study.command_fields import mismatch
+from heliotrope.study.command_fields import Command, mismatch
 from heliotrope.validation import Json, short_repr
 
 _JSON, _TOKEN = "application/json", "token"
@@ -62,7 +62,7 @@ class Operation:
     body: Json | None = None
     status: int = 200
     media_type: str = ""  # of an answer other than JSON
-    subject: type | None = None
+    subject: type[Command[Any]] | None = None
 
     async def __call__(self, request: Request) -> Response:
         values = {**request.path_params, **self._parameters(request)}
@@ -105,7 +105,8 @@ class Operation:
     def _responses(self) -> Json:
         content = {self.media_type: {"schema": {"type": "string"}}} if self.media_type else {}
         if self.answer is not None:
-            content[_JSON] = {"schema": reference(self.answer)}
+            example = {} if self.subject is None else {"example": self.subject.example_answer}
+            content[_JSON] = {"schema": reference(self.answer), **example}
         success = {"description": "Success", **({"content": content} if content else {})}
         error = {"description": "Error", "content": {_JSON: {"schema": reference("Error")}}}
         statuses = {*_ALWAYS, *self.errors}

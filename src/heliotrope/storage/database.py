@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
-from heliotrope.storage.locks import WriteLock
-from heliotrope.storage.schema import HEAD, MIGRATIONS, migrate, version
+from heliotrope.storage.files import WriteLock
+from heliotrope.storage.tables import VERSION, create, version
 
 T = TypeVar("T")
 
 DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
+_DAMAGED = "The store is damaged: restore a copy."
 
 
 class Database:
@@ -45,14 +46,14 @@ class Database:
         return 0.0
 
     def prepare(self) -> None:
-        """Create or update the tables; StoreError if they are of a later version."""
-        if not self.read(self._is_current):
-            self.write(self.migrate)
+        """Create the tables if there are none; StoreError if they are of another version."""
+        if not self.read(self._has_tables):
+            self.write(self.create)
 
-    def migrate(self, connection: Connection) -> None:
-        """Migrate, unless another process has done so; the open transaction excludes others."""
-        if not self._is_current(connection):
-            migrate(connection)
+    def create(self, connection: Connection) -> None:
+        """Create the tables, unless another process has; the open transaction excludes others."""
+        if not self._has_tables(connection):
+            create(connection)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that changes nothing."""
@@ -82,21 +83,13 @@ class Database:
             if not self._is_damage(error):
                 raise
 
-    def _is_current(self, connection: Connection) -> bool:
-        found = version(connection)
-        if found is not None and found > HEAD:
-            raise StoreError(
-                f"a store of version {HEAD} or older",
-                f"version {found[:20]!r} in {self.place}",
-                "Update heliotrope.",
-            )
-        if found is not None and found not in MIGRATIONS:
-            raise StoreError(
-                f"a store of version {MIGRATIONS[0]} to {HEAD}",
-                f"version {found[:20]!r} in {self.place}",
-                "The store is damaged: restore a copy.",
-            )
-        return found == HEAD
+    def _has_tables(self, connection: Connection) -> bool:
+        stored = version(connection)
+        if stored not in (None, VERSION):
+            got = f"version {stored[:20]!r} in {self.place}"
+            advice = "Update heliotrope." if stored > VERSION else _DAMAGED
+            raise StoreError(f"a store of version {VERSION}", got, advice)
+        return stored is not None
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         try:
@@ -134,7 +127,7 @@ class Database:
 
     def _advice(self, error: Exception) -> str:
         if self._is_damage(error):
-            return "The store is damaged: restore a copy."
+            return _DAMAGED
         if not isinstance(error, DBAPIError):
             return ""
         if error.connection_invalidated:

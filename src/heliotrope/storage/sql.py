@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
@@ -24,15 +24,18 @@ from heliotrope.storage.protocol import (
     snapshot_ahead,
     unknown_study,
 )
-from heliotrope.storage.schema import VERSIONS, events, snapshots, studies
-from heliotrope.storage.study_rows import (
+from heliotrope.storage.tables import (
     StudyRow,
     checked_row,
     event_checksum,
+    events,
     find_row,
     link,
     snapshot_checksum,
+    snapshots,
+    studies,
     study_rows,
+    versions,
 )
 from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_number, as_whole
@@ -56,7 +59,7 @@ _stretch = (
     )
     .order_by(events.c.seq)
 )
-_unchanged = text(f"UPDATE {VERSIONS} SET version_num = version_num")
+_unchanged = update(versions).values(version_num=versions.c.version_num)
 _kept = (
     select(snapshots.c.seq, snapshots.c.data, snapshots.c.checksum, events.c.checksum)
     .join(events, (events.c.study == snapshots.c.study) & (events.c.seq == snapshots.c.seq))

@@ -1,4 +1,4 @@
-"""The row of a study, and the checksums that reveal accidental damage to its log.
+"""The tables of a store, and the checksums that reveal accidental damage to a log.
 
 Each event has a checksum of itself and of the checksum before it. The chain starts with a checksum
 of the study's name and uid. The row of the study holds the last event's checksum and a checksum of
@@ -11,19 +11,76 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+import sqlalchemy as sa
+from sqlalchemy import bindparam, insert, select
 
 from heliotrope.errors import DamagedError
 from heliotrope.storage.protocol import Append, StudyInfo, unknown_study
-from heliotrope.storage.schema import events, studies
 
+VERSION = "0001"  # of the tables; it rises when they change
 _BYTES = 16  # of a checksum
+
+metadata = sa.MetaData()
+
+_Number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # the type that numbers rows there
+_Name = sa.String(100).with_variant(sa.String(100, collation="C"), "postgresql")  # sorted as ASCII
+_Checksum = sa.String(32)
+
+studies = sa.Table(
+    "heliotrope_studies",
+    metadata,
+    sa.Column("id", _Number, primary_key=True),
+    sa.Column("name", _Name, nullable=False, unique=True),
+    sa.Column("uid", sa.String(32), nullable=False, unique=True),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("updated", sa.Double, nullable=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("chain", _Checksum, nullable=False),  # of the last event
+    sa.Column("seal", _Checksum, nullable=False),  # of this row
+)
+
+events = sa.Table(
+    "heliotrope_events",
+    metadata,
+    sa.Column("study", _Number, sa.ForeignKey(studies.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("checksum", _Checksum, nullable=False),
+    sqlite_with_rowid=False,  # keeps the events of a study together
+)
+
+snapshots = sa.Table(
+    "heliotrope_snapshots",
+    metadata,
+    sa.Column("study", _Number, sa.ForeignKey(studies.c.id, ondelete="CASCADE"), primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("checksum", _Checksum, nullable=False),
+)
+
+versions = sa.Table(
+    "heliotrope_version", metadata, sa.Column("version_num", sa.String(32), primary_key=True)
+)
 
 study_rows = select(studies)
 _by = {key: study_rows.where(studies.c[key] == bindparam(key)) for key in ("uid", "name")}
 _event_checksum = select(events.c.checksum).where(
     events.c.study == bindparam("study"), events.c.seq == bindparam("seq")
 )
+
+
+def version(connection: sa.Connection) -> str | None:
+    """The version of the tables; None if the database holds no store."""
+    if not sa.inspect(connection).has_table(versions.name):
+        return None
+    return connection.scalar(select(versions.c.version_num))
+
+
+def create(connection: sa.Connection) -> None:
+    """Create the tables in the open transaction."""
+    metadata.create_all(connection)
+    connection.execute(insert(versions), {"version_num": VERSION})
 
 
 @dataclass(frozen=True)
@@ -67,11 +124,11 @@ class StudyRow:
         return replace(self, updated=append.at, last=last, chain=checksum), rows
 
 
-def checked_row(row: Row[*tuple[Any, ...]]) -> StudyRow:
+def checked_row(row: sa.Row[*tuple[Any, ...]]) -> StudyRow:
     """Read a row; DamagedError if its checksum is wrong."""
-    *values, found = row
+    *values, seal = row
     study = StudyRow(*values)
-    if study.seal != found:
+    if study.seal != seal:
         raise DamagedError(
             f"the row of study {study.name!r} as it was written",
             "a wrong checksum",
@@ -80,7 +137,7 @@ def checked_row(row: Row[*tuple[Any, ...]]) -> StudyRow:
     return study
 
 
-def find_row(connection: Connection, value: str, key: str = "uid") -> StudyRow:
+def find_row(connection: sa.Connection, value: str, key: str = "uid") -> StudyRow:
     """The row of a study by its uid or name; UnknownStudyError, DamagedError."""
     row = connection.execute(_by[key], {key: value}).first()
     if row is None:
@@ -88,7 +145,7 @@ def find_row(connection: Connection, value: str, key: str = "uid") -> StudyRow:
     return checked_row(row)
 
 
-def event_checksum(connection: Connection, row: StudyRow, seq: int) -> str:
+def event_checksum(connection: sa.Connection, row: StudyRow, seq: int) -> str:
     """The checksum of an event, or a text that matches none if the event is missing."""
     if seq == 0:
         return row.start
