@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from heliotrope.domains import Finite
-from heliotrope.domains.unit_cube import UnitCube
+from heliotrope.domains.adapters import UnitCube
 from heliotrope.service import Limits, create_app, memory
 from heliotrope.service.memory import (
     HeldStudy,
