@@ -16,10 +16,9 @@ import numpy as np
 from heliotrope.domains import Places
 from heliotrope.policies.protocol import Agent, Weighing
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
-_CHUNK = 200  # places whose covariances are computed at once
 _PRIOR_COUNT = 5.0  # errors of the expected size that stand in for data
 _KEPT = 0.98  # weight of an error that one more error leaves
 _RESPONSE = 0.5  # rise of the strain with a crossing
@@ -61,19 +60,16 @@ class Belief:
 
     def covariance(self, t: float, places: Places, others: Places) -> Array:
         """Covariances (places, others) of f_t."""
-        n = len(places)
-        joint = np.concatenate([places, others])
-        total = sum(w**2 * _weighing(agent).covariance(t, joint) for w, agent in self.parts)
-        return np.asarray(total)[:n, n:]
+        parts = [w**2 * _weighing(agent).covariance(t, places, others) for w, agent in self.parts]
+        return np.asarray(sum(parts))
 
     def contrast(
         self, t: float, places: Places, place: Places, share: float = 1.0
     ) -> tuple[Array, Array]:
         """Mean and variance of f_t(x) - share f_t(place) at places; what they share cancels."""
         mean, variance = self.predict(t, places)
-        base, doubt = (float(some[0]) for some in self.predict(t, place))
-        parts = [places[i : i + _CHUNK] for i in range(0, len(places), _CHUNK)]
-        shared = np.concatenate([self.covariance(t, some, place)[:, 0] for some in parts])
+        base, doubt = self.predict(t, place)
+        shared = self.covariance(t, places, place)[:, 0]
         left = variance + share**2 * doubt - 2.0 * share * shared
         return mean - share * base, np.maximum(left, 0.0)
 

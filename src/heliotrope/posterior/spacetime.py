@@ -77,9 +77,9 @@ class SpaceTime:
         covariance[np.diag_indices(len(times))] += self.prior.noise if noise is None else noise
         return covariance
 
-    def same_time(self, places: Places, t: float, part: str | None = None) -> Array:
-        """Covariance (q, q) of f_t between places."""
-        return self.block(np.full(len(places), t), places, t, places, part)
+    def same_time(self, places: Places, others: Places, t: float, part: str | None = None) -> Array:
+        """Covariance of f_t between places (q,) and others."""
+        return self.block(np.full(len(places), t), places, t, others, part)
 
     def variance(self, places: Places, t: float, part: str | None = None) -> Array:
         """Prior variances (q,) of f_t."""
