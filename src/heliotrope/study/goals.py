@@ -8,8 +8,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError
-from heliotrope.live.description import Aim, Live
-from heliotrope.live.rules import limits_to_json
+from heliotrope.live.rules import Aim, Live, limits_to_json
 from heliotrope.study.measured import THE_VALUE
 from heliotrope.validation import Json, short_repr
 
