@@ -15,11 +15,11 @@ from heliotrope.service.health import Health
 from heliotrope.service.metrics import Metrics
 from heliotrope.service.parsing import loads
 from heliotrope.service.routing import Operation, parameter
-from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Studies
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import BY_VERB
+from heliotrope.study.creation import NEW_STUDY
 from heliotrope.validation import Json
 
 _CSV = "text/csv"
