@@ -22,10 +22,9 @@ from cluster import wait_for
 from heliotrope.client import read_tokens
 from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
 from heliotrope.service import Limits, create_app
-from heliotrope.service.demos import STEPS, Demos, peaks
 from heliotrope.service.errors import response_to
 from heliotrope.service.settings import checked_hosts, is_loopback
-from heliotrope.service.studies import Studies
+from heliotrope.service.studies import STEPS, Demos, Studies, peaks
 from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study
 from heliotrope.study.commands import BY_VERB

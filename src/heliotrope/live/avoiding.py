@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from heliotrope.acquisition.maximize import argmax
+from heliotrope.acquisition.scored import argmax
 from heliotrope.domains import Box, Choices, Domain, Places, UnitCube, are_indices
 from heliotrope.errors import HeliotropeError
 from heliotrope.lazy import lazy_module
@@ -21,7 +21,7 @@ from heliotrope.ledger import Failure, Ledger
 from heliotrope.live.choosing import VISITED, Standing, candidates
 from heliotrope.live.deciding import Mask
 from heliotrope.policies.protocol import Agent, Weighing
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 distance = lazy_module("scipy.spatial.distance")

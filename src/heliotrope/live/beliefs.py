@@ -16,7 +16,7 @@ import numpy as np
 from heliotrope.domains import Places
 from heliotrope.policies.protocol import Agent, Weighing
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 _PRIOR_COUNT = 5.0  # errors of the expected size that stand in for data

@@ -12,7 +12,7 @@ from heliotrope.live.beliefs import Belief, Trust
 from heliotrope.live.deciding import Mask, Reason, View, decide, safe
 from heliotrope.live.moving import Distances
 from heliotrope.live.rules import Limit, Rules
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Indices
 
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each known place

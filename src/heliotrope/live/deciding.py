@@ -19,9 +19,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.acquisition.maximize import argmax
+from heliotrope.acquisition.scored import argmax
 from heliotrope.lazy import lazy_module
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Indices
 
 special = lazy_module("scipy.special")

@@ -7,7 +7,7 @@ import numpy as np
 from heliotrope.live.beliefs import Belief
 from heliotrope.live.deciding import Mask
 from heliotrope.policies.protocol import Agent
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 

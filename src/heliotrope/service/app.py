@@ -16,17 +16,15 @@ from heliotrope.linalg import one_thread
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.connections import PiecesMiddleware
-from heliotrope.service.demos import Demos
 from heliotrope.service.errors import HANDLERS
-from heliotrope.service.health import Health
 from heliotrope.service.memory import return_large_arrays
-from heliotrope.service.metrics import Metrics, MetricsMiddleware
+from heliotrope.service.metrics import Health, Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
-from heliotrope.service.settings import Limits, Settings, inherited_settings
-from heliotrope.service.shutdown import ShutdownMiddleware, end_soon, end_with
+from heliotrope.service.running import ShutdownMiddleware, end_soon, end_with, inherited_settings
+from heliotrope.service.settings import Limits, Settings
 from heliotrope.service.streaming import EventStreams
-from heliotrope.service.studies import Studies
+from heliotrope.service.studies import Demos, Studies
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study.estimators import Estimators
 

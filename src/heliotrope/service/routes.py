@@ -9,14 +9,11 @@ from starlette.responses import JSONResponse, Response
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
 from heliotrope.service.batches import BATCH, carry_out
-from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
-from heliotrope.service.health import Health
-from heliotrope.service.metrics import Metrics
-from heliotrope.service.parsing import loads
-from heliotrope.service.routing import Operation, parameter
+from heliotrope.service.metrics import Health, Metrics
+from heliotrope.service.routing import Operation, loads, parameter
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
-from heliotrope.service.studies import Studies
+from heliotrope.service.studies import Demos, Studies
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import BY_VERB
 from heliotrope.study.creation import NEW_STUDY

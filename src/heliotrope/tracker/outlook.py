@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from heliotrope.domains import Box, Choices, Places, all_choices
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.live.beliefs import Belief, Trust
 from heliotrope.live.choosing import VISITED, Chooser, Standing, candidates
 from heliotrope.live.deciding import Mask
@@ -17,7 +17,7 @@ from heliotrope.live.description import Live
 from heliotrope.live.gains import Gain, gain
 from heliotrope.live.rules import Limit
 from heliotrope.live.trading import front, random_sum
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.setup import Setup
 from heliotrope.validation import Array

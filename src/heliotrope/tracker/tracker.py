@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains import Places, initial_count
 from heliotrope.errors import InputError
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.live.beliefs import Trust, standardized_error
 from heliotrope.live.choosing import Standing
 from heliotrope.live.deciding import Reason
