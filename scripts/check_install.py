@@ -44,7 +44,7 @@ MODULES = {  # of each small extra
 }
 BASE = (  # they need no fixture of conftest.py
     "--noconftest",
-    "tests/test_rng.py",
+    "tests/test_surroundings.py",
     "tests/test_priors.py",
     "tests/test_linalg.py",
     "tests/domains/test_domains.py",

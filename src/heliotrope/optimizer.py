@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
 from heliotrope.errors import HeliotropeError, InputError, located
-from heliotrope.history import History, Suggestion
+from heliotrope.ledger import History, Suggestion
 from heliotrope.live.beliefs import policy_of
 from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
@@ -30,7 +30,7 @@ from heliotrope.serialization.archive import Archived, check_header, readable
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
 from heliotrope.spaces.adapter import NamedAdapter
-from heliotrope.threads import Exclusive, exclusive
+from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Results, Setup, Tracker, check_weighing
 from heliotrope.validation import short_repr
 

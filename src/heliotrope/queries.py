@@ -21,7 +21,7 @@ from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
-from heliotrope.threads import Exclusive, exclusive
+from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
 from heliotrope.validation import Array, as_number, as_whole, counted
 

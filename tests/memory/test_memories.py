@@ -26,7 +26,7 @@ from heliotrope.memory import (
     Window,
 )
 from heliotrope.memory.change_points import ChangePointsEngine
-from heliotrope.memory.detectors import EventTrigger, Innovation, River
+from heliotrope.memory.resets import EventTrigger, Innovation, River
 from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
 from heliotrope.posterior import Accuracy, DenseOptions, HasSurface, ReferenceEngine, sample

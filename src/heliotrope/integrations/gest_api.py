@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from math import isnan, nan
@@ -15,7 +14,7 @@ from heliotrope.errors import InputError, UnknownSuggestionError, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Clock, Steps, Wall
-from heliotrope.surroundings import Now
+from heliotrope.surroundings import REAL, Now
 from heliotrope.tables import DataFrame, as_rows
 from heliotrope.validation import as_whole, short_repr
 
@@ -71,7 +70,7 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
     name = "heliotrope"  # in Xopt's files
 
     def __init__(
-        self, vocs: VOCS, *, seed: int = 0, clock: str | None = None, now: Now = time.time
+        self, vocs: VOCS, *, seed: int = 0, clock: str | None = None, now: Now = REAL.now
     ) -> None:
         super().__init__(vocs)
         self.vocs = vocs

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from secrets import randbits
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,6 +15,7 @@ from heliotrope.errors import InputError, located, requires_extra
 from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
 from heliotrope.integrations.tracker import Tracker
 from heliotrope.study.clocks import Wall
+from heliotrope.surroundings import REAL
 from heliotrope.validation import as_whole, short_repr
 
 with requires_extra("optuna"):
@@ -81,7 +81,7 @@ class HeliotropeSampler(BaseSampler):
         search_space: _Distributions | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
-        self._seed = randbits(32) if seed is None else as_whole(seed, "seed", least=0)
+        self._seed = REAL.below(2**32) if seed is None else as_whole(seed, "seed", least=0)
         self._clock = None if clock is None else Wall(clock)
         self._search_space = None if search_space is None else _checked(search_space)
         if not isinstance(independent_sampler, BaseSampler | None):

@@ -34,8 +34,8 @@ from heliotrope.policies import Adaptive, GPPolicy, Policy
 from heliotrope.policies.auto import Tracking, before_results, of_world
 from heliotrope.policies.protocol import Agent, Weighing
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Json
 
 _WIDTH = NormalDist().inv_cdf(0.975)  # deviations between the middle and an end of an interval

@@ -25,14 +25,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from heliotrope.acquisition.maximize import argmax
+from heliotrope.acquisition.scored import argmax
 from heliotrope.domains import Box, Choices, Domain, Places, UnitCube, are_indices
 from heliotrope.errors import HeliotropeError
 from heliotrope.lazy import lazy_module
 from heliotrope.ledger import Failure, Ledger
 from heliotrope.live.rules import Mask
 from heliotrope.policies.protocol import Agent, Weighing
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Indices
 
 distance = lazy_module("scipy.spatial.distance")

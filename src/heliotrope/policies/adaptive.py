@@ -25,7 +25,7 @@ from heliotrope.domains import (
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model, outlier_bounds
-from heliotrope.fallbacks import NUMERICAL_FAILURES, first_that_works, trouble
+from heliotrope.linalg import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.frame import Frame
 from heliotrope.policies.inner import InnerAgent, Succession
@@ -49,8 +49,8 @@ from heliotrope.policies.protocol import (
 from heliotrope.policies.widened import widened, widening
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision, check_size
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, short_repr
 
 T = TypeVar("T")

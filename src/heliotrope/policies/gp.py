@@ -41,8 +41,8 @@ from heliotrope.posterior import (
 )
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None

@@ -11,8 +11,8 @@ from heliotrope.estimation import Model, OutlierBounds, Results
 from heliotrope.notebook import facts_table
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 TOLD_AT_ONCE = -1

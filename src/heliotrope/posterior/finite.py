@@ -1,6 +1,6 @@
 """Exact tracking over finitely many points, at a constant cost per step.
 
-The blocks of all terms at all points are one Markov state (see stacked.py). Its posterior
+The blocks of all terms at all points are one Markov state (see markov.py). Its posterior
 covariance is blockdiag(S_c (x) K_c) - V^T V; the rows of V hold what the observations have
 explained. An observation appends a row. V is occasionally replaced by its leading directions;
 nothing is ever re-factorized.
@@ -22,11 +22,9 @@ from heliotrope.linalg import (
     pivoted_rows,
     solve_lower,
 )
-from heliotrope.posterior.columns import Columns
-from heliotrope.posterior.markov import MarkovEngine
-from heliotrope.posterior.pairs import ExplainedPairs, weighted
+from heliotrope.posterior.columns import Columns, ExplainedPairs, weighted
+from heliotrope.posterior.markov import MarkovEngine, View
 from heliotrope.posterior.protocol import EXACT, Accuracy, checked_variance
-from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State

@@ -4,7 +4,6 @@ import io
 import json
 import math
 import os
-import secrets
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError, InputError, MissingFileError
 from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.surroundings import REAL
 from heliotrope.validation import short_repr
 
 HEADER, DIGEST = "header", "digest"
@@ -206,7 +206,7 @@ def _as_file(path: object) -> Path:
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file atomically: a crash leaves the previous file unchanged."""
     target = _as_file(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{REAL.uid()[:8]}")
     try:
         with existing(path, "a file in an existing folder"), temporary.open("xb") as file:
             file.write(data)

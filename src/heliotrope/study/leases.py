@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliotrope.errors import ClosedSuggestionError
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.validation import as_number, as_whole
 
 _REMEMBERED = 10_000  # expired evaluations whose results are still taken

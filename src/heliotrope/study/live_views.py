@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heliotrope.domains import Places, are_indices
 from heliotrope.errors import InputError
-from heliotrope.history import Observation
+from heliotrope.ledger import Observation
 from heliotrope.live.beliefs import Belief, Gain, TotalGain
 from heliotrope.policies import Best
 from heliotrope.spaces import Options

@@ -16,7 +16,7 @@ from heliotrope.errors import (
     InputError,
 )
 from heliotrope.estimation import Model
-from heliotrope.history import Observation, Suggestion
+from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.beliefs import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under

@@ -12,9 +12,9 @@ from heliotrope.errors import ClosedSuggestionError, HeliotropeError, NoBeliefEr
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Selective
 from heliotrope.precision import USUAL, Noise
-from heliotrope.rng import RNGStream
 from heliotrope.serialization import codec
 from heliotrope.serialization.codec import copied
+from heliotrope.surroundings import RNGStream
 from heliotrope.testing.subject import (
     Subject,
     agent_state,

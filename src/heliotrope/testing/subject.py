@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places, all_choices
 from heliotrope.errors import NoBeliefError
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.model_free import random_choice
 from heliotrope.precision import Noise
-from heliotrope.rng import RNGStream
 from heliotrope.serialization.codec import State, copied
+from heliotrope.surroundings import RNGStream
 from heliotrope.validation import Array
 
 _FIRST = 10_000  # first key of shown results, far from the keys of open evaluations

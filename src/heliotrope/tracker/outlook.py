@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from heliotrope.domains import Box, Choices, DomainAdapter, Places, all_choices
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.live.beliefs import Belief, Gain, Trust, front, gain, random_sum
 from heliotrope.live.choosing import VISITED, candidates, safe
 from heliotrope.live.rules import Distances, Limit, Live, Mask
-from heliotrope.rng import RNGFactory
 from heliotrope.spaces import Options, SearchSpace
+from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.validation import Array
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.live.beliefs import (
     Belief,
     Gain,
@@ -27,8 +27,8 @@ from heliotrope.live.beliefs import (
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Mask, Rules
 from heliotrope.precision import Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import Arrays, JsonTree, part, under
+from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Outlook, Setup
 from heliotrope.validation import Array, Indices, Json, as_whole

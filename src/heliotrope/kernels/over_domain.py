@@ -9,20 +9,49 @@ X      (q, d) points          B   (n, d) points
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
-from heliotrope.kernels.algebra import ConstantKernel, Kernel, Product
+from heliotrope.kernels.own import ConstantKernel, Kernel, Product
 from heliotrope.kernels.scikit import PointKernel, differences, has_white_noise, is_kernel, native
-from heliotrope.kernels.table import Tabulated
 from heliotrope.linalg import jittered_cholesky
-from heliotrope.validation import Array
+from heliotrope.serialization.codec import register
+from heliotrope.validation import Array, as_array
 
 _ROW_CACHE = 2**22  # bytes
 _PROBES = 64  # points at which a kernel is checked
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A space kernel given as its matrix over a Finite domain, such as an empirical covariance.
+
+    Examples
+    --------
+    >>> Tabulated([[2.0, 0.5], [0.5, 1.0]]).K[0, 1]
+    np.float64(0.5)
+    """
+
+    K: Array
+
+    def __init__(self, K: ArrayLike) -> None:
+        matrix = as_array(K, "K", ndim=2)
+        if matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+            raise KernelError("a square matrix K", f"shape {matrix.shape}")
+        if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * np.abs(matrix).max()):
+            raise KernelError("a symmetric matrix K", "an asymmetric one", "Try (K + K.T) / 2.")
+        jittered_cholesky(matrix)
+        object.__setattr__(self, "K", matrix)
+
+    def __str__(self) -> str:
+        return f"Tabulated over {len(self.K)} points"
+
 
 SpaceKernel: TypeAlias = "PointKernel | Tabulated"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from heliotrope.rng import RNGStream
+from heliotrope.surroundings import RNGStream
 from strategies import fixed
 
 
