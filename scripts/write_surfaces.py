@@ -1,7 +1,8 @@
 """Write the source that follows from the commands' fields: ``python scripts/write_surfaces.py``.
 
 The commands (``study/commands.py``) say once what a study can be told. From their fields come the
-methods of studies, here and at a service. The files are committed; a test fails if one is stale.
+methods of studies, here and at a service. The same is done for what a study is created with
+(``study/creation.py``). The files are committed; a test fails if one is stale.
 ``make surfaces`` also writes the OpenAPI document and the types of the TypeScript client.
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 
 from heliotrope.study.command_fields import Command, own_first
 from heliotrope.study.commands import BY_VERB
+from heliotrope.study.creation import NewStudy
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "heliotrope"
@@ -31,7 +33,10 @@ Kind = type[Command[Any]]
 
 def surfaces() -> dict[Path, str]:
     """The text of every generated file."""
-    return {SOURCE / "study" / "verbs.py": formatted(verbs())}
+    return {
+        SOURCE / "study" / "verbs.py": formatted(verbs()),
+        SOURCE / "study" / "creating.py": formatted(creating()),
+    }
 
 
 def formatted(source: str) -> str:
@@ -62,10 +67,10 @@ class Argument:
         return f"{self.name}: {self.type}" + (f" = {self.default}" if self.default else "")
 
 
-def arguments(kind: Kind) -> list[Argument]:
-    """The arguments of a command's method: first what it is about, last those by keyword."""
+def arguments(kind: type[Any]) -> list[Argument]:
+    """The arguments of a method from fields: first what it is about, last those by keyword."""
     by_name = {field.name: field for field in own_first(kind)}
-    taken = [_argument(field, by_name) for field in by_name.values() if _is_taken(field, by_name)]
+    taken = [_argument(field, by_name) for field in by_name.values() if _is_taken(field)]
     return in_order(taken)
 
 
@@ -74,13 +79,15 @@ def in_order(taken: Sequence[Argument]) -> list[Argument]:
     return sorted(taken, key=lambda argument: (argument.keyword, argument.default != ""))
 
 
-def _is_taken(field: Field[Any], by_name: dict[str, Field[Any]]) -> bool:
-    """Whether a field is an argument; an option is given in place of the parameters."""
-    return not field.metadata["by_client"] and not (field.name == "option" and "params" in by_name)
+def _is_taken(field: Field[Any]) -> bool:
+    """Whether a field is an argument; one takes parameters as well as options."""
+    return not field.metadata["by_client"] and field.name not in ("option", "options")
 
 
 def _argument(field: Field[Any], by_name: dict[str, Field[Any]]) -> Argument:
-    name, about = field.name, field.metadata["description"]
+    name, about = field.name, field.metadata["in_python"] or field.metadata["description"]
+    if name == "space":
+        return Argument(name, "SpaceLike", about, f"{name}={name}")
     if name == "id":
         point = ", **point_of(ask)" if "params" in by_name else ""
         evaluation = "The evaluation, or its id."
@@ -185,9 +192,102 @@ return result"""
     )
 
 
-def signature(name: str, taken: Sequence[Argument], result: str, is_async: bool) -> str:
+# ---- creating a study
+
+
+_EXIST_OK = Argument(
+    "exist_ok",
+    "bool",
+    "Whether to continue an existing study of this name. If it has another configuration, a "
+    "StudyExistsError says what differs.",
+    "exist_ok",
+    "False",
+    keyword=True,
+)
+_STORE = Argument(
+    "store",
+    "Store | str",
+    "A store or its URL: memory:, sqlite:///file.db, postgresql://...",
+    "store",
+    "DEFAULT_STORE",
+    keyword=True,
+)
+_NOW = Argument("now", "Now", "The wall clock; tests replace it.", "now", "time.time", keyword=True)
+
+
+def creating() -> str:
+    """The module with the methods that create studies, here and at a service."""
+    return f'''"""The methods that create a study, here or at a service."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from heliotrope.storage.protocol import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from heliotrope.directions import Direction
+    from heliotrope.live.rules import Aim
+    from heliotrope.spaces import Parameter, SearchSpace, SpaceLike
+    from heliotrope.storage import Store
+    from heliotrope.study.clocks import Clock
+    from heliotrope.study.creation import Choice, NewStudy
+    from heliotrope.surroundings import Now
+
+S = TypeVar("S")
+
+
+class CreatesInStore(ABC):
+    """Creates studies in a store."""
+
+    @classmethod
+    @abstractmethod
+    def _create(cls, new: NewStudy, store: Store | str, exist_ok: bool, now: Now) -> Self: ...
+
+    @classmethod
+{indent(_create("cls", [_STORE, _EXIST_OK, _NOW], "Self"), "    ")}
+
+class CreatesAtService(ABC, Generic[S]):
+    """Creates studies at a service."""
+
+    @abstractmethod
+    def _create(self, new: NewStudy, exist_ok: bool) -> S: ...
+
+{indent(_create("self", [_EXIST_OK], "S"), "    ")}
+
+class AsyncCreatesAtService(ABC, Generic[S]):
+    """Creates studies at a service, for asyncio."""
+
+    @abstractmethod
+    async def _create(self, new: NewStudy, exist_ok: bool) -> S: ...
+
+{indent(_create("self", [_EXIST_OK], "S", is_async=True), "    ")}'''
+
+
+def _create(owner: str, more: Sequence[Argument], result: str, *, is_async: bool = False) -> str:
+    """The method ``create``: ``more`` are its arguments that do not describe the study."""
+    described = arguments(NewStudy)
+    taken, passed = [*described, *more], ", ".join(argument.passed for argument in more)
+    body = f"""from heliotrope.study.creation import NewStudy  # slow to load
+
+new = NewStudy({_passed(described)})
+return {"await " if is_async else ""}{owner}._create(new, {passed})
+"""
+    first = signature("create", taken, result, is_async, owner)
+    return f"{first}\n" + indent(f"{docstring(getdoc(NewStudy) or '', taken)}\n{body}\n", "    ")
+
+
+# ---- the text of a method
+
+
+def signature(
+    name: str, taken: Sequence[Argument], result: str, is_async: bool, owner: str = "self"
+) -> str:
     """The first lines of a method."""
-    declared = ["self", *(argument.declared for argument in taken if not argument.keyword)]
+    declared = [owner, *(argument.declared for argument in taken if not argument.keyword)]
     keywords = [argument.declared for argument in taken if argument.keyword]
     listed = ", ".join([*declared, *(["*", *keywords] if keywords else [])])
     return f"{'async ' if is_async else ''}def {name}({listed}) -> {result}:"
