@@ -233,7 +233,7 @@ from heliotrope.storage.protocol import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from heliotrope.directions import Direction
-    from heliotrope.live.description import Aim
+    from heliotrope.live.rules import Aim
     from heliotrope.spaces import Parameter, SearchSpace, SpaceLike
     from heliotrope.storage import Store
     from heliotrope.study.clocks import Clock

@@ -11,8 +11,7 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import DomainAdapter, Finite
 from heliotrope.errors import InputError, StudyExistsError, located, relocated
 from heliotrope.estimation import Given, Model
-from heliotrope.live.moving import Distances
-from heliotrope.live.rules import Limit
+from heliotrope.live.rules import Distances, Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
 from heliotrope.spaces import Options, Parameter, SearchSpace, as_space
@@ -102,7 +101,7 @@ class StudyConfig:
             return None
         safe = [self.adapter.choice_point(choice) for choice in self.goals.known]
         baseline = None if self.goals.baseline is None else safe.pop(0)
-        return Setup.of(adapter, self.goals, baseline, safe, self.space)
+        return Setup(adapter, self.goals, baseline, safe, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""

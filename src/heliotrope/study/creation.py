@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from heliotrope.live.description import Aim
-from heliotrope.live.rules import LEAST_RISK
+from heliotrope.live.rules import LEAST_RISK, Aim
 from heliotrope.study.command_fields import metadata_of, schema_of
 from heliotrope.validation import Json
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError
-from heliotrope.live.description import Live
-from heliotrope.live.rules import limits_to_json
+from heliotrope.live.rules import Live, limits_to_json
 from heliotrope.study.creation import GOAL_KEYS, Choice
 from heliotrope.study.measured import THE_VALUE
 from heliotrope.validation import Json, short_repr
