@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,10 +13,47 @@ import heliotrope as ht
 from heliotrope.directions import Direction, sign_of
 from heliotrope.errors import InputError, located
 from heliotrope.integrations.constraints import Feasibility
-from heliotrope.integrations.parameters import ForeignParameter
 from heliotrope.precision import Noise
+from heliotrope.spaces import Parameter
+from heliotrope.validation import short_repr
 
 _LARGEST = 1e45  # an optimizer refuses larger values
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Any values of another project in a list; if they are ordered, neighbours are alike.
+
+    Examples
+    --------
+    >>> Listed([None, "relu"]).enter("relu")
+    1
+    """
+
+    values: Sequence[Any]
+    ordered: bool = False
+
+    @property
+    def parameter(self) -> Parameter:
+        """The parameter of the positions."""
+        count = len(self.values)
+        return ht.Integer(0, count - 1) if self.ordered else ht.Categorical(range(count))
+
+    def enter(self, value: Any) -> int:
+        """Return the position of a value, or raise an InputError."""
+        for position, listed in enumerate(self.values):
+            is_equal = listed == value and isinstance(listed, bool) == isinstance(value, bool)
+            if listed is value or is_equal:
+                return position
+        raise InputError(f"one of {short_repr(list(self.values))}", short_repr(value))
+
+    def leave(self, position: int) -> Any:
+        """Return the value at a position."""
+        return self.values[position]
+
+
+ForeignParameter: TypeAlias = Parameter | Listed
+"""A parameter of another project: with the values of a search space, or with any others."""
 
 
 class Tracker:
@@ -27,8 +65,7 @@ class Tracker:
 
     Examples
     --------
-    >>> from heliotrope.integrations.parameters import Same
-    >>> tracker = Tracker({"x": Same(ht.Real(0, 1))}, "minimize")
+    >>> tracker = Tracker({"x": ht.Real(0, 1)}, "minimize")
     >>> x = tracker.ask(key=0)["x"]
     >>> tracker.tell(0, (x - 0.3) ** 2)
     >>> tracker.rank([{"x": x}, {"x": 1.0}])
@@ -41,8 +78,11 @@ class Tracker:
         direction: Direction = "maximize",
         seed: int = 0,
     ) -> None:
-        self._parameters = dict(parameters)
-        space = ht.SearchSpace({name: one.parameter for name, one in parameters.items()})
+        self._listed = {name: p for name, p in parameters.items() if isinstance(p, Listed)}
+        space = ht.SearchSpace(
+            {name: p.parameter if isinstance(p, Listed) else p for name, p in parameters.items()}
+        )
+        self._names = tuple(parameters)
         self._optimizer = ht.Optimizer(space, ht.auto(space), seed, direction=direction)
         self._feasibility = Feasibility(space, seed)
         self._open: dict[Hashable, tuple[ht.Suggestion, dict[str, Any]]] = {}
@@ -62,7 +102,8 @@ class Tracker:
         """
         proposed = self._optimizer.propose(self._time(t))
         chosen = self._feasibility.choose(self._optimizer, proposed)
-        params = {name: one.leave(chosen[name]) for name, one in self._parameters.items()}
+        values = {name: listed.leave(chosen[name]) for name, listed in self._listed.items()}
+        params = {**chosen, **values}
         self.begin(key, params, proposed.t)
         return params
 
@@ -71,7 +112,7 @@ class Tracker:
 
         If it is open with another configuration, it moves to this one.
         """
-        chosen = {name: params.get(name) for name in self._parameters}
+        chosen = {name: params.get(name) for name in self._names}
         if key in self._open and self._open[key][1] == chosen:
             return
         entered = self._enter(params)
@@ -126,11 +167,12 @@ class Tracker:
 
     def _enter(self, params: Mapping[str, Any]) -> dict[str, Any]:
         entered = {}
-        for name, one in self._parameters.items():
+        for name in self._names:
             if name not in params:
                 raise InputError(f"a value of {name!r}", "none", field=name)
             with located(name):
-                entered[name] = one.enter(params[name])
+                listed, value = self._listed.get(name), params[name]
+                entered[name] = value if listed is None else listed.enter(value)
         return entered
 
     def _time(self, t: float | None) -> float | None:

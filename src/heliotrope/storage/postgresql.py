@@ -53,13 +53,12 @@ class PostgresDatabase(Database):
     def __init__(self, url: URL, now: Now) -> None:
         self._now, self._watchdog = now, Watchdog()
         self._offset, self._measured = 0.0, -inf
-        given = url.query
-        limits = {name: given.get(name, value) for name, value in _NETWORK.items()}
+        limits = {name: url.query.get(name, value) for name, value in _NETWORK.items()}
         engine = create_engine(
             url.set(drivername="postgresql+psycopg").difference_update_query(
                 ["connect_timeout", *_NETWORK]
             ),
-            connect_args={"connect_timeout": given.get("connect_timeout", CONNECT), **limits},
+            connect_args={"connect_timeout": url.query.get("connect_timeout", CONNECT), **limits},
             hide_parameters=True,
         )
         event.listen(engine, "connect", self._set_up)

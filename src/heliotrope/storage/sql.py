@@ -213,19 +213,19 @@ def _insert_study(connection: Connection, study: StudyRow, first: Append) -> Non
 
 def _write_appends(connection: Connection, batch: Sequence[Append]) -> list[int | HeliotropeError]:
     """Write the appends that fit, each after the one before it; return the outcome of each."""
-    found = _lock(connection, sorted({append.study for append in batch}))
+    locked = _lock(connection, sorted({append.study for append in batch}))
     changed: dict[str, StudyRow] = {}
     rows: list[dict[str, Any]] = []
     results: list[int | HeliotropeError] = []
     for append in batch:
-        row = found.get(append.study) or unknown_study(append.study)
+        row = locked.get(append.study) or unknown_study(append.study)
         if isinstance(row, StudyRow) and row.last == append.after:
             row, new = row.extended(append)
             changed[append.study] = row
             rows += new
         elif isinstance(row, StudyRow):
             row = conflict(append, row.last)
-        found[append.study] = row
+        locked[append.study] = row
         results.append(row.last if isinstance(row, StudyRow) else row)
     _save(connection, changed.values(), rows)
     return results
@@ -249,14 +249,14 @@ def _write_snapshot(connection: Connection, uid: str, seq: int, data: bytes) -> 
 
 def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | HeliotropeError]:
     """Lock the rows of studies until the transaction ends; a damaged row is a DamagedError."""
-    found: dict[str, StudyRow | HeliotropeError] = {}
+    locked: dict[str, StudyRow | HeliotropeError] = {}
     for start in range(0, len(uids), _TOGETHER):
         for row in connection.execute(_locked, {"uids": uids[start : start + _TOGETHER]}):
             try:
-                found[row.uid] = checked_row(row)
+                locked[row.uid] = checked_row(row)
             except DamagedError as error:
-                found[row.uid] = error
-    return found
+                locked[row.uid] = error
+    return locked
 
 
 def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:
