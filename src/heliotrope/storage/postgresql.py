@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 
-from heliotrope.storage.database import Database
+from heliotrope.storage.database import DAMAGED, Database
 from heliotrope.surroundings import Now
 
 T = TypeVar("T")
@@ -47,8 +47,7 @@ class PostgresDatabase(Database):
     reading: ClassVar = {"isolation_level": "REPEATABLE READ"}
     writing: ClassVar = {"isolation_level": "READ COMMITTED"}
     code = ("sqlstate", "")
-    damage = ("XX",)  # a page's own checksum failed
-    advice: ClassVar = {"55P03": _LOCKED}
+    advice: ClassVar = {"XX": DAMAGED, "55P03": _LOCKED}  # XX: a page's own checksum failed
 
     def __init__(self, url: URL, now: Now) -> None:
         self._now, self._watchdog = now, Watchdog()
