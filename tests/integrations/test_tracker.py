@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import heliotrope as ht
-from heliotrope.integrations.constraints import Feasibility
-from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
+from heliotrope.integrations.tracker import Feasibility, ForeignParameter, Listed, Tracker
 
 MIXED, ORDERED = Listed([None, True, 1, "a"]), Listed([1.0, 2.5, 10.0], ordered=True)
 FEW: dict[str, ForeignParameter] = {"c": MIXED, "k": ORDERED}
