@@ -14,8 +14,8 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
 from heliotrope.errors import HeliotropeError, InputError, located
 from heliotrope.ledger import History, Suggestion
-from heliotrope.live.description import OBJECTIVE, Live, decode_live, encode_live
-from heliotrope.live.watching import policy_of
+from heliotrope.live.beliefs import policy_of
+from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.precision import (
@@ -335,7 +335,7 @@ def _setup(adapter: DomainAdapter, live: Live) -> Setup:
     with located("safe"):
         safe = [adapter.choice(place) for place in live.safe]
     space = adapter.space if isinstance(adapter, NamedAdapter) else None
-    return Setup.of(adapter, live, baseline, safe, space)
+    return Setup(adapter, live, baseline, safe, space)
 
 
 def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:

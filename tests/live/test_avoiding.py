@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import heliotrope as ht
-from heliotrope.live.avoiding import Avoidance
+from heliotrope.live.choosing import Avoidance
 from heliotrope.storage import Append, MemoryStore
 from heliotrope.study import Evaluation, Study
 from studies import SPACES, twin_of, what

@@ -22,7 +22,7 @@ from heliotrope.errors import (
     InputError,
     StudyExistsError,
 )
-from heliotrope.live.deciding import Reason
+from heliotrope.live.choosing import Reason
 from heliotrope.spaces import SearchSpace
 from heliotrope.storage import Append, MemoryStore, open_store
 from heliotrope.study import Evaluation, Study, StudyConfig

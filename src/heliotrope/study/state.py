@@ -17,7 +17,7 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.ledger import Observation, Suggestion
-from heliotrope.live.gains import Gain
+from heliotrope.live.beliefs import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
