@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
-from heliotrope.spaces.discrete import Boolean, Categorical
 from heliotrope.spaces.options import Options
-from heliotrope.spaces.parameter import Parameter, Value
+from heliotrope.spaces.parameters import Boolean, Categorical, Parameter, Value
 from heliotrope.spaces.ranges import Integer, Real
 from heliotrope.validation import Array, Json, short_repr
 
