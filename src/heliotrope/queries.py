@@ -15,7 +15,7 @@ from heliotrope.live.beliefs import Gain
 from heliotrope.live.choosing import Avoidance
 from heliotrope.live.rules import Mask
 from heliotrope.notebook import facts_table
-from heliotrope.policies import Belief, Best, Certificate, Policy
+from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
@@ -23,6 +23,7 @@ from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
+from heliotrope.tracker.archives import OptimizerConfig
 from heliotrope.validation import Array, as_number, as_whole, counted
 
 
@@ -43,8 +44,7 @@ class Queries:
     _exclusive: Exclusive
     _tracker: Tracker
     _lead: Metric  # the tracker's
-    _policy: Policy
-    _direction: Direction
+    _config: OptimizerConfig
 
     @property
     def space(self) -> SearchSpace | Options | None:
@@ -55,7 +55,7 @@ class Queries:
     @property
     def direction(self) -> Direction:
         """Whether high or low values are good."""
-        return self._direction
+        return self._config.direction
 
     @property
     def agent(self) -> Agent:
@@ -136,7 +136,7 @@ class Queries:
         if self._lead.contextual is not None:
             raise InputError("a problem without contexts", "one with contexts")
         events = [*self._lead.history, *self._lead.open]
-        return certify(self._policy, self._lead.domain, events)
+        return certify(self._config.policy, self._lead.domain, events)
 
     @property
     @exclusive
@@ -268,7 +268,7 @@ class Queries:
         domain = self.space or self._lead.adapter.given
         return {
             "domain": f"{type(domain).__name__} of {_size(self._lead.domain)}",
-            "policy": type(self._policy).__name__,
+            "policy": type(self._config.policy).__name__,
             "direction": self.direction,
             "results": f"{len(self._lead.history):,}",
             "open": f"{len(self._lead.open):,}",

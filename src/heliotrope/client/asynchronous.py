@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -167,6 +168,14 @@ class AsyncStudy(AtService, AsyncStudyVerbs):
 
     async def track(self) -> Track:
         return await self._run(self._calls.track())
+
+    async def save(self, path: str | os.PathLike[str]) -> None:
+        from heliotrope.serialization.archive import write_file  # not needed to ask and tell
+
+        write_file(path, await self.file())
+
+    async def file(self) -> bytes:
+        return await self._run(self._calls.file())
 
     async def export(self, kind: str = "csv") -> str:
         return await self._run(self._calls.export(kind))

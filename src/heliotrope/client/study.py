@@ -109,6 +109,9 @@ class RemoteStudy(AtService, EverydayStudy):
         """The results over time with their choices, and the best over time."""
         return self._run(self._calls.track())
 
+    def file(self) -> bytes:
+        return self._run(self._calls.file())
+
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
         return self._run(self._calls.export(kind))

@@ -71,6 +71,13 @@ class MetricState:
         self.core.learner.update(Update(own, due, contradicted, trouble))
         self.model, self.since = model, self.core.learner.known.since
 
+    def take_over(self) -> None:
+        """Note what the learner of an optimizer's file knows."""
+        learner = self.core.learner
+        if learner is not None:
+            self.model, self.since = learner.model.signed(self.config.sign), learner.known.since
+            self.faults = self.found_faults()
+
     def fallback(self) -> Update | None:
         """The model in use, if the one that was learned last did not work; otherwise None."""
         learner = self.core.learner
