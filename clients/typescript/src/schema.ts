@@ -560,7 +560,7 @@ export interface operations {
                     uid?: string | null;
                     /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                     lease?: string | null;
-                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold: no measurement before that time is worth the cost. */
+                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                     cost?: number | null;
                 };
             };
@@ -683,7 +683,7 @@ export interface operations {
                         uid?: string | null;
                         /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                         lease?: string | null;
-                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold: no measurement before that time is worth the cost. */
+                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                         cost?: number | null;
                     } | null;
                     /** @description The parameters of the ask: the evaluation must have them. */

@@ -13,9 +13,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from heliotrope.service import Settings
 from heliotrope.service.errors import RequestError, response_to
-from heliotrope.service.settings import ANY_HOST, Settings
 
+ANY_HOST = "*"
 _OPEN = (
     "/",
     "/docs",
@@ -125,8 +126,8 @@ def is_accepted(header: str, digests: Sequence[bytes]) -> bool:
     Each comparison takes constant time, and all are made.
     """
     scheme, _, token = header.partition(" ")
-    given = digest(token)
-    matches = [hmac.compare_digest(given, one) for one in digests]
+    sent = digest(token)
+    matches = [hmac.compare_digest(sent, accepted) for accepted in digests]
     return not digests or (scheme.lower() == "bearer" and any(matches))
 
 
