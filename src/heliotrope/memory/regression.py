@@ -85,7 +85,7 @@ class ObservationStore:
         return self._records.state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state, self._model.prior.noise)
+        self._records.restore(state)
 
 
 class Regression:
@@ -208,7 +208,7 @@ class RegressionEngine(PredictsParts):
 
     def restore(self, state: State) -> None:
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
-        self._open.restore(part(state, "open/"), self._model.prior.noise)
+        self._open.restore(part(state, "open/"))
         self._store.restore(part(state, "store/"))
         self._moment = self._all = None
 

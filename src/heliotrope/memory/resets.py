@@ -244,7 +244,7 @@ class ResetOnChangeEngine:
         self._count = int(count)
         self._seen = [Innovation(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
         self._monitor = self._monitor_of(self._seen)
-        self._open.restore(part(state, "open/"), self._noise)
+        self._open.restore(part(state, "open/"))
         self._engine = self._build()
         self._engine.restore(part(state, "engine/"))
 

@@ -74,7 +74,7 @@ def view_of(
     view, slices = _shown(source, t, metric)
     if parameter is None and view is not None:
         return view
-    named = {one.name: one for one in slices}
+    named = {shown.name: shown for shown in slices}
     if parameter is None:
         return slices[0]
     if parameter not in named:
@@ -92,9 +92,9 @@ def limits_of(
         raise InputError("a study with limits", short_repr(source), advice)
     name = goals.rules.limited[0] if metric is None else metric
     if name not in goals.rules.limited:
-        known = ", ".join(goals.rules.limited)
-        raise InputError(f"a metric with a limit, of {known}", short_repr(name), "", "metric")
-    return name, [one["bound"] for one in source.belief(t, metric=name).get("limits", ())]
+        expected = f"a metric with a limit, of {', '.join(goals.rules.limited)}"
+        raise InputError(expected, short_repr(name), "", "metric")
+    return name, [limit["bound"] for limit in source.belief(t, metric=name).get("limits", ())]
 
 
 def slices_of(source: EverydayStudy | Optimizer, t: float | None) -> Sequence[Slice]:

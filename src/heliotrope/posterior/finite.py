@@ -249,8 +249,7 @@ class FiniteEngine(MarkovEngine):
         self._mean = state["mean"].reshape(self._mean.shape).copy()
         self._explained.E = state["explained"].reshape(self._explained.E.shape).copy()
         self._visited = state["visited"].copy()
-        weights = state.get("weights", np.ones(len(rows)))  # older files scale each row
-        self._take_rows(rows * weights[:, None])
+        self._take_rows(rows)
         self._capacity = int(state["capacity"])
-        self._least_noise = float(state.get("least_noise", self._model.prior.noise))
-        self._added, self._compressed = state.get("added", np.array([0.0, -np.inf])).tolist()
+        self._least_noise = float(state["least_noise"])
+        self._added, self._compressed = state["added"].tolist()

@@ -111,9 +111,9 @@ class StackedTerms:
         return {"start": np.array(self.start), "refs": np.array(self._refs)}
 
     def restore(self, state: State, now: float) -> None:
-        """Restore a saved :meth:`state`; in older files every reference time is ``now``."""
-        self.now, self.start = now, float(state.get("start", -inf))
-        self._refs = state.get("refs", np.full(len(self.terms), now)).tolist()
+        """Restore a saved :meth:`state`."""
+        self.now, self.start = now, float(state["start"])
+        self._refs = state["refs"].tolist()
         self._views.clear()
 
     def _view(self, t: float, chosen: tuple[bool, ...]) -> View:
