@@ -34,8 +34,8 @@ from heliotrope.errors import (
     UnknownStudyError,
 )
 from heliotrope.estimation import (
-    Given,
     Model,
+    OneTerm,
     Results,
     estimate_model,
 )
@@ -776,7 +776,7 @@ def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
     for number in range(30):
         watch.seconds += 0.5
         study.tell(study.ask().id, float(number % 3))
-    model = Model(**study.summary()["model"])
+    model = Model.from_json(study.summary()["model"])
     assert model.pace == pytest.approx(0.5 / 86400.0, rel=1e-3)
     a_step = 1.0 - (1.0 - np.array(model.epsilons())) ** model.pace
     assert a_step.min() == pytest.approx(1e-4, rel=1e-2)
@@ -796,8 +796,8 @@ def test_the_learned_drift_follows_the_pace_of_the_results() -> None:
 def test_a_given_drift_between_results_keeps_its_digits(
     epsilon: float, pace: float, expected: float
 ) -> None:
-    choice = PolicyChoice("tv_gp_ucb", {"epsilon": epsilon})
-    assert choice.rates(pace) == pytest.approx((expected,), rel=1e-9, abs=0.0)
+    held = PolicyChoice("tv_gp_ucb", {"epsilon": epsilon}).recipe().structure
+    assert held.on(Model().world, pace).drift_rate == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 
 def test_weights_fade_by_the_day_between_results_of_a_second() -> None:
@@ -1111,7 +1111,8 @@ def test_what_was_learned_is_what_was_true() -> None:
     x = rng.random((n, 2))
     world = DriftingWorld(x, n, 1, epsilon=0.01, length=0.2)
     y = [world.measured(point, i) for i, point in enumerate(x)]
-    found = estimate_model(Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y)), Given())
+    results = Results(np.arange(1.0, n + 1), x, 50.0 + 3.0 * np.array(y))
+    found = estimate_model(results, [[0, 1]], structure=OneTerm())
     assert found.kernel == "se"
     assert 0.5 < found.length_scale / 0.2 < 2.0
     assert 0.5 < found.variance / 9.0 < 2.0

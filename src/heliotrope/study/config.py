@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import DomainAdapter, Finite
+from heliotrope.domains import DomainAdapter
 from heliotrope.errors import InputError, StudyExistsError, located
-from heliotrope.estimation import Given, Model
 from heliotrope.live.moving import Distances
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
@@ -20,8 +19,8 @@ from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.goals import GOAL_KEYS, Goals, goals_from_json
-from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
-from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
+from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.tracker import Setup
 from heliotrope.validation import Json, as_whole, short_repr
 
@@ -61,7 +60,8 @@ class StudyConfig:
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.policy.learns_sums:
             self.tracking()  # refuses a wrong season
-        if self.independent and self.policy.given.length_scale is not None:
+        has_length = self.context is not None or not self.independent
+        if not has_length and "length_scale" in self.policy.parameters:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
@@ -107,39 +107,22 @@ class StudyConfig:
         limits = () if self.goals is None else self.goals.rules.limits
         return [limit for limit in limits if limit.metric == name]
 
-    @property
-    def independent(self) -> bool:
-        """Whether all options are independent, so that there is no length scale."""
-        return self.adapter.is_independent and self.context is None
-
     @cached_property
     def adapter(self) -> SpaceAdapter:
         """The space and the context, as domain of an optimizer."""
-        return SpaceAdapter(self.space, self.context, apart=not self.policy.learns_sums)
-
-    @cached_property
-    def given(self) -> Given:
-        """The given parameters of the model, which are not learned."""
-        given = self.policy.given
-        is_fixed = self.independent and not self.policy.learns_sums
-        return replace(given, length_scale=INDEPENDENT) if is_fixed else given
+        return SpaceAdapter(self.space, self.context)
 
     @property
-    def learns(self) -> bool:
-        """Whether a model of the values is learned."""
-        return self.policy.learns_sums or (self.policy.has_model and not self.given.complete)
+    def independent(self) -> int:
+        """The number of options that share nothing; each has a coordinate of its own."""
+        space = self.space
+        return len(space.names) if isinstance(space, Options) and space.features is None else 0
 
     def build(self) -> Policy:
         """The policy, which is told its model if it learns one."""
-        # in a Box a mixture takes several times as long to maximize, and is no better
-        weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         if self.policy.learns_sums:
-            fleet = None if self.fleet is None else self.fleet.signed(self.sign)
-            return Adaptive(self.tracking(), deferred=True, fleet=fleet)
-        if self.learns:
-            recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
-            return Adaptive(recipe, deferred=True)
-        return self.policy.policy(self.given.override(Model()), 1.0, weighing)
+            return Adaptive(self.tracking(), deferred=True, fleet=self.fleet)
+        return self.policy.named(self.adapter.domain, self.independent)
 
     def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""
@@ -151,11 +134,6 @@ class StudyConfig:
             return Tracking()
         periods = [self.clock.units_of(length) for length in ("1d", "7d")]
         return Tracking(candidates=tuple(one for one in periods if one >= _SHORTEST_SEASON))
-
-    def with_drift(self, epsilon: float) -> StudyConfig:
-        """The same configuration with a given drift."""
-        parameters = {**self.policy.parameters, "epsilon": epsilon}
-        return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON, with all defaults but the seed's."""

@@ -261,8 +261,8 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        place, reason = self.config.adapter.logged_place(body), body.get("reason")
-        asked = self.core.placed(place, body["t"])
+        reason = body.get("reason")
+        asked = self.core.placed(body["place"], body["t"])
         self.tracker.begin(replace(asked, reason=None if reason is None else str(reason)))
         if "lease" in body:
             self.leases.begin(asked.id, body["lease"], body["until"])
