@@ -214,11 +214,10 @@ class Named:
     @property
     def is_complete(self) -> bool:
         """Whether no parameter is learned."""
-        held = self.structure
-        is_known = {name: getattr(held, name) is not None for name in OF_MODEL}
-        is_known["length_scale"] |= self.independent > 0
-        needed = [name for name in self.entry.learned if name not in self._arguments]
-        return not needed and (not self.entry.has_prior or all(is_known.values()))
+        if any(name not in self._arguments for name in self.entry.learned):
+            return False
+        held = (getattr(self.structure, name) for name in OF_MODEL)
+        return not self.entry.has_prior or None not in held
 
     def check(self) -> None:
         """Raise an InputError for a parameter with a wrong value."""

@@ -10,10 +10,12 @@ from typing import Any
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import DomainAdapter
 from heliotrope.errors import InputError, StudyExistsError, located
+from heliotrope.estimation import INDEPENDENT, Model
 from heliotrope.live.moving import Distances
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
+from heliotrope.policies.registry import Named
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
@@ -60,8 +62,8 @@ class StudyConfig:
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.policy.learns_sums:
             self.tracking()  # refuses a wrong season
-        has_length = self.context is not None or not self.independent
-        if not has_length and "length_scale" in self.policy.parameters:
+        shares = self.context is not None or not self.adapter.is_independent
+        if not shares and "length_scale" in self.policy.parameters:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
@@ -112,17 +114,22 @@ class StudyConfig:
         """The space and the context, as domain of an optimizer."""
         return SpaceAdapter(self.space, self.context)
 
-    @property
-    def independent(self) -> int:
-        """The number of options that share nothing; each has a coordinate of its own."""
-        space = self.space
-        return len(space.names) if isinstance(space, Options) and space.features is None else 0
+    @cached_property
+    def recipe(self) -> Named:
+        """The recipe of a named policy; options without features share nothing."""
+        if not (isinstance(self.space, Options) and self.adapter.is_independent):
+            return self.policy.recipe()
+        if self.context is None:
+            return self.policy.recipe(length_scale=INDEPENDENT)
+        return self.policy.recipe(independent=len(self.space.names))
 
     def build(self) -> Policy:
         """The policy, which is told its model if it learns one."""
         if self.policy.learns_sums:
             return Adaptive(self.tracking(), deferred=True, fleet=self.fleet)
-        return self.policy.named(self.adapter.domain, self.independent)
+        if self.recipe.is_complete:
+            return self.recipe.policy(Model(), Model().epsilon, self.adapter.domain)
+        return Adaptive(self.recipe, deferred=True)
 
     def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""

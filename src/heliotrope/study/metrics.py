@@ -91,8 +91,7 @@ class MetricState:
         """The learned model with the parameters that were given."""
         if self.config.policy.learns_sums:
             return self.model
-        recipe = self.config.policy.recipe(self.config.independent)
-        return recipe.held(self.model, self.core.domain)
+        return self.config.recipe.held(self.model, self.core.domain)
 
     def found_faults(self) -> frozenset[int]:
         """The results that are taken for faults by now."""

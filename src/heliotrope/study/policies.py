@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heliotrope.domains import Domain
 from heliotrope.errors import InputError
-from heliotrope.estimation import Model
-from heliotrope.policies import Adaptive, Policy
 from heliotrope.policies.registry import AUTO, PARAMETRIC, REGISTRY, Named, PolicyEntry
 from heliotrope.validation import as_python, short_repr
 
@@ -55,16 +52,10 @@ class PolicyChoice:
         """Whether the policy has a model of the values."""
         return self.learns_sums or self.entry.has_prior
 
-    def recipe(self, independent: int = 0) -> Named:
+    def recipe(self, independent: int = 0, **held: float) -> Named:
         """The recipe of a named policy, of which the first coordinates are independent options."""
-        return Named(self.kind, json.dumps(dict(self.parameters)), independent)
-
-    def named(self, domain: Domain, independent: int) -> Policy:
-        """The named policy: learning, unless all that it needs is given."""
-        recipe = self.recipe(independent)
-        if recipe.is_complete:
-            return recipe.policy(Model(), Model().epsilon, domain)
-        return Adaptive(recipe, deferred=True)
+        given = json.dumps({**self.parameters, **held}, default=short_repr)  # which is refused
+        return Named(self.kind, given, independent)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.parameters}
