@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 NODE_MODULES := clients/typescript/node_modules/.package-lock.json
 
-.PHONY: demo example-server test docs bench league peers adapters clean
+.PHONY: demo example-server test surfaces docs bench league peers adapters clean
 
 demo: $(VENV)/installed
 	$(RUN)/heliotrope demo --out out/demo
@@ -21,6 +21,11 @@ test: $(VENV)/installed $(if $(shell command -v npm),$(NODE_MODULES))
 	$(RUN)/codespell
 	$(RUN)/python scripts/lint_prose.py
 	$(RUN)/pytest -n 2
+
+surfaces: $(VENV)/installed $(NODE_MODULES)  # the files that follow from the commands' fields
+	$(RUN)/python scripts/write_surfaces.py
+	$(RUN)/python scripts/describe_api.py
+	cd clients/typescript && npm run --silent generate
 
 docs: $(VENV)/installed  # the site, in out/site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet

@@ -17,8 +17,8 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 import heliotrope as ht
 from benchmarks.report import Finding
 from heliotrope.domains import Domain
-from heliotrope.history import Suggestion
 from heliotrope.lab.environments import Episode, GPDrift
+from heliotrope.ledger import Suggestion
 from heliotrope.policies import Policy
 from heliotrope.terms import Drifts, Level, Stays
 from heliotrope.validation import Array

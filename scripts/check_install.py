@@ -34,7 +34,7 @@ MODULES = {  # of each small extra
     "lab": "heliotrope.lab.demo, heliotrope.lab.league, heliotrope.lab.replay",
     "cluster": "heliotrope.lab.trials.cluster, distributed",
     "client": "heliotrope.client.service",
-    "store": "heliotrope.storage.sql, alembic, psycopg",
+    "store": "heliotrope.storage.sql, psycopg",
     "service": "heliotrope.service.app, heliotrope.plot, prometheus_client, uvicorn",
     "optuna": "heliotrope.integrations.optuna",
     "gest-api": "heliotrope.integrations.gest_api",
@@ -44,7 +44,7 @@ MODULES = {  # of each small extra
 }
 BASE = (  # they need no fixture of conftest.py
     "--noconftest",
-    "tests/test_rng.py",
+    "tests/test_surroundings.py",
     "tests/test_priors.py",
     "tests/test_linalg.py",
     "tests/domains/test_domains.py",

@@ -32,7 +32,7 @@ def postgres() -> Iterator[Server]:
 @pytest.fixture
 def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """The counts of fallbacks, of a test that expects some."""
-    monkeypatch.setattr("heliotrope.fallbacks.raises", False)
+    monkeypatch.setattr("heliotrope.linalg.fallbacks_raise", False)
     counts = Counter[str]()
-    monkeypatch.setattr("heliotrope.fallbacks.count", counts)
+    monkeypatch.setattr("heliotrope.linalg.fallbacks", counts)
     return counts

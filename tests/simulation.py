@@ -264,7 +264,8 @@ class Simulation:
         study, now = self.studies[name], client.surroundings.now()
         if isinstance(refusal, TimeError) and not counts_steps(study):
             at = study.config.clock.at(now, self.models[name].events[0].at)
-            ahead = Ask(at, some_context(study, self.rng), self.commands.key())
+            context, key = some_context(study, self.rng), self.commands.key()
+            ahead = Ask(at, context=context, key=key)
             client.due.append((name, ahead if "ask with t" in str(refusal) else Retime()))
 
     def _note_asked(self, client: Client, name: str, ask: Ask, asked: Evaluation | Hold) -> None:

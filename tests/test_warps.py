@@ -76,6 +76,10 @@ def test_the_covariance_is_that_of_draws(warp: Warp) -> None:
     found = warp.covariance(mean, joint)
     assert np.all(np.abs(found - products.mean(axis=0)) < 5.0 * error)
     assert_allclose(found.diagonal(), warp.moments(mean, joint.diagonal())[1])
+    of_last = warp.cross_covariance(
+        (mean[:2], joint.diagonal()[:2]), (mean[2:], joint.diagonal()[2:]), joint[:2, 2:]
+    )
+    assert_allclose(of_last, found[:2, 2:])
 
 
 @given(st.floats(-2.0, 2.0), st.floats(-1e40, 1e40), st.floats(1e-3, 1e3))

@@ -16,7 +16,7 @@ from heliotrope.storage import Append, Store, open_store
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    ["heliotrope.storage.sqlite", "heliotrope.storage.postgresql", "alembic.command", "psycopg"]
+    ["heliotrope.storage.sqlite", "heliotrope.storage.postgresql", "psycopg"]
 )
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
         grid as grid,
     )
     from heliotrope.errors import HeliotropeError as HeliotropeError
-    from heliotrope.history import Suggestion as Suggestion
     from heliotrope.kernels import Tabulated as Tabulated
+    from heliotrope.ledger import Suggestion as Suggestion
     from heliotrope.optimizer import Optimizer as Optimizer
     from heliotrope.policies import (
         Belief as Belief,
@@ -64,7 +64,7 @@ _NAMES = {  # by the submodule that they are loaded from
     "client": ("connect",),
     "domains": ("Box", "Contextual", "Finite", "grid"),
     "errors": ("HeliotropeError",),
-    "history": ("Suggestion",),
+    "ledger": ("Suggestion",),
     "kernels": ("Tabulated",),
     "optimizer": ("Optimizer",),
     "policies": ("Belief", "auto", "gp_ucb", "r_gp_ucb", "tv_gp_ucb", "uniform"),

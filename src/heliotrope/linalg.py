@@ -1,4 +1,4 @@
-"""Structured linear algebra that the engines share, mostly pure functions.
+"""Structured linear algebra that the engines share, and what stands in for a model if it fails.
 
 Symbols
 -------
@@ -8,8 +8,12 @@ R   (n, N) rows whose R^T R is the covariance that observations have explained
 
 from __future__ import annotations
 
+import logging
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import blas, cho_solve, lapack
@@ -20,7 +24,19 @@ from heliotrope.validation import Array, Indices
 
 _RECYCLED = 2**25 - 2**16  # bytes, just below glibc's own maximum: see :func:`_recycle_memory`
 _BLAS = ThreadpoolController()  # of numpy and scipy
+T = TypeVar("T")
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
+
+NUMERICAL_FAILURES = (KernelError, np.linalg.LinAlgError, ArithmeticError)
+"""Errors after which the last model that works stays in use, while a model is fitted or used.
+
+The failure is logged and counted, and the next estimate tries again. Any other error passes.
+"""
+fallbacks = Counter[str]()
+"""Number of fallbacks of this process, by what failed."""
+fallbacks_raise = os.environ.get("HELIOTROPE_FALLBACKS") == "raise"
+"""Whether failures are raised instead, as in tests that expect none."""
+fallback_log = logging.getLogger("heliotrope.fallbacks")
 
 
 def _recycle_memory() -> None:
@@ -263,3 +279,32 @@ def projection(K: Array, kept: Indices, others: Indices) -> Array:
         (jittered_cholesky(K[np.ix_(kept, kept)]), True), K[np.ix_(kept, others)], overwrite_b=True
     )
     return W
+
+
+def first_that_works(what: str, *attempts: Callable[[], T]) -> tuple[T, str]:
+    """Return the result of the first attempt that works, and why those before it failed.
+
+    The reason is "" if the first attempt works. If all fail, the last failure is raised.
+
+    Examples
+    --------
+    >>> first_that_works("the estimate", lambda: 1.0, lambda: 2.0)
+    (1.0, '')
+    """
+    troubles = ""
+    for attempt in attempts[:-1]:
+        try:
+            return attempt(), troubles
+        except NUMERICAL_FAILURES as error:
+            troubles = trouble(what, error)
+    return attempts[-1](), troubles
+
+
+def trouble(what: str, error: Exception) -> str:
+    """Log and count a failure, and return it in words."""
+    if fallbacks_raise:
+        raise error
+    cause = f"{what} failed ({type(error).__name__}: {error})"
+    fallbacks[what] += 1
+    fallback_log.warning("%s", cause)
+    return f"{cause}; the last model that works stays in use"

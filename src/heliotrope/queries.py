@@ -11,9 +11,9 @@ from heliotrope.directions import Direction
 from heliotrope.domains import Domain, Finite, PlaceLike
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
-from heliotrope.live.avoiding import Avoidance
-from heliotrope.live.deciding import Mask
-from heliotrope.live.gains import Gain
+from heliotrope.live.beliefs import Gain
+from heliotrope.live.choosing import Avoidance
+from heliotrope.live.rules import Mask
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate, Policy
 from heliotrope.policies.certificate import certify
@@ -21,7 +21,7 @@ from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
-from heliotrope.threads import Exclusive, exclusive
+from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
 from heliotrope.validation import Array, as_number, as_whole, counted
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import cosh, factorial, sinh
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss, hermevander
@@ -28,7 +28,11 @@ _LARGEST = 115.0  # exponent whose fourth power does not overflow
 _NODES, _WEIGHTS = hermegauss(32)
 _ORDERS = 9  # Hermite polynomials in a covariance
 _BY_ORDER = hermevander(_NODES, _ORDERS - 1) * (_WEIGHTS / _WEIGHTS.sum())[:, None]
+_TINY = np.finfo(float).tiny
 _FACTORIALS = np.array([factorial(k) for k in range(_ORDERS)], dtype=float)
+
+Moments: TypeAlias = tuple[Array, Array]
+"""Means and variances."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +65,25 @@ class Warp(ABC):
         return center, weights @ np.square(values - center)
 
     def covariance(self, mean: Array, joint: Array) -> Array:
-        """Covariance of y (n, n), if z has this mean (n,) and covariance (n, n).
+        """Covariance of y (n, n), if z has this mean (n,) and covariance (n, n)."""
+        moments = mean, np.diagonal(joint)
+        covariance = self.cross_covariance(moments, moments, joint)
+        np.fill_diagonal(covariance, self.moments(*moments)[1])
+        return covariance
+
+    def cross_covariance(self, here: Moments, there: Moments, joint: Array) -> Array:
+        """Covariance of y at places (n,) with y at others (q,), if that of z is ``joint`` (n, q).
 
         With c_k = E[y He_k] it is sum_k c_k c_k^T rho^k / k!, k >= 1 (Mehler's formula), where rho
-        is the correlation of z. The diagonal is exact.
+        is the correlation of z.
         """
-        variance = np.diagonal(joint)
-        values = self._at_nodes(mean, variance)
-        coefficients = values.T @ _BY_ORDER
-        std = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-        rho = np.clip(joint / np.outer(std, std), -1.0, 1.0)
-        found = np.zeros_like(joint)
+        left, right = (self._at_nodes(*moments).T @ _BY_ORDER for moments in (here, there))
+        stds = (np.sqrt(np.maximum(moments[1], _TINY)) for moments in (here, there))
+        rho = np.clip(joint / np.multiply.outer(*stds), -1.0, 1.0)
+        total = np.zeros_like(joint)
         for k in range(1, _ORDERS):
-            c = coefficients[:, k]
-            found += np.outer(c, c) * rho**k / _FACTORIALS[k]
-        np.fill_diagonal(found, self.moments(mean, variance)[1])
-        return found
+            total += np.outer(left[:, k], right[:, k]) * rho**k / _FACTORIALS[k]
+        return total
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
@@ -106,6 +113,9 @@ class Identity(Warp):
         return mean, variance
 
     def covariance(self, mean: Array, joint: Array) -> Array:
+        return joint
+
+    def cross_covariance(self, here: Moments, there: Moments, joint: Array) -> Array:
         return joint
 
     def negated(self) -> Identity:
@@ -142,10 +152,10 @@ class Logarithm(Warp):
         spread = np.expm1(np.minimum(variance, _LARGEST))
         return self.sign * size, spread * size**2
 
-    def covariance(self, mean: Array, joint: Array) -> Array:
+    def cross_covariance(self, here: Moments, there: Moments, joint: Array) -> Array:
         """Cov[y_i, y_j] = E[y_i] E[y_j] (exp(C_ij) - 1)."""
-        means, _ = self.moments(mean, np.diagonal(joint))
-        return np.asarray(np.outer(means, means) * np.expm1(np.minimum(joint, _LARGEST)))
+        means = (self.moments(*moments)[0] for moments in (here, there))
+        return np.asarray(np.outer(*means) * np.expm1(np.minimum(joint, _LARGEST)))
 
     def _size(self, y: ArrayLike) -> Array:
         return np.asarray(np.maximum(self.sign * np.asarray(y), max(self.floor, 1e-300)))

@@ -21,7 +21,7 @@ from heliotrope.posterior import (
     Sampleable,
     finite,
 )
-from heliotrope.rng import RNGStream
+from heliotrope.surroundings import RNGStream
 from scenario import play
 from strategies import PRIOR, square
 

@@ -30,7 +30,7 @@ from heliotrope.lab.environments import (
 from heliotrope.linalg import low_rank_root
 from heliotrope.policies.model_free import UniformAgent
 from heliotrope.posterior.spacetime import SpaceTime
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.terms import (
     Drifts,
     Level,

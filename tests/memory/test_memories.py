@@ -26,7 +26,7 @@ from heliotrope.memory import (
     Window,
 )
 from heliotrope.memory.change_points import ChangePointsEngine
-from heliotrope.memory.detectors import EventTrigger, Innovation, River
+from heliotrope.memory.resets import EventTrigger, Innovation, River
 from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
 from heliotrope.posterior import Accuracy, DenseOptions, HasSurface, ReferenceEngine, sample
@@ -94,7 +94,9 @@ class Witness:
     ) -> tuple[Array, Array]:
         raise NotImplementedError
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
         raise NotImplementedError
 
     def accuracy(self) -> Accuracy:
@@ -118,13 +120,13 @@ def dense(
     """The paper's posterior with noise variances sigma^2 / w: mean and covariance."""
     model = SpaceTime(prior, domain)
     if not told:
-        return prior.mean_at(places), model.same_time(places, t)
+        return prior.mean_at(places), model.same_time(places, places, t)
     times, y = np.array([s for s, _, _ in told]), np.array([value for _, _, value in told])
     at = np.concatenate([place for _, place, _ in told])
     K = model.noisy(times, at) + np.diag(prior.noise * (1.0 / weights - 1.0))
     k = model.block(times, at, t, places)
     mean = prior.mean_at(places) + k.T @ np.linalg.solve(K, y - prior.mean_at(at))
-    return mean, model.same_time(places, t) - k.T @ np.linalg.solve(K, k)
+    return mean, model.same_time(places, places, t) - k.T @ np.linalg.solve(K, k)
 
 
 def newest(
@@ -152,6 +154,8 @@ def test_a_window_is_the_regression_on_its_last_values(prior: ht.Prior, domain: 
         np.testing.assert_allclose(found, mean, rtol=0, atol=1e-9)
         np.testing.assert_allclose(variance, covariance.diagonal(), rtol=0, atol=1e-9)
         np.testing.assert_allclose(engine.covariance(t + 0.5, places), covariance, atol=1e-9)
+        cross = engine.covariance(t + 0.5, places[:3], places[1:])
+        np.testing.assert_allclose(cross, covariance[:3, 1:], atol=1e-9)
         since = told[0][0] if len(told) == 12 else -np.inf
         every = told + as_told(witness, since=since)
         _, covariance = dense(prior, domain, every, np.ones(len(every)), t, places)

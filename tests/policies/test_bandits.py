@@ -13,7 +13,7 @@ from heliotrope.errors import FormatError, InputError, NoBeliefError
 from heliotrope.lab.environments import Table, run
 from heliotrope.policies import Policy, d_ucb_discount, sw_ucb_window
 from heliotrope.policies.bandits import UCBAgent
-from heliotrope.rng import RNGStream
+from heliotrope.surroundings import RNGStream
 from heliotrope.validation import Array
 from strategies import refusal, square
 

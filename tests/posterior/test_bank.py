@@ -259,6 +259,8 @@ def test_the_covariance_of_a_mixture_agrees_with_its_variance() -> None:
         _, variance = bank.predict(t, GRID.indices, count_open=False)
         diagonal = bank.covariance(t, GRID.indices).diagonal()
         np.testing.assert_allclose(diagonal, variance, atol=1e-9)
+        cross = bank.covariance(t, GRID.indices, GRID.indices[4:6])
+        np.testing.assert_allclose(cross, bank.covariance(t, GRID.indices)[:, 4:6], atol=1e-12)
 
 
 def test_the_best_is_the_likeliest_alone() -> None:

@@ -85,10 +85,12 @@ def test_exact_at_every_step(
             for engine in fast:
                 found = engine.predict(at, places, part=part)
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    joint = reference.covariance(t + 9.0, places)
+    np.testing.assert_allclose(reference.covariance(t + 9.0, places[:3], places), joint[:3])
     for engine in fast:
-        np.testing.assert_allclose(
-            engine.covariance(t + 9.0, places), reference.covariance(t + 9.0, places), atol=1e-6
-        )
+        np.testing.assert_allclose(engine.covariance(t + 9.0, places), joint, atol=1e-6)
+        block = engine.covariance(t + 9.0, places[:3], places[2:])
+        np.testing.assert_allclose(block, joint[:3, 2:], atol=1e-6)
         assert engine.log_likelihood == pytest.approx(reference.log_likelihood, rel=1e-6)
 
 

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from heliotrope.errors import UnknownSuggestionError
-from heliotrope.service.held import HeldStudy
+from heliotrope.service.memory import HeldStudy
 from heliotrope.spaces import Options
 from heliotrope.study import Evaluation, Study
 from heliotrope.study.commands import Ask, Hold, Tell

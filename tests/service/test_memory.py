@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 
 from heliotrope.domains import Finite
-from heliotrope.domains.unit_cube import UnitCube
+from heliotrope.domains.adapters import UnitCube
 from heliotrope.service import Limits, create_app, memory
-from heliotrope.service.held import HeldStudy
-from heliotrope.service.measuring import measured_bytes
-from heliotrope.service.memory import Memory, NoRoomError, expected_bytes
+from heliotrope.service.memory import (
+    HeldStudy,
+    Memory,
+    NoRoomError,
+    expected_bytes,
+    measured_bytes,
+)
 from heliotrope.service.studies import Studies
 from heliotrope.storage import Journal, MemoryStore
 from heliotrope.study import Study, StudyConfig

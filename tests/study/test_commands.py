@@ -12,7 +12,7 @@ import pytest
 import heliotrope as ht
 from heliotrope.errors import InputError
 from heliotrope.study.command_fields import Command, json_schema
-from heliotrope.study.commands import Add, Ask, Cancel, Evaluation, Tell
+from heliotrope.study.commands import BY_VERB, Add, Ask, Cancel, Evaluation, Tell
 
 FORMS: list[tuple[type[Command[Any]], dict[str, Any]]] = [
     (Ask, {}),
@@ -131,6 +131,13 @@ def test_an_answer_is_read_as_the_result() -> None:
         assert command.result(command.answer(asked)) == asked
     for command in (Tell("a-0", 1.0), Cancel("a-0")):
         assert command.result(command.answer(None)) is None
+
+
+@pytest.mark.parametrize("kind", BY_VERB.values())
+def test_the_example_of_a_command_is_one(kind: type[Command[Any]]) -> None:
+    command = kind.from_json(kind.example)
+    assert command.to_json() == kind.example
+    assert command.answer(command.result(kind.example_answer)) == kind.example_answer
 
 
 def test_commands_need_no_optimizer() -> None:

@@ -15,8 +15,14 @@ from heliotrope.spaces import Integer, Real
 from heliotrope.study import Study
 
 STEPS = 12
-MODEL = {"mean": 4.0, "variance": 2.0, "noise": 0.1, "kernel": "se", "length_scale": 0.3}
-OWN = {
+MODEL: dict[str, Any] = {
+    "mean": 4.0,
+    "variance": 2.0,
+    "noise": 0.1,
+    "kernel": "se",
+    "length_scale": 0.3,
+}
+OWN: dict[str, Any] = {
     "epsilon": 0.05,
     "every": 5.0,
     "window": 6,

@@ -17,8 +17,8 @@ from heliotrope.policies import NoPosterior, Policy
 from heliotrope.policies.registry import REGISTRY
 from heliotrope.posterior import BoxOptions, DenseOptions
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.testing import LAWS, BrokenLaw, check_policy
 from heliotrope.validation import Array
 from strategies import PRIOR, refusal, smooth_time, square

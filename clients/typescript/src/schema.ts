@@ -14,8 +14,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask what to measure; with a `cost`, the answer may be to measure nothing yet
-         * @description Ask what to measure; with a `cost`, the answer may be to measure nothing yet.
+         * Ask what to measure now; with a `cost`, the answer may be to measure nothing yet
+         * @description Ask what to measure now; with a `cost`, the answer may be to measure nothing yet.
          */
         post: operations["ask"];
         delete?: never;
@@ -34,10 +34,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell the result of an evaluation; with `ask`, also ask for the next one
-         * @description Tell the result of an evaluation; with `ask`, also ask for the next one.
+         * Tell the result of an evaluation
+         * @description Tell the result of an evaluation.
          *
-         *     If `params` or `option` is given, the evaluation must have this point.
+         *     Instead of a value, tell a proportion as `successes` and `trials`, or a rate as `count`
+         *     and `exposure`. The same result can be told again; a different one is refused.
          */
         post: operations["tell"];
         delete?: never;
@@ -56,8 +57,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Add a result that was measured elsewhere: of parameters, or of an option
-         * @description Add a result that was measured elsewhere: of parameters, or of an option.
+         * Add a result that was measured elsewhere, as if it had been asked for and told
+         * @description Add a result that was measured elsewhere, as if it had been asked for and told.
+         *
+         *     The result has the forms of `tell`.
          */
         post: operations["add"];
         delete?: never;
@@ -78,6 +81,8 @@ export interface paths {
         /**
          * Say which parameters, or which option, the system runs with now
          * @description Say which parameters, or which option, the system runs with now.
+         *
+         *     Moves are measured from there, until the next result or the next call.
          */
         post: operations["applied"];
         delete?: never;
@@ -96,8 +101,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel an evaluation whose measurement failed
-         * @description Cancel an evaluation whose measurement failed.
+         * Cancel an evaluation whose measurement failed; repeating is accepted
+         * @description Cancel an evaluation whose measurement failed; repeating is accepted.
+         *
+         *     The next asks avoid its place, for longer the more often evaluations fail there.
          */
         post: operations["cancel"];
         delete?: never;
@@ -116,8 +123,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Prolong the lease of an open evaluation: its worker is alive
-         * @description Prolong the lease of an open evaluation: its worker is alive.
+         * Prolong the lease of an open evaluation from now on: its worker is alive
+         * @description Prolong the lease of an open evaluation from now on: its worker is alive.
          */
         post: operations["heartbeat"];
         delete?: never;
@@ -543,17 +550,17 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Time of the evaluation. Default: now. */
+                    /** @description Time of the evaluation. Default: now, by the study's clock. */
                     t?: number | null;
                     /** @description Context values by name, if the study has contexts. */
                     context?: Record<string, unknown> | null;
-                    /** @description A key that the client chooses. A request repeated with its key is carried out once. */
+                    /** @description A key of your own, which makes the call safe to repeat. While the evaluation is open, the same key returns it again, in its first context. Later the key is refused (ClosedSuggestionError). */
                     key?: string | null;
                     /** @description The study's uid. The command is refused if the study has another one. */
                     uid?: string | null;
-                    /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                    /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                     lease?: string | null;
-                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. */
+                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                     cost?: number | null;
                 };
             };
@@ -565,6 +572,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "5f0c2a91d3e4-81c05b7e-0",
+                     *       "t": 1,
+                     *       "params": {
+                     *         "x": 0.5
+                     *       },
+                     *       "context": {
+                     *         "outside": 21.5
+                     *       },
+                     *       "until": 1700000600
+                     *     }
+                     */
                     "application/json": components["schemas"]["Asked"];
                 };
             };
@@ -653,22 +673,22 @@ export interface operations {
                     }) | null;
                     /** @description The next ask. Both are done, or neither. */
                     ask?: {
-                        /** @description Time of the evaluation. Default: now. */
+                        /** @description Time of the evaluation. Default: now, by the study's clock. */
                         t?: number | null;
                         /** @description Context values by name, if the study has contexts. */
                         context?: Record<string, unknown> | null;
-                        /** @description A key that the client chooses. A request repeated with its key is carried out once. */
+                        /** @description A key of your own, which makes the call safe to repeat. While the evaluation is open, the same key returns it again, in its first context. Later the key is refused (ClosedSuggestionError). */
                         key?: string | null;
                         /** @description The study's uid. The command is refused if the study has another one. */
                         uid?: string | null;
-                        /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                        /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                         lease?: string | null;
-                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. */
+                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                         cost?: number | null;
                     } | null;
-                    /** @description The parameters of the ask, to compare. */
+                    /** @description The parameters of the ask: the evaluation must have them. */
                     params?: Record<string, unknown> | null;
-                    /** @description The option of the ask, to compare. */
+                    /** @description The option of the ask: the evaluation must have it. */
                     option?: string | null;
                     /** @description The standard error of the value, or those by metric. */
                     std?: (number | {
@@ -694,6 +714,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "told": "5f0c2a91d3e4-81c05b7e-0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Told"];
                 };
             };
@@ -782,11 +807,11 @@ export interface operations {
                     params?: Record<string, unknown> | null;
                     /** @description The name of an option. */
                     option?: string | null;
-                    /** @description Time of the evaluation. Default: now. */
+                    /** @description Time of the evaluation. Default: now, by the study's clock. */
                     t?: number | null;
                     /** @description Context values by name, if the study has contexts. */
                     context?: Record<string, unknown> | null;
-                    /** @description A key that the client chooses. A request repeated with its key is carried out once. */
+                    /** @description A key of your own, which makes the call safe to repeat: the same result is added once. Another result under the same key is refused (ClosedSuggestionError). */
                     key?: string | null;
                     /** @description The study's uid. The command is refused if the study has another one. */
                     uid?: string | null;
@@ -814,6 +839,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "5f0c2a91d3e4-81c05b7e-0",
+                     *       "t": 1,
+                     *       "params": {
+                     *         "x": 0.5
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Evaluation"];
                 };
             };
@@ -910,6 +944,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "applied": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Applied"];
                 };
             };
@@ -1002,6 +1041,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "cancelled": "5f0c2a91d3e4-81c05b7e-0"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Cancelled"];
                 };
             };
@@ -1084,7 +1128,7 @@ export interface operations {
                 "application/json": {
                     /** @description The id of the evaluation. */
                     id: string;
-                    /** @description Time until the ask expires without a result or a heartbeat, such as 10min. */
+                    /** @description New length of the lease, such as 10min. Default: its length so far. */
                     lease?: string | null;
                 };
             };
@@ -1096,6 +1140,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "5f0c2a91d3e4-81c05b7e-0",
+                     *       "t": 1,
+                     *       "params": {
+                     *         "x": 0.5
+                     *       },
+                     *       "until": 1700003600
+                     *     }
+                     */
                     "application/json": components["schemas"]["Evaluation"];
                 };
             };
@@ -1176,7 +1230,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Time of the evaluation. Default: now. */
+                    /** @description The latest time that stays. Default: now. */
                     t?: number | null;
                 };
             };
@@ -1188,6 +1242,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "retimed": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Retimed"];
                 };
             };
@@ -1764,7 +1823,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Letters, digits, spaces and . _ - */
+                    /** @description Name of the study: letters, digits, spaces and . _ - */
                     name: string;
                     /** @description Parameters by name. */
                     space?: {
@@ -1790,11 +1849,12 @@ export interface operations {
                             type: "boolean";
                         };
                     };
+                    /** @description Options to choose among: their names, or objects of a name and features. */
                     options?: (string | {
                         name: string;
                         features?: unknown;
                     })[];
-                    /** @description Parameters by name that every ask provides. */
+                    /** @description Parameters by name that each ask gives instead of choosing them. */
                     context?: {
                         [key: string]: {
                             low: number;
@@ -1818,19 +1878,28 @@ export interface operations {
                             type: "boolean";
                         };
                     };
-                    /** @description Kind of policy, and known parameters. */
+                    /** @description Kind of the policy and its parameters, such as epsilon. Those that are not given are learned. */
                     policy?: {
                         kind?: string;
                     };
-                    /** @enum {unknown} */
+                    /**
+                     * @description Whether high values are good (maximize, the default) or low ones (minimize).
+                     * @enum {unknown}
+                     */
                     direction?: "maximize" | "minimize";
-                    /** @description A counter of asks, or the wall clock in a unit. */
+                    /** @description Unit of wall time such as 10min, so that epsilon is the drift in ten minutes. Default: time counts the asks. */
                     clock?: {
                         /** @enum {unknown} */
                         kind: "steps" | "wall";
                         unit?: string;
                     };
-                    /** @description Metrics by name. A watched one is only recorded or limited. */
+                    /** @description Random seed. Default: 0. Without one, an existing study of any seed is continued. */
+                    seed?: number;
+                    /** @description Time such as 10min after which an ask without a result or a heartbeat expires. Default: asks stay open. */
+                    lease?: string;
+                    /** @description Names of similar studies. This one starts from what they have learned: the terms of the model, its scales, and the means, as uncertain as the studies differ. */
+                    like?: string[];
+                    /** @description Metrics by name, each maximize, minimize or watch. A watched one is only recorded or limited. */
                     metrics?: {
                         [key: string]: "maximize" | "minimize" | "watch";
                     };
@@ -1838,7 +1907,7 @@ export interface operations {
                     objective?: {
                         [key: string]: number;
                     };
-                    /** @description Bounds by metric; a percentage such as "95%" is of the baseline. */
+                    /** @description Bounds by metric: below, at_most, above or at_least. A percentage such as 95% is of the baseline. */
                     limits?: {
                         [key: string]: {
                             below?: number | string;
@@ -1853,23 +1922,19 @@ export interface operations {
                     baseline?: Record<string, unknown> | string;
                     /** @description Share of asks that measure the baseline again. Default: 0.1. */
                     share?: number;
-                    /** @description Other choices that keep all limits. */
+                    /** @description Other choices that keep all limits: parameters by name, or names of options. */
                     safe?: (Record<string, unknown> | string)[];
-                    /** @description By parameter, in its own unit: the largest step between two settings, and the cost of a unit in the unit of the objective. */
+                    /** @description The largest step between two settings, and the cost of moving by one unit, each by parameter and in its own unit. The cost is in the unit of the objective. */
                     moves?: {
+                        /** @description Largest step between two settings. */
                         largest?: {
                             [key: string]: number;
                         };
+                        /** @description Cost of moving by one unit. */
                         cost?: {
                             [key: string]: number;
                         };
                     };
-                    /** @description Default lease of an ask, such as 10min. */
-                    lease?: string;
-                    /** @description Names of similar studies, from whose knowledge it starts. */
-                    like?: string[];
-                    /** @description Random seed. */
-                    seed?: number;
                 };
             };
         };

@@ -1,21 +1,20 @@
 """Acquisitions choose the next point: upper confidence bounds, Thompson sampling, schedules."""
 
-from heliotrope.acquisition.maximize import argmax as argmax, maximize as maximize
 from heliotrope.acquisition.safe_opt import SafeOpt as SafeOpt
-from heliotrope.acquisition.schedules import (
+from heliotrope.acquisition.scored import (
+    UCB as UCB,
+    Acquisition as Acquisition,
     Beta as Beta,
     ConstantBeta as ConstantBeta,
     FiniteBeta as FiniteBeta,
     LogBeta as LogBeta,
-    RBeta as RBeta,
-    TVBeta as TVBeta,
-    as_beta as as_beta,
-)
-from heliotrope.acquisition.thompson import Thompson as Thompson
-from heliotrope.acquisition.ucb import (
-    UCB as UCB,
-    Acquisition as Acquisition,
     MeasurementUCB as MeasurementUCB,
+    RBeta as RBeta,
     Scored as Scored,
     Scoring as Scoring,
+    TVBeta as TVBeta,
+    argmax as argmax,
+    as_beta as as_beta,
+    maximize as maximize,
 )
+from heliotrope.acquisition.thompson import Thompson as Thompson

@@ -16,13 +16,12 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.acquisition.maximize import argmax
-from heliotrope.acquisition.schedules import Beta, as_beta
+from heliotrope.acquisition.scored import Beta, argmax, as_beta
 from heliotrope.domains import Box, Choices, Places
 from heliotrope.errors import InputError
 from heliotrope.posterior import Engine
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, as_number
 
 _TINY = 1e-300

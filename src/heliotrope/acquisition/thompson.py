@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliotrope.acquisition.maximize import argmax, candidates
+from heliotrope.acquisition.scored import argmax, candidates
 from heliotrope.domains import Box, Choices, Places, are_indices
 from heliotrope.linalg import one_thread, pivoted_rows, solve_lower
 from heliotrope.posterior import Engine, HasSurface, Posterior, Sampleable
 from heliotrope.posterior.mixture import MixtureEngine
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.terms import CHOICE
 from heliotrope.validation import Array
 

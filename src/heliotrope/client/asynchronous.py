@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
@@ -24,25 +24,13 @@ from heliotrope.client.transport import (
 )
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import (
-    Add,
-    Applied,
-    Ask,
-    Cancel,
-    Evaluation,
-    Heartbeat,
-    Hold,
-    MetricNoise,
-    Retime,
-    Tell,
-    Values,
-    id_of,
-)
+from heliotrope.study.commands import Evaluation
+from heliotrope.study.creating import AsyncCreatesAtService
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
-from heliotrope.study.verbs import of_one_call
+from heliotrope.study.verbs import AsyncStudyVerbs
 
 if TYPE_CHECKING:
-    from heliotrope.spaces import SpaceLike
+    from heliotrope.study.creation import NewStudy
 
 T = TypeVar("T")
 
@@ -95,22 +83,14 @@ class AsyncTransport:
         return body.reply(response)
 
 
-class AsyncService:
+class AsyncService(AsyncCreatesAtService["AsyncStudy"]):
     """The studies of a service; ``async with`` closes its connections at the end."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create(
-        self, name: str, space: SpaceLike, *, exist_ok: bool = False, **named: Any
-    ) -> AsyncStudy:
-        """Create a study; the arguments are those of :meth:`heliotrope.Study.create`."""
-        from heliotrope.study import Study  # slow to load
-
-        like = named.pop("like", ())
-        local = Study.create(name, space, **named, store="memory:")
-        described = calls.description(local, named.get("seed"), like)
-        return await self.create_from(name, described, exist_ok=exist_ok)
+    async def _create(self, new: NewStudy, exist_ok: bool) -> AsyncStudy:
+        return await self.create_from(new.name, calls.description(new), exist_ok=exist_ok)
 
     async def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False
@@ -146,7 +126,7 @@ class AsyncService:
         await self.close()
 
 
-class AsyncStudy(AtService):
+class AsyncStudy(AtService, AsyncStudyVerbs):
     """A study at a service, for asyncio; the methods are those of :class:`heliotrope.Study`."""
 
     def __init__(self, transport: AsyncTransport, calls: StudyCalls) -> None:
@@ -155,85 +135,7 @@ class AsyncStudy(AtService):
     # ---- changing it
 
     async def do(self, command: Command[T]) -> T:
-        """Carry out a command, and return its result when it is on disk."""
         return await self._run(self._calls.do(command))
-
-    @overload
-    async def ask(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        lease: str | None = None,
-        cost: None = None,
-    ) -> Evaluation: ...
-    @overload
-    async def ask(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        lease: str | None = None,
-        cost: float,
-    ) -> Evaluation | Hold: ...
-    async def ask(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        lease: str | None = None,
-        cost: float | None = None,
-    ) -> Evaluation | Hold:
-        return await self.do(Ask(t, context, key, lease=lease, cost=cost))
-
-    async def tell(
-        self, ask: Evaluation | str, value: Values | None = None, **noise: Unpack[MetricNoise]
-    ) -> None:
-        await self.do(Tell.of(ask, value, **noise))
-
-    async def tell_and_ask(
-        self,
-        ask: Evaluation | str,
-        value: Values | None = None,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        lease: str | None = None,
-        **noise: Unpack[MetricNoise],
-    ) -> Evaluation:
-        with of_one_call():
-            following = Ask(t, context, key, lease=lease)
-            suggested = await self.do(Tell.of(ask, value, following, **noise))
-        assert isinstance(suggested, Evaluation)
-        return suggested
-
-    async def add(
-        self,
-        params: Mapping[str, Any] | str,
-        value: Values | None = None,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        **noise: Unpack[MetricNoise],
-    ) -> Evaluation:
-        return await self.do(Add.of(params, value, t=t, context=context, key=key, **noise))
-
-    async def applied(self, params: Mapping[str, Any] | str) -> None:
-        await self.do(Applied.of(params))
-
-    async def cancel(self, ask: Evaluation | str) -> None:
-        await self.do(Cancel(id_of(ask)))
-
-    async def heartbeat(self, ask: Evaluation | str, lease: str | None = None) -> Evaluation:
-        return await self.do(Heartbeat(id_of(ask), lease))
-
-    async def retime(self, t: float | None = None) -> None:
-        await self.do(Retime(t))
 
     async def delete(self) -> None:
         await self._run(self._calls.delete())

@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 
 from heliotrope.errors import InputError
-from heliotrope.kernels.algebra import (
+from heliotrope.kernels.own import (
     BOUNDS,
     FIXED,
+    RBF,
+    SMOOTHNESSES,
     Bounds,
     ConstantKernel,
     Hyperparameter,
     Kernel,
+    Matern,
     Product,
     Sum,
 )
-from heliotrope.kernels.radial import RBF, SMOOTHNESSES, Matern
 from heliotrope.validation import Array
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""GP regression on weighted observations.
+"""GP regression on weighted observations: sliding windows, and weights that shrink with age.
 
 An observation of weight w counts as one with the noise variance sigma^2 / w. A store decides which
 observations count at a time, and their weights. The factor is recomputed when those change, so
@@ -8,18 +8,26 @@ Symbols
 -------
 n  observations that count       L (n, n)  factor of K o D + sigma^2 diag(1 / w)
 k~ (n, q)  covariance of f_{t_i}(x_i) with f_t at q places
+g  factor by which a weight shrinks in one unit of time
+r  sigma^2 / sigma_i^2 of an observation with its own noise
+u  places with observations, whose results at times s are summed:
+w  (u,) sums of r g^(t - s)     w2 (u,) sums of r g^(2 (t - s))     wy (u,) sums of r g^(t - s) y
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, pi
 
 import numpy as np
 
-from heliotrope.domains import Domain, Places
+from heliotrope.domains import Box, Domain, Places, are_indices
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, solve_lower
-from heliotrope.posterior.options import EngineOptions, check_noise
+from heliotrope.memory.restarts import OneEpoch
+from heliotrope.posterior import Engine, EngineOptions
+from heliotrope.posterior.options import check_noise
 from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
 from heliotrope.posterior.spacetime import (
     PredictsParts,
@@ -28,9 +36,15 @@ from heliotrope.posterior.spacetime import (
     expansion,
 )
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import LEAST_NOISE, Prior
-from heliotrope.serialization.codec import State, part, under
-from heliotrope.validation import Array
+from heliotrope.priors import LEAST_NOISE, Forgetting, Prior
+from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.validation import Array, Checked, Indices, as_positive, as_share, as_whole, checked
+
+_NEGLIGIBLE = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
+_NEGLIGIBLE_IN_A_BOX = (
+    1e-4  # few places repeat in a Box, so the dropped share of all weight is larger
+)
+_LEAST = 1e-200  # smaller weights would make sigma^2 / w overflow
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ class ObservationStore:
         return self._records.state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state, self._model.prior.noise)
+        self._records.restore(state)
 
 
 class Regression:
@@ -171,10 +185,13 @@ class RegressionEngine(PredictsParts):
     ) -> tuple[Array, Array]:
         return self._posterior(t, t, places, count_open, part)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        width = self._width(t, count_open=False)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        width, others = self._width(t, count_open=False), places if others is None else others
         W = width.whitened(width.block(t, places, part))
-        return self._model.same_time(places, t, part) - W.T @ W
+        there = W if others is places else width.whitened(width.block(t, others, part))
+        return self._model.same_time(places, others, t, part) - W.T @ there
 
     def surface(self, t: float) -> Surface:
         alpha, width = self._at(t).alpha, self._width(t, count_open=True)
@@ -191,7 +208,7 @@ class RegressionEngine(PredictsParts):
 
     def restore(self, state: State) -> None:
         self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
-        self._open.restore(part(state, "open/"), self._model.prior.noise)
+        self._open.restore(part(state, "open/"))
         self._store.restore(part(state, "store/"))
         self._moment = self._all = None
 
@@ -223,3 +240,159 @@ class RegressionEngine(PredictsParts):
             some = weights > 0.0
             self._all = moment.width_with(times[some], places[some], weights[some])
         return self._all
+
+
+@register
+@dataclass(frozen=True)
+class Window(Checked, OneEpoch):
+    """Only the ``length`` observations with the latest times count."""
+
+    length: int = field(metadata=checked(as_whole, least=1))
+
+    @classmethod
+    def of_variation(cls, horizon: int, variation: float, gain: float = 1.0) -> Window:
+        """The window of Zhou and Shroff (2021): W = gamma_T^(1/4) sqrt(T / B_T), at most T.
+
+        ``variation`` is the budget B_T: the sum over all steps of the change of f in the RKHS
+        norm. ``gain`` is the maximum information gain gamma_T.
+
+        Examples
+        --------
+        >>> Window.of_variation(horizon=1000, variation=10.0, gain=16.0)
+        Window(length=20)
+        """
+        T = as_whole(horizon, "horizon", least=1)
+        B, gamma = as_positive(variation, "variation"), as_positive(gain, "gain")
+        return cls(int(np.ceil(min(gamma**0.25 * np.sqrt(T / B), T))))
+
+    @classmethod
+    def of_drift(cls, horizon: int, epsilon: float, points: int, gain: float = 1.0) -> Window:
+        """The same window for a GP over ``points`` points that forgets.
+
+        Over M points the change of f in one step has the covariance 2 (1 - rho) K, so its squared
+        RKHS norm, the change times K^-1 times the change, has mean 2 (1 - rho) M. Hence
+        B_T = T sqrt(2 (1 - rho) M), about T sqrt(epsilon M), and the window is about
+        (gamma_T / (epsilon M))^(1/4). In a Box the norm is infinite: no window follows.
+
+        Examples
+        --------
+        >>> Window.of_drift(horizon=1000, epsilon=0.01, points=64, gain=12**4)
+        Window(length=14)
+        """
+        M = as_whole(points, "points", least=1)
+        step = float(np.sqrt(2.0 * (1.0 - Forgetting(epsilon).rho) * M))
+        T = as_whole(horizon, "horizon", least=1)
+        return cls.of_variation(T, T * step, gain) if step else cls(T)
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        return RegressionEngine(prior, domain, options, WindowStore(prior, domain, self.length))
+
+
+class WindowStore(ObservationStore):
+    """The ``length`` observations with the latest times.
+
+    Under a Static prior the observations of one place are merged into their weighted mean; the
+    posterior is the same.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, length: int) -> None:
+        super().__init__(prior, domain)
+        self._merge, self._length = prior.is_static, length
+
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
+        super().add(t, place, y, noise, now)
+        order = np.argsort(self._records.t, kind="stable")
+        self._records.keep(order[-self._length :])
+
+    def at(self, t: float) -> WeightedObservations:
+        if not self._merge:
+            return super().at(t)
+        data = self._records
+        latest, which = _by_place(data.places)
+        each = self._model.prior.noise / data.noise
+        weights = np.bincount(which, each, minlength=len(latest)).astype(float)
+        means = np.bincount(which, each * data.y, minlength=len(latest)) / weights
+        return WeightedObservations(data.t[latest], data.places[latest], means, weights, weights)
+
+    def width_weights(self, t: float, times: Array) -> Array:
+        full = len(self._records.t) == self._length
+        return np.where(times < self._records.t[0], 0.0, 1.0) if full else np.ones(len(times))
+
+
+def _by_place(places: Places) -> tuple[Indices, Indices]:
+    """Return the latest visit of each place, in order, and for each visit the index into those."""
+    n = len(places)
+    _, from_the_end, which = np.unique(places[::-1], axis=0, return_index=True, return_inverse=True)
+    latest = n - 1 - from_the_end
+    order = np.argsort(latest)
+    return latest[order], np.argsort(order)[which[::-1]]
+
+
+@register
+@dataclass(frozen=True)
+class Weights(Checked, OneEpoch):
+    """An observation at time s has the weight ``rate``^(t - s) at time t (Deng et al. 2022).
+
+    Its noise variance is sigma^2 over the weight for the mean, and sigma^2 over the squared weight
+    for the variance. Over a Finite domain and under a Static prior the observations of a point are
+    merged, so the cost of a step depends only on the number of points. In a Box observations with
+    a weight below 1e-4 are dropped: log(1e-4) / log(rate) remain, or all with a rate of 1.
+    """
+
+    rate: float = field(metadata=checked(as_share, one=True))
+
+    @property
+    def grows(self) -> bool:
+        """Whether the number of observations grows without bound in a Box."""
+        return self.rate == 1.0
+
+    def engine(self, prior: Prior, domain: Domain, options: EngineOptions | None) -> Engine:
+        return RegressionEngine(prior, domain, options, WeightsStore(prior, domain, self.rate))
+
+
+class WeightsStore(ObservationStore):
+    """Sums over all observations: weights g^(t - s) for the mean, their squares for the variance.
+
+    Under a Static prior the observations of one place are merged into their weighted mean.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
+        super().__init__(prior, domain)
+        self._merge, self._rate = prior.is_static, rate
+        self._negligible = _NEGLIGIBLE_IN_A_BOX if isinstance(domain, Box) else _NEGLIGIBLE
+        self._places, self._t, self._now = self._model.no_places, np.empty(0), -np.inf
+        self._sums = np.empty((3, 0))  # w, w2 and wy at the time now
+
+    def add(self, t: float, place: Places, y: float, noise: float, now: float) -> None:
+        fading, w = self._rate ** (now - self._now), self._rate ** (now - t)
+        r = self._model.prior.noise / noise
+        added = r * np.array([w, w**2, w * y])
+        self._now = now
+        self._sums *= np.array([[fading], [fading**2], [fading]])
+        same = self._places == place
+        known = np.flatnonzero(same if are_indices(place) else same.all(axis=1))
+        if self._merge and len(known):
+            self._sums[:, known[0]] += added
+        else:
+            self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
+            self._sums = np.column_stack([self._sums, added])
+        kept = self._sums[0] > self._negligible
+        if not kept.all():
+            self._t, self._places = self._t[kept], self._places[kept]
+            self._sums = self._sums[:, kept]
+
+    def at(self, t: float) -> WeightedObservations:
+        fading, (w, w2, wy) = self._rate ** (t - self._now), self._sums
+        weights = np.maximum([fading * w, fading**2 * w2], _LEAST)
+        return WeightedObservations(self._t, self._places, wy / w, *weights)
+
+    def width_weights(self, t: float, times: Array) -> Array:
+        return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
+
+    def state(self) -> State:
+        arrays = {"t": self._t, "places": self._places, "sums": self._sums}
+        return {"now": np.array(self._now)} | arrays
+
+    def restore(self, state: State) -> None:
+        self._now, self._t = float(state["now"]), state["t"]
+        self._places, self._sums = state["places"], state["sums"].copy()

@@ -24,7 +24,7 @@ from heliotrope.domains import (
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model
-from heliotrope.fallbacks import NUMERICAL_FAILURES, first_that_works, trouble
+from heliotrope.linalg import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.frame import Frame
 from heliotrope.policies.inner import InnerAgent, Succession
@@ -49,8 +49,8 @@ from heliotrope.policies.protocol import (
 from heliotrope.policies.widened import widened, widening
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision, check_size
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, short_repr
 
 T = TypeVar("T")
@@ -234,15 +234,20 @@ class AdaptiveAgent:
 
         return self._answer(t, score)
 
-    def covariance(self, t: float, places: Places) -> Array:
+    def covariance(self, t: float, places: Places, others: Places | None = None) -> Array:
         inside = self._frame.places(places)
+        there = None if others is None else self._frame.places(others)
 
         def vary(inner: InnerAgent, at: float) -> Array:
-            joint = self._weighing(inner.agent).covariance(at, inside)
+            joint = self._weighing(inner.agent).covariance(at, inside, there)
             if inner.frame.is_linear:
                 return joint
-            mean, _ = inner.agent.predict(at, inside, count_open=False)
-            return inner.frame.covariance(mean, joint)
+            moments = [
+                inner.agent.predict(at, some, count_open=False)
+                for some in (inside, there)
+                if some is not None
+            ]
+            return inner.frame.covariance(joint, *moments)
 
         return self._answer(t, vary)
 

@@ -19,8 +19,8 @@ from heliotrope.domains import Box, Choices, Domain, Places
 from heliotrope.errors import FormatError
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Indices, as_positive, as_share, as_whole, checked
 
 __all__ = ["DiscountedUCB", "WindowUCB", "d_ucb", "d_ucb_discount", "sw_ucb", "sw_ucb_window"]

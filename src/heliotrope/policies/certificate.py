@@ -19,7 +19,7 @@ import numpy as np
 from heliotrope.acquisition import UCB, FiniteBeta, TVBeta
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
-from heliotrope.history import Observation, Suggestion
+from heliotrope.ledger import Observation, Suggestion
 from heliotrope.memory import KeepAll
 from heliotrope.policies.gp import GPAgent, GPPolicy
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Policy

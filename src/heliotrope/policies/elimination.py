@@ -26,8 +26,8 @@ from heliotrope.posterior import Engine, Learn, build
 from heliotrope.posterior.mixture import Ensemble, Mixture
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, as_share, short_repr
 
 __all__ = ["PriorElimination", "pe_gp_ucb"]

@@ -19,8 +19,8 @@ from heliotrope.lazy import lazy_module
 from heliotrope.memory import KeepAll, Memory, Restart
 from heliotrope.policies.model_free import BanditAgent, RangedPolicy, number_of_points
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import LARGEST, Array, as_positive, as_share, as_whole, checked
 
 special = lazy_module("scipy.special")

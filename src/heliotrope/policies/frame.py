@@ -18,7 +18,7 @@ from heliotrope.estimation import Model
 from heliotrope.policies.protocol import Policy, Signed
 from heliotrope.precision import Precision
 from heliotrope.validation import Array
-from heliotrope.warps import IDENTITY, Warp
+from heliotrope.warps import IDENTITY, Moments, Warp
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,14 @@ class Frame:
         center, spread = self.warp.moments(mean, variance)
         return self.sign * center, spread
 
-    def covariance(self, mean: Array, joint: Array) -> Array:
-        """Covariance of values (q, q), if z is Gaussian with this mean (q,) and covariance."""
-        return self.warp.covariance(mean, joint)
+    def covariance(self, joint: Array, here: Moments, there: Moments | None = None) -> Array:
+        """Covariance of values at places with others, if that of z is ``joint``.
+
+        ``here`` and ``there`` are means and variances of z; by default both are the same.
+        """
+        if there is None:
+            return self.warp.covariance(here[0], joint)
+        return self.warp.cross_covariance(here, there, joint)
 
     def noise(self, mean: float, noise: float) -> float:
         """The noise variance of values, at a mean of z and with a noise variance of z."""

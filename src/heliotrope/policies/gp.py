@@ -39,8 +39,8 @@ from heliotrope.posterior import (
 )
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 First: TypeAlias = Literal["random"] | int | ArrayLike | None
@@ -195,8 +195,8 @@ class GPAgent:
             raise InputError("an acquisition with scores", repr(self._policy.acquisition)[:60])
         return self._policy.acquisition.scores(self._engine_at(t), places, t, make_rng)
 
-    def covariance(self, t: float, places: Places) -> Array:
-        return self._engine_at(t).covariance(t, places)
+    def covariance(self, t: float, places: Places, others: Places | None = None) -> Array:
+        return self._engine_at(t).covariance(t, places, others)
 
     @property
     def noise(self) -> float:

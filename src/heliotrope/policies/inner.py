@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from heliotrope.estimation import Model
-from heliotrope.fallbacks import first_that_works
+from heliotrope.linalg import first_that_works
 from heliotrope.policies.frame import Frame
 from heliotrope.policies.learner import CubeEvaluation, columns, evaluations
 from heliotrope.policies.protocol import Agent, Doubting

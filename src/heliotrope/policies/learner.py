@@ -29,8 +29,7 @@ from heliotrope.estimation import (
     length_of_return,
     usual_noise,
 )
-from heliotrope.fallbacks import first_that_works
-from heliotrope.linalg import one_thread
+from heliotrope.linalg import first_that_works, one_thread
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Recipe
 from heliotrope.precision import USUAL, Precision

@@ -10,8 +10,8 @@ import numpy as np
 from heliotrope.domains import Box, Choices, Domain, Finite, Places, all_choices
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, register
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Checked, as_number, checked, short_repr
 
 __all__ = ["NoPosterior", "Uniform", "uniform"]

@@ -27,9 +27,9 @@ from heliotrope.policies.gp import GPPolicy
 from heliotrope.posterior import Engine, build
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior, Static
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.sobol import sobol
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Indices, short_repr
 
 __all__ = ["PhasedElimination", "r_perp"]

@@ -11,8 +11,8 @@ from heliotrope.estimation import Model, Results
 from heliotrope.notebook import facts_table
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory
 from heliotrope.serialization.codec import State
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
 TOLD_AT_ONCE = -1
@@ -125,8 +125,11 @@ class Weighing(Protocol):
     def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
         """The acquisition's scores of places, in the unit of the values; changes nothing."""
 
-    def covariance(self, t: float, places: Places) -> Array:
-        """Joint posterior covariance of f_t at places, without open evaluations."""
+    def covariance(self, t: float, places: Places, others: Places | None = None) -> Array:
+        """Posterior covariance of f_t at places with others, without open evaluations.
+
+        By default it is the joint covariance of the places.
+        """
 
     @property
     def noise(self) -> float:

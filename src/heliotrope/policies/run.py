@@ -9,14 +9,14 @@ import numpy as np
 from heliotrope.domains import Choices, DomainAdapter, Places
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
-from heliotrope.history import Observation, Suggestion
+from heliotrope.ledger import Observation, Suggestion
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.frame import Frame
 from heliotrope.policies.gp import GPAgent
 from heliotrope.policies.protocol import TOLD_AT_ONCE, Belief, Best, Policy, Sampling, Selective
 from heliotrope.posterior import Learned
 from heliotrope.precision import Precision
-from heliotrope.rng import RNGFactory
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, short_repr
 
 _ROUNDING = 1e-9  # of a standard deviation: means that differ by less are equal

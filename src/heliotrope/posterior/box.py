@@ -1,6 +1,6 @@
 """Tracking over a box: functions that are expansions over a dictionary of visited points.
 
-Each block of the stacked state (see stacked.py) at the visited points is a Markov state: any other
+Each block of the stacked state (see markov.py) at the visited points is a Markov state: any other
 point adds only a part that is independent of the past. Mean and explained covariance are expansions
 over those points. This is the kernel recursive least-squares tracker of Van Vaerenbergh et al.
 (2012). It stores weights, which the noise bounds, rather than function values, which would need
@@ -9,7 +9,7 @@ the inverse of an ill-conditioned kernel matrix.
 Symbols
 -------
 n      dictionary points B (n, d)
-P, R   blocks over space; blocks that all places share, which have one weight each
+A      blocks of the stacked state: R that all places share, with one weight each, P over space
 N      R + n P weights: those of the shared blocks, then P for each point
 phi    (N,) features of f_t(x): a_p v_p for shared blocks, a_p k_p(x, b_j) for the others
 alpha  (N,) weights of the mean, m_t(x) = m0 + phi . alpha
@@ -17,18 +17,18 @@ Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
+from collections.abc import Sequence
 from math import inf, sqrt
 
 import numpy as np
 
 from heliotrope.domains import Box, Places
+from heliotrope.kernels import DomainKernel, SpaceKernel, as_multiple
 from heliotrope.linalg import most_relevant, projection
 from heliotrope.posterior.discarded import Discarded
-from heliotrope.posterior.features import Features
-from heliotrope.posterior.markov import MarkovEngine
+from heliotrope.posterior.markov import MarkovEngine, StackedTerms, View
 from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
-from heliotrope.posterior.spacetime import Expansion, with_shared_known
-from heliotrope.posterior.stacked import View
+from heliotrope.posterior.spacetime import Expansion, SpaceTime, with_shared_known
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import LEAST_NOISE_IN_A_BOX, Prior
 from heliotrope.serialization.codec import State, part, under
@@ -39,6 +39,87 @@ BUDGET = 600  # points; docs/explanation/engines.md has the table of errors and 
 _NEGLIGIBLE = 1e-8  # loss of a point, relative to the variance, that is negligible
 _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise is very small
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
+
+
+class Shapes:
+    """Kernels as multiples of a few distinct ones, the shapes: k_c = factor_c shape_of(c)."""
+
+    def __init__(self, kernels: Sequence[SpaceKernel], domain: Box) -> None:
+        scaled = [as_multiple(kernel) for kernel in kernels]
+        distinct = list[SpaceKernel]()
+        for _, shape in scaled:
+            if shape not in distinct:
+                distinct.append(shape)
+        self.kernels = [DomainKernel(shape, domain) for shape in distinct]
+        self.factors = np.array([factor for factor, _ in scaled])
+        self.of = np.array([distinct.index(shape) for _, shape in scaled])
+
+
+class Features:
+    """How each block depends on the weights."""
+
+    def __init__(self, stack: StackedTerms, model: SpaceTime, domain: Box) -> None:
+        chosen = model.prior.selects(CHOICE)
+        is_shared = np.array([not chosen[c] for c in stack.owner])
+        self.owner = stack.owner
+        self.shared, self.spatial = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
+        self.shapes = Shapes([kernel.kernel for kernel in model.kernels], domain)
+        corner = model.one_place
+        self.levels = np.array(
+            [float(model.kernels[c].diagonal(corner)[0]) for c in stack.owner[is_shared]]
+        )
+
+    def of_f(self, view: View, places: Places, B: Array) -> Array:
+        """The features of f_t, (q, N)."""
+        spatial = self._over_space(places, B, view.a[self.spatial], view.s)
+        phi = spatial.reshape(len(places), -1)
+        if not len(self.shared):
+            return phi
+        levels = np.broadcast_to(view.a[self.shared] * self.levels, (len(places), len(self.shared)))
+        return np.hstack([levels, phi])
+
+    def of_blocks(self, places: Places, B: Array) -> Array:
+        """The features of each block, (A, q, N)."""
+        R, P, A = len(self.shared), len(self.spatial), len(self.owner)
+        phi = np.zeros((A, len(places), R + len(B) * P))
+        phi[self.shared, :, np.arange(R)] = self.levels[:, None]
+        spatial = self._over_space(places, B, np.ones(P), np.ones(len(self.shapes.of)))
+        for p, block in enumerate(self.spatial):
+            phi[block, :, R + p :: P] = spatial[:, :, p]
+        return phi
+
+    def _over_space(self, places: Places, B: Array, a: Array, s: Array) -> Array:
+        """a_p k_p(x, b_j), (q, n, P); 0 for a term whose prior variance s (C,) is 0."""
+        owner = self.owner[self.spatial]
+        spatial = np.zeros((len(places), len(B), len(owner)))
+        blocks = dict[int, Array]()  # by shape
+        for c in np.unique(owner):
+            if s[c]:
+                shape, of_term = int(self.shapes.of[c]), owner == c
+                if shape not in blocks:
+                    blocks[shape] = self.shapes.kernels[shape].block(places, B)
+                factors = self.shapes.factors[c] * a[of_term]
+                spatial[:, :, of_term] = blocks[shape][:, :, None] * factors
+        return spatial
+
+    def by_point(self, weights: Array, n: int) -> Array:
+        """The weights of the blocks over space at n points, (..., n, P)."""
+        spatial = weights[..., len(self.shared) :]
+        return spatial.reshape(*weights.shape[:-1], n, len(self.spatial))
+
+    def by_pair(self, Q: Array, n: int) -> Array:
+        """The part of Q for blocks over space, (n, P, n, P)."""
+        rows = self.by_point(Q, n)[len(self.shared) :]
+        return rows.reshape(n, len(self.spatial), *rows.shape[1:])
+
+    def moved(self, weights: Array, n: int, T: Array) -> Array:
+        """Weights (..., N), with the blocks multiplied by T (A, A)."""
+        R, shared, spatial = len(self.shared), self.shared, self.spatial
+        levels = weights[..., :R] @ T[np.ix_(shared, shared)].T
+        others = self.by_point(weights, n) @ T[np.ix_(spatial, spatial)].T
+        return np.concatenate(
+            [levels, others.reshape(*weights.shape[:-1], n * len(spatial))], axis=-1
+        )
 
 
 class BoxEngine(MarkovEngine):
@@ -115,10 +196,13 @@ class BoxEngine(MarkovEngine):
         variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
         return self._model.mean_at(places, part) + phi @ self._alpha, variance
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        view = self._stack.view(t, part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        view, others = self._stack.view(t, part), places if others is None else others
         phi = self._seen(view, places)
-        return self._prior_covariance(view, places) - phi @ self._Q @ phi.T
+        there = phi if others is places else self._seen(view, others)
+        return self._prior_covariance(view, places, others) - phi @ (self._Q @ there.T)
 
     def surface(self, t: float) -> Surface:
         view, features = self._stack.view(t, CHOICE), self._features

@@ -66,9 +66,12 @@ class DenseEngine(RecordingEngine):
         variance = np.maximum(self._model.variance(places, t, part) - explained, 0.0)
         return self._model.mean_at(places, part) + W.T @ self._z, variance
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        W = self._whitened(t, places, part)
-        return self._model.same_time(places, t, part) - W.T @ W
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        W, others = self._whitened(t, places, part), places if others is None else others
+        there = W if others is places else self._whitened(t, others, part)
+        return self._model.same_time(places, others, t, part) - W.T @ there
 
     def surface(self, t: float) -> Surface:
         self._check_remembered(t)

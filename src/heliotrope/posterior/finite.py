@@ -1,6 +1,6 @@
 """Exact tracking over finitely many points, at a constant cost per step.
 
-The blocks of all terms at all points are one Markov state (see stacked.py). Its posterior
+The blocks of all terms at all points are one Markov state (see markov.py). Its posterior
 covariance is blockdiag(S_c (x) K_c) - V^T V; the rows of V hold what the observations have
 explained. An observation appends a row. V is occasionally replaced by its leading directions;
 nothing is ever re-factorized.
@@ -22,11 +22,9 @@ from heliotrope.linalg import (
     pivoted_rows,
     solve_lower,
 )
-from heliotrope.posterior.columns import Columns
-from heliotrope.posterior.markov import MarkovEngine
-from heliotrope.posterior.pairs import ExplainedPairs, weighted
+from heliotrope.posterior.columns import Columns, ExplainedPairs, weighted
+from heliotrope.posterior.markov import MarkovEngine, View
 from heliotrope.posterior.protocol import EXACT, Accuracy, checked_variance
-from heliotrope.posterior.stacked import View
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
@@ -112,13 +110,20 @@ class FiniteEngine(MarkovEngine):
             mean += self._m0
         return (mean, variance) if places is self._all else (mean[places], variance[places])
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        view = self._stack.view(t, part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        view, others = self._stack.view(t, part), places if others is None else others
         if are_indices(places):
-            rows = self._columns.combined(self.rows(), view.a)[:, places]
+            everywhere = self._columns.combined(self.rows(), view.a)
+            rows = everywhere[:, places]
+            there = rows if others is places else everywhere[:, others]
         else:
             rows, _ = self._off_domain(view, places, count_open=False)
-        return self._prior_covariance(view, places) - rows.T @ rows
+            there = (
+                rows if others is places else self._off_domain(view, others, count_open=False)[0]
+            )
+        return self._prior_covariance(view, places, others) - rows.T @ there
 
     def accuracy(self) -> Accuracy:
         """At most this: what compressions may have added, where the deviation is smallest."""
@@ -244,8 +249,7 @@ class FiniteEngine(MarkovEngine):
         self._mean = state["mean"].reshape(self._mean.shape).copy()
         self._explained.E = state["explained"].reshape(self._explained.E.shape).copy()
         self._visited = state["visited"].copy()
-        weights = state.get("weights", np.ones(len(rows)))  # older files scale each row
-        self._take_rows(rows * weights[:, None])
+        self._take_rows(rows)
         self._capacity = int(state["capacity"])
-        self._least_noise = float(state.get("least_noise", self._model.prior.noise))
-        self._added, self._compressed = state.get("added", np.array([0.0, -np.inf])).tolist()
+        self._least_noise = float(state["least_noise"])
+        self._added, self._compressed = state["added"].tolist()

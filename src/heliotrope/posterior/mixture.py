@@ -94,13 +94,20 @@ class Mixture:
         ]
         return self._rule.value(self._w, posteriors)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        """Covariance (q, q): sum_h w_h (C_h + (m_h - m) (m_h - m)^T)."""
-        means = [e.predict(t, places, count_open=False, part=part)[0] for e in self._engines]
-        inside = [engine.covariance(t, places, part=part) for engine in self._engines]
-        _, apart = _mean(self._w, np.array(means))
-        between: Array = (self._w[:, None] * apart).T @ apart
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        """Covariance: sum_h w_h (C_h + (m_h - m) (m_h - m)^T), m_h and m at places and others."""
+        inside = [engine.covariance(t, places, others, part=part) for engine in self._engines]
+        apart = self._apart(t, places, part)
+        there = apart if others is None else self._apart(t, others, part)
+        between: Array = (self._w[:, None] * apart).T @ there
         return _weighted(self._w, np.array(inside)) + between
+
+    def _apart(self, t: float, places: Places, part: str | None) -> Array:
+        """Distances of the posteriors' means from the mean of the mixture, (h, q)."""
+        means = [e.predict(t, places, count_open=False, part=part)[0] for e in self._engines]
+        return _mean(self._w, np.array(means))[1]
 
     def component(self, rng: np.random.Generator) -> Posterior:
         """Return one posterior, sampled by the weights."""
@@ -141,8 +148,10 @@ class MixtureEngine(ABC):
     ) -> tuple[Array, Array]:
         return self._mixture(t).predict(t, places, count_open=count_open, part=part)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        return self._mixture(t).covariance(t, places, part=part)
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        return self._mixture(t).covariance(t, places, others, part=part)
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
         return self._mixture(t).component(rng)

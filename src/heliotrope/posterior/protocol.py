@@ -48,8 +48,13 @@ class Posterior(Protocol):
         A ``part`` is the sum of some terms of the prior; see :meth:`heliotrope.Prior.selects`.
         """
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
-        """Joint posterior covariance of f_t at places, without open evaluations."""
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        """Posterior covariance of f_t at places with others, without open evaluations.
+
+        By default it is the joint covariance of the places.
+        """
 
 
 @runtime_checkable

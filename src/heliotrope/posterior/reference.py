@@ -36,11 +36,14 @@ class ReferenceEngine(RecordingEngine):
         explained = np.sum(k * np.linalg.solve(self._noisy(count_open), k), axis=0)
         return mean, np.maximum(self._model.variance(places, t, part) - explained, 0.0)
 
-    def covariance(self, t: float, places: Places, *, part: str | None = None) -> Array:
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        others = places if others is None else others
         times, at = self._records.evaluations(count_open=False)
-        k = self._model.block(times, at, t, places, part)
-        explained = k.T @ np.linalg.solve(self._noisy(count_open=False), k)
-        return self._model.same_time(places, t, part) - explained
+        k, there = (self._model.block(times, at, t, X, part) for X in (places, others))
+        explained = k.T @ np.linalg.solve(self._noisy(count_open=False), there)
+        return self._model.same_time(places, others, t, part) - explained
 
     @property
     def log_likelihood(self) -> float:

@@ -77,9 +77,9 @@ class SpaceTime:
         covariance[np.diag_indices(len(times))] += self.prior.noise if noise is None else noise
         return covariance
 
-    def same_time(self, places: Places, t: float, part: str | None = None) -> Array:
-        """Covariance (q, q) of f_t between places."""
-        return self.block(np.full(len(places), t), places, t, places, part)
+    def same_time(self, places: Places, others: Places, t: float, part: str | None = None) -> Array:
+        """Covariance of f_t between places (q,) and others."""
+        return self.block(np.full(len(places), t), places, t, others, part)
 
     def variance(self, places: Places, t: float, part: str | None = None) -> Array:
         """Prior variances (q,) of f_t."""
@@ -152,10 +152,10 @@ class Records:
             "open_places": places,
         }
 
-    def restore(self, state: State, noise: float) -> None:
-        """Restore a saved :meth:`state`; in older files every result has the noise ``noise``."""
-        self.t, self.places, self.y = state["t"], state["places"], state["y"]
-        self.noise = state.get("noise", np.full(len(self.t), noise))
+    def restore(self, state: State) -> None:
+        """Restore a saved :meth:`state`."""
+        self.t, self.places = state["t"], state["places"]
+        self.y, self.noise = state["y"], state["noise"]
         columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]
         self._open = {key: (t, place[None]) for key, t, place in zip(*columns, strict=True)}
 
@@ -256,8 +256,8 @@ class RecordingEngine(PredictsParts):
         return {"start": np.array(self._model.start)} | self._records.state()
 
     def restore(self, state: State) -> None:
-        self._records.restore(state, self._model.prior.noise)
-        self._model.start = float(state.get("start", np.inf))
+        self._records.restore(state)
+        self._model.start = float(state["start"])
 
     def _noisy(self, count_open: bool) -> Array:
         """Covariance of the observations, followed by open evaluations."""

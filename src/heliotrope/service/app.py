@@ -16,19 +16,18 @@ from heliotrope.linalg import one_thread
 from heliotrope.service import pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.connections import PiecesMiddleware
-from heliotrope.service.demos import Demos
 from heliotrope.service.errors import HANDLERS
-from heliotrope.service.health import Health
 from heliotrope.service.memory import return_large_arrays
-from heliotrope.service.metrics import Metrics, MetricsMiddleware
+from heliotrope.service.metrics import Health, Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
-from heliotrope.service.settings import Limits, Settings, inherited_settings
-from heliotrope.service.shutdown import ShutdownMiddleware, end_soon, end_with
+from heliotrope.service.running import ShutdownMiddleware, end_soon, end_with, inherited_settings
+from heliotrope.service.settings import Limits, Settings
 from heliotrope.service.streaming import EventStreams
-from heliotrope.service.studies import Studies
+from heliotrope.service.studies import Demos, Studies
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study.estimators import Estimators
+from heliotrope.surroundings import REAL, Surroundings
 
 _THREADS = 200  # requests that may wait for the disk at a time
 
@@ -58,8 +57,8 @@ def create_app(
         Number of processes beside the service that estimate models. With 0 another process of the
         store has to, such as ``heliotrope estimate``. By default the requests estimate.
     """
-    given = Settings(store, tuple(tokens), tuple(hosts), demo, estimators, limits or Limits())
-    return app_from(given)
+    settings = Settings(store, tuple(tokens), tuple(hosts), demo, estimators, limits or Limits())
+    return app_from(settings)
 
 
 def worker_app() -> Starlette:
@@ -71,13 +70,19 @@ def worker_app() -> Starlette:
     return app_from(settings, stopping=end_soon)
 
 
-def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) -> Starlette:
+def app_from(
+    settings: Settings,
+    stopping: Callable[[], None] = lambda: None,
+    surroundings: Surroundings = REAL,
+) -> Starlette:
     """The application with these settings; ``stopping`` is called before the last writes."""
-    store = open_store(settings.store)
+    store = open_store(settings.store, surroundings=surroundings)
     metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
     journal = GroupCommit(store, written=streams.notify, conflict=metrics.conflicts.inc)
     estimators = None if settings.estimators is None else Estimators(settings.estimators)
-    studies = Studies(store, journal, settings.limits, metrics.studies.set, estimators)
+    studies = Studies(
+        store, journal, settings.limits, metrics.studies.set, estimators, surroundings
+    )
     demos = Demos(studies, settings.limits.demos) if settings.demo else None
 
     @asynccontextmanager

@@ -35,21 +35,16 @@ BATCH: Json = {
 
 def carry_out(studies: Studies, body: Json, count: Callable[[Command[Any]], None]) -> list[Json]:
     """Carry out a batch; ``count`` is called with each command that succeeds."""
-    entries = [_read(entry) for entry in _entries(body)]
-    valid = [entry for entry in entries if not isinstance(entry, HeliotropeError)]
-    outcomes = iter(studies.do_together(valid))
-    answers = []
-    for entry in entries:
-        if isinstance(entry, HeliotropeError):
-            answers.append(as_answer(entry))
-            continue
-        outcome = next(outcomes)
-        if isinstance(outcome, Exception):
-            answers.append(as_answer(outcome))
-        else:
-            count(entry[1])
-            answers.append({"status": 200, "answer": entry[1].answer(outcome)})
-    return answers
+    answers: list[Any] = [_read(entry) for entry in _entries(body)]
+    valid = [i for i, read in enumerate(answers) if not isinstance(read, HeliotropeError)]
+    commands = [answers[i] for i in valid]
+    outcomes = studies.do_together(commands)
+    for i, (_, command), outcome in zip(valid, commands, outcomes, strict=True):
+        answers[i] = outcome
+        if not isinstance(outcome, Exception):
+            count(command)
+            answers[i] = {"status": 200, "answer": command.answer(outcome)}
+    return [as_answer(item) if isinstance(item, Exception) else item for item in answers]
 
 
 def _entries(body: Json) -> Sequence[Any]:

@@ -1,20 +1,25 @@
-"""Metrics of the service, for Prometheus."""
+"""What an operator watches: metrics for Prometheus, and the health check."""
 
+import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from heliotrope.errors import StoreError
+from heliotrope.storage import Store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Add, Ask, Tell
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # variable with the folder that the workers share
 _LABELS = ("method", "route", "status")
+_PATIENCE = 5.0  # seconds until a silent store counts as failed
+_FRESH = 1.0  # seconds for which a success is valid: checks need no token, and a write takes a sync
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -99,3 +104,27 @@ class MetricsMiddleware:
             method = scope["method"] if route != "none" else "any"
             self._metrics.requests.labels(method, route, status).inc()
             self._metrics.seconds.labels(method, route).observe(perf_counter() - started)
+
+
+class Health:
+    """Whether the store accepts writes; simultaneous checks share one write."""
+
+    def __init__(self, store: Store, patience: float = _PATIENCE) -> None:
+        self._store, self._patience = store, patience
+        self._probe: asyncio.Future[None] | None = None
+        self._started = 0.0
+
+    async def check(self) -> None:
+        """Return if a write succeeds; StoreError if it fails, or takes too long."""
+        loop = asyncio.get_running_loop()
+        if self._probe is None or (self._probe.done() and not self._is_fresh(self._probe)):
+            self._started = monotonic()
+            self._probe = asyncio.ensure_future(loop.run_in_executor(None, self._store.probe))
+            self._probe.add_done_callback(lambda done: done.exception())  # somebody looked at it
+        finished, _ = await asyncio.wait([self._probe], timeout=self._patience)
+        if not finished:
+            raise StoreError(f"a store that writes within {self._patience:g} s", "a silent one")
+        self._probe.result()
+
+    def _is_fresh(self, probe: asyncio.Future[None]) -> bool:
+        return probe.exception() is None and monotonic() - self._started < _FRESH

@@ -9,17 +9,14 @@ from starlette.responses import JSONResponse, Response
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
 from heliotrope.service.batches import BATCH, carry_out
-from heliotrope.service.demos import Demos
 from heliotrope.service.errors import RequestError
-from heliotrope.service.health import Health
-from heliotrope.service.metrics import Metrics
-from heliotrope.service.parsing import loads
-from heliotrope.service.routing import Operation, parameter
-from heliotrope.service.schemas import NEW_STUDY
+from heliotrope.service.metrics import Health, Metrics
+from heliotrope.service.routing import Operation, loads, parameter
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
-from heliotrope.service.studies import Studies
+from heliotrope.service.studies import Demos, Studies
 from heliotrope.study.command_fields import Command, json_schema
-from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Retime, Tell
+from heliotrope.study.commands import BY_VERB
+from heliotrope.study.creation import NEW_STUDY
 from heliotrope.validation import Json
 
 _CSV = "text/csv"
@@ -61,13 +58,7 @@ class Api:
         """All operations."""
         many, one, paging = "/api/studies", _ONE, (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
         return (
-            self._command(Ask, "Asked"),
-            self._command(Tell, "Told"),
-            self._command(Add, "Evaluation"),
-            self._command(Applied, "Applied"),
-            self._command(Cancel, "Cancelled"),
-            self._command(Heartbeat, "Evaluation"),
-            self._command(Retime, "Retimed"),
+            *(self._command(kind) for kind in BY_VERB.values()),
             Operation("GET", one, self.summary, "Summary", [_CONTEXT]),
             Operation("DELETE", one, self.delete, None, [_UID], status=204),
             Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT, _METRIC]),
@@ -85,15 +76,15 @@ class Api:
             Operation("GET", "/metrics", self.metrics, None, media_type=_METRICS),
         )
 
-    def _command(self, command: type[Command[Any]], answer: str) -> Operation:
+    def _command(self, kind: type[Command[Any]]) -> Operation:
         async def do(name: str, body: Json) -> Response:
-            given = command.from_json(body)
-            result = await self._studies.do(name, given)
-            self._metrics.count(given)
-            return JSONResponse(given.answer(result))
+            command = kind.from_json(body)
+            result = await self._studies.do(name, command)
+            self._metrics.count(command)
+            return JSONResponse(command.answer(result))
 
-        path, schema = f"{_ONE}/{command.verb}", json_schema(command)
-        return Operation("POST", path, do, answer, (), [409], schema, subject=command)
+        path, schema = f"{_ONE}/{kind.verb}", json_schema(kind)
+        return Operation("POST", path, do, kind.answered, (), [409], schema, subject=kind)
 
     def batch(self, body: Json) -> Response:
         """Carry out commands to many studies with one sync; each is answered on its own."""

@@ -1,14 +1,17 @@
 """Operations of the service: each describes its parameters and its body once.
 
-This description parses requests and becomes the OpenAPI document.
+This description parses requests and becomes the OpenAPI document. JSON is parsed strictly: what two
+parsers could read differently is refused.
 """
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from math import isfinite
+from typing import Any, NoReturn
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,15 +22,15 @@ from starlette.types import Receive, Scope, Send
 from heliotrope import __version__
 from heliotrope.errors import InputError
 from heliotrope.service.errors import RequestError, response_to
-from heliotrope.service.parsing import loads
 from heliotrope.service.schemas import SCHEMAS, reference
-from heliotrope.study.command_fields import mismatch
+from heliotrope.study.command_fields import Command, mismatch
 from heliotrope.validation import Json, short_repr
 
 _JSON, _TOKEN = "application/json", "token"
 _NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 _ALWAYS = (401, 403, 422)  # token, origin, values
 _OF_STUDY = (404,)  # unknown name
+_SURROGATE = rb"\ud"  # start of an escaped surrogate, which is not text without its other half
 _OF_POST = (413, 415)  # size, content type
 
 
@@ -62,7 +65,7 @@ class Operation:
     body: Json | None = None
     status: int = 200
     media_type: str = ""  # of an answer other than JSON
-    subject: type | None = None
+    subject: type[Command[Any]] | None = None
 
     async def __call__(self, request: Request) -> Response:
         values = {**request.path_params, **self._parameters(request)}
@@ -105,7 +108,8 @@ class Operation:
     def _responses(self) -> Json:
         content = {self.media_type: {"schema": {"type": "string"}}} if self.media_type else {}
         if self.answer is not None:
-            content[_JSON] = {"schema": reference(self.answer)}
+            example = {} if self.subject is None else {"example": self.subject.example_answer}
+            content[_JSON] = {"schema": reference(self.answer), **example}
         success = {"description": "Success", **({"content": content} if content else {})}
         error = {"description": "Error", "content": {_JSON: {"schema": reference("Error")}}}
         statuses = {*_ALWAYS, *self.errors}
@@ -197,3 +201,58 @@ def _checked_query(request: Request, known: Sequence[str]) -> dict[str, str]:
             raise InputError("unique keys in the query", "a duplicate key", field=key)
         values[key] = value
     return values
+
+
+# JSON
+
+
+def loads(body: bytes, field: str = "body") -> Any:
+    """Parse JSON in UTF-8. Duplicate keys, NaN and numbers beyond the floats are errors.
+
+    Examples
+    --------
+    >>> loads(b'{"value": 1.5}')
+    {'value': 1.5}
+    """
+    try:
+        parsed = _decoder.decode(body.decode())
+        if _SURROGATE in body.lower():
+            json.dumps(parsed, ensure_ascii=False).encode()
+    except RequestError as error:
+        error.field = field
+        raise
+    except UnicodeError:
+        raise _error("text in UTF-8", "other bytes", field) from None
+    except RecursionError:
+        raise _error("JSON", "brackets nested too deeply", field) from None
+    except json.JSONDecodeError as error:
+        what = error.msg[0].lower() + error.msg[1:]
+        raise _error("JSON", f"an error at character {error.pos} ({what})", field) from None
+    except ValueError:  # Python limits the digits of an integer
+        raise _error("numbers below 1e100", "a larger one", field) from None
+    return parsed
+
+
+def _error(expected: str, got: str, field: str = "") -> RequestError:
+    return RequestError(422, "json", expected, got, field=field)
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    parsed = dict(pairs)
+    if len(parsed) < len(pairs):
+        raise _error("unique keys in an object", "a duplicate key")
+    return parsed
+
+
+def _constant(name: str) -> NoReturn:
+    raise _error("finite numbers", name)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise _error("finite numbers", text[:40])
+    return number
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_float)

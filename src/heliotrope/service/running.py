@@ -1,23 +1,36 @@
-"""The service on uvicorn, in one process or several."""
+"""The processes of a service: uvicorn runs them, they inherit the settings, and they always end."""
 
+import asyncio
+import json
 import os
+import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
+from threading import Thread
 
 import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from heliotrope.client import read_tokens
 from heliotrope.errors import InputError
 from heliotrope.service.connections import GuardedProtocol
+from heliotrope.service.errors import RequestError, log, response_to
 from heliotrope.service.metrics import FOLDER
-from heliotrope.service.settings import Settings, pass_on
+from heliotrope.service.settings import Limits, Settings
 from heliotrope.storage import open_store
 
 _SHUTDOWN = 5  # seconds for streams to end when the service stops
 _SLOW_START = 120  # seconds after which a worker that does not respond is restarted
+_RETRY_AFTER = "3"  # seconds until another process may have taken over
+_PATIENCE = 10.0  # seconds for the last writes, of which none was acknowledged
+_POLL = 1.0  # seconds between two looks for the supervisor
+_VARIABLE = "HELIOTROPE_SERVICE"
 
 
 def run_service(
@@ -72,3 +85,78 @@ def _shared_metrics() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="heliotrope-") as folder:
         os.environ[FOLDER] = folder
         yield
+
+
+# Worker processes
+
+
+def pass_on(settings: Settings, token_file: Path | None, supervisor: int | None) -> None:
+    """Pass the settings to the worker processes; the tokens as the path of their file.
+
+    ``supervisor`` is the process without which they must end.
+    """
+    tokens = None if token_file is None else str(token_file.absolute())
+    os.environ[_VARIABLE] = json.dumps([{**asdict(settings), "tokens": tokens}, supervisor])
+
+
+def inherited_settings() -> tuple[Settings, int | None]:
+    """The settings that the parent process passed on, and the supervisor."""
+    values, supervisor = json.loads(os.environ[_VARIABLE])
+    path, hosts, limits = (values.pop(name) for name in ("tokens", "hosts", "limits"))
+    tokens = () if path is None else read_tokens(Path(path))
+    settings = Settings(**values, tokens=tokens, hosts=tuple(hosts), limits=Limits(**limits))
+    return settings, supervisor
+
+
+# The end
+
+
+class ShutdownMiddleware:
+    """ASGI middleware that answers 503 to the requests which the server cancels when it stops."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noted)
+        except asyncio.CancelledError:
+            if started or scope["type"] != "http":
+                raise
+            advice = "The request may or may not have been carried out. Send it again."
+            got = "a service that is shutting down"
+            error = RequestError(503, "stopping", "a running service", got, advice)
+            await response_to(error, {"Retry-After": _RETRY_AFTER})(scope, receive, send)
+
+
+def end_soon(seconds: float = _PATIENCE) -> None:
+    """End this process after some seconds even if a thread waits for a silent store."""
+
+    def end() -> None:
+        time.sleep(seconds)
+        log.error("The store did not answer: the service ends without its last writes.")
+        os._exit(1)
+
+    _in_background(end)
+
+
+def end_with(supervisor: int) -> None:
+    """Stop this process when the process that supervises it is gone."""
+
+    def watch() -> None:
+        while os.getppid() == supervisor:
+            time.sleep(_POLL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    _in_background(watch)
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    Thread(target=work, daemon=True).start()

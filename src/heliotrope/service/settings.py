@@ -1,21 +1,15 @@
-"""The settings of a service, and how its worker processes receive them."""
+"""The settings of a service, and their checks."""
 
-import json
-import os
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from ipaddress import ip_address
-from pathlib import Path
-from typing import Any
 
-from heliotrope.client import read_tokens
 from heliotrope.errors import InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
 ANY_HOST = "*"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_VARIABLE = "HELIOTROPE_SERVICE"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,500}")  # valid in a header, and too long to guess
 
 
@@ -80,23 +74,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def pass_on(settings: Settings, token_file: Path | None, supervisor: int | None) -> None:
-    """Pass the settings to the worker processes; the tokens as the path of their file.
-
-    ``supervisor`` is the process without which they must end.
-    """
-    given: dict[str, Any] = asdict(settings)
-    given["tokens"] = None if token_file is None else str(token_file.absolute())
-    os.environ[_VARIABLE] = json.dumps({**given, "supervisor": supervisor})
-
-
-def inherited_settings() -> tuple[Settings, int | None]:
-    """The settings that the parent process passed on, and the supervisor."""
-    given = json.loads(os.environ[_VARIABLE])
-    path, supervisor = given.pop("tokens"), given.pop("supervisor")
-    tokens = () if path is None else read_tokens(Path(path))
-    limits = Limits(**given.pop("limits"))
-    hosts = tuple(given.pop("hosts"))
-    return Settings(**given, hosts=hosts, tokens=tokens, limits=limits), supervisor

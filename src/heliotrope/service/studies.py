@@ -1,17 +1,22 @@
-"""The studies of one process: created within limits, and used as the memory permits."""
+"""The studies of one process: created within limits, and used as the memory permits.
+
+Demo studies are driven by the service itself: two moving peaks.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
+from threading import Event, Lock, Thread
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
+
 from heliotrope.domains import Domain, Finite
-from heliotrope.errors import InputError, UnknownStudyError, located
+from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError, located
 from heliotrope.policies.learner import Estimation, Update
-from heliotrope.service.errors import RequestError
-from heliotrope.service.held import HeldStudy
-from heliotrope.service.memory import Memory, NoRoomError, expected_bytes
+from heliotrope.service.errors import RequestError, log
+from heliotrope.service.memory import HeldStudy, Memory, NoRoomError, expected_bytes
 from heliotrope.service.settings import Limits
 from heliotrope.spaces import Options
 from heliotrope.storage import Journal, Store, StudyInfo
@@ -22,8 +27,14 @@ from heliotrope.study.estimators import Estimators, Learn
 from heliotrope.study.fleets import MOST as MOST_ALIKE
 from heliotrope.study.results import Summary
 from heliotrope.study.space_adapter import SpaceAdapter
+from heliotrope.surroundings import REAL, Surroundings
+from heliotrope.validation import Array
 
 T = TypeVar("T")
+STEPS = 300
+_PAUSE = 0.2  # seconds between two steps
+_NOISE = 0.1  # standard deviation
+_SPACE = {name: {"type": "real", "low": 0.0, "high": 1.0} for name in ("x", "y")}
 _OfStudy: TypeAlias = tuple[str, Sequence[int]]  # a name, and the positions of its commands
 
 
@@ -41,9 +52,10 @@ class Studies:
         limits: Limits,
         count: Callable[[int], None],
         estimators: Estimators | None = None,
+        surroundings: Surroundings = REAL,
     ) -> None:
         self.store, self._journal, self._limits = store, journal, limits
-        self._estimators = estimators
+        self._estimators, self.surroundings = estimators, surroundings
         self._memory = Memory(1_000_000 * limits.memory, count)
 
     def create(self, name: str, data: dict[str, Any]) -> Summary:
@@ -56,7 +68,9 @@ class Studies:
             if self.store.count() >= self._limits.studies:
                 most = f"at most {self._limits.studies:,} studies"
                 raise RequestError(422, "limit", most, "one more", "Delete some first.")
-            study = Study.create_from(name, config, self.store, journal=self._journal)
+            study = Study.create_from(
+                name, config, self.store, journal=self._journal, surroundings=self.surroundings
+            )
             return study.summary()
 
     def _largest(self, names: Sequence[str]) -> int:
@@ -71,16 +85,12 @@ class Studies:
 
     def use(self, name: str, action: Callable[[Study], T], uid: str | None = None) -> T:
         """Call a function with a study, which has this uid if one is given; UnknownStudyError."""
-        held = self._get(name, uid)
-        try:
-            return self._used(held, action)
-        except UnknownStudyError:  # a new study may have its name
-            self._memory.release(held)
-            return self._used(self._get(name, uid), action)
 
-    def _used(self, held: HeldStudy, action: Callable[[Study], T]) -> T:
-        with self._memory.using(held):
-            return action(held.study)
+        def used(held: HeldStudy) -> T:
+            with self._memory.using(held):
+                return action(held.study)
+
+        return self._with_study(name, uid, used)
 
     async def do(self, name: str, command: Command[T]) -> T:
         """Carry out a command, without a thread that waits for the disk; UnknownStudyError."""
@@ -88,7 +98,7 @@ class Studies:
         held = await self._get_async(name, uid)
         try:
             return await held.do(command)
-        except UnknownStudyError:  # as in use()
+        except UnknownStudyError:  # as in _with_study()
             self._memory.release(held)
             return await (await self._get_async(name, uid)).do(command)
 
@@ -158,11 +168,15 @@ class Studies:
             self._memory.release(held)
             held.study.delete()
 
+        self._with_study(name, uid, remove)
+
+    def _with_study(self, name: str, uid: str | None, action: Callable[[HeldStudy], T]) -> T:
         held = self._get(name, uid)
         try:
-            remove(held)
-        except UnknownStudyError:  # as in use()
-            remove(self._get(name, uid))
+            return action(held)
+        except UnknownStudyError:  # a new study may have its name
+            self._memory.release(held)
+            return action(self._get(name, uid))
 
     def _get(self, name: str, uid: str | None) -> HeldStudy:
         held = self._memory.find(name, uid)
@@ -176,7 +190,13 @@ class Studies:
     def _opened(self, name: str) -> HeldStudy:
         waiting = None if self._estimators is None else AdmittedEstimators(self._estimators)
         with _no_such_name():
-            study = Study(self.store, name, journal=self._journal, estimators=waiting)
+            study = Study(
+                self.store,
+                name,
+                journal=self._journal,
+                estimators=waiting,
+                surroundings=self.surroundings,
+            )
         held = self._memory.hold(study)
         if waiting is not None:
             waiting.admit = partial(self._memory.using, held)
@@ -229,3 +249,65 @@ def _check_domain(domain: Domain, limits: Limits, field: str) -> None:
     most, what = (limits.points, "points") if listed else (limits.coordinates, "coordinates")
     if size > most:
         raise InputError(f"a domain of at most {most:,} {what}", f"{size:,}", "", field)
+
+
+# Demos
+
+
+class Demos:
+    """Threads that each ask and tell for some hundred steps."""
+
+    def __init__(self, studies: Studies, most: int, pause: float = _PAUSE) -> None:
+        self._studies, self._most, self._pause = studies, most, pause
+        self._threads: set[Thread] = set()
+        self._lock, self._stop = Lock(), Event()
+
+    def start(self) -> str:
+        """Create a study and drive it; return its name; RequestError if too many run."""
+        with self._lock:
+            self._threads = {thread for thread in self._threads if thread.is_alive()}
+            if len(self._threads) >= self._most:
+                raise RequestError(429, "busy", f"at most {self._most} demos at a time", "one more")
+            name = f"demo-{self._studies.surroundings.uid()[:6]}"
+            self._studies.create(name, {"space": _SPACE})
+            thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)
+            self._threads.add(thread)
+            thread.start()
+        return name
+
+    def close(self) -> None:
+        """Stop all demos, and wait for their threads."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _drive(self, name: str) -> None:
+        noise = np.random.default_rng([0, 1]).normal(scale=_NOISE, size=STEPS)
+        try:
+            for error in noise.tolist():
+                self._studies.use(name, partial(_step, noise=error))
+                if self._stop.wait(self._pause):
+                    return
+        except HeliotropeError as reason:  # such as a deleted study
+            log.info("%s ends: %s", name, reason)
+        except Exception:  # a thread can only log it
+            log.exception("%s ends", name)
+
+
+def peaks(x: Array, t: float) -> float:
+    """Two peaks that move in the unit square and take turns in being the higher one."""
+    phase = 2.0 * np.pi * t / 200.0
+    height = 0.5 + 0.4 * np.sin(0.7 * phase)
+    first = 0.5 + 0.35 * np.array([np.cos(phase), np.sin(phase)])
+    second = 0.5 - 0.35 * np.array([np.sin(0.6 * phase), np.cos(0.6 * phase)])
+    return float(height * _peak(x - first) + (1.0 - height) * _peak(x - second))
+
+
+def _peak(distance: Array) -> float:
+    return float(np.exp(-(distance @ distance) / 0.05))
+
+
+def _step(study: Study, noise: float) -> None:
+    ask = study.ask()
+    x = np.array([ask.params[name] for name in _SPACE])
+    study.tell(ask.id, peaks(x, ask.t) + noise)

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
-from heliotrope.storage.locks import WriteLock
-from heliotrope.storage.schema import HEAD, MIGRATIONS, migrate, version
+from heliotrope.storage.files import WriteLock
+from heliotrope.storage.tables import VERSION, create, version
 
 T = TypeVar("T")
 
 DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
+DAMAGED = "The store is damaged: restore a copy."
 
 
 class Database:
@@ -26,8 +27,7 @@ class Database:
     reading: ClassVar[Mapping[str, Any]]  # options: all statements of a transaction see one state
     writing: ClassVar[Mapping[str, Any]]  # options: they see the newest state, and exclude writers
     code: ClassVar[tuple[str, str]]  # attribute of an error that holds its code, and the default
-    damage: ClassVar[tuple[str, ...]]  # error codes that report damage start with one of these
-    advice: ClassVar[Mapping[str, str]]  # about other errors, by the start of their codes
+    advice: ClassVar[Mapping[str, str]]  # about errors, by the start of their codes
 
     def __init__(self, engine: Engine, place: str, lock: WriteLock | None = None) -> None:
         self.engine, self.place = engine, place
@@ -45,14 +45,14 @@ class Database:
         return 0.0
 
     def prepare(self) -> None:
-        """Create or update the tables; StoreError if they are of a later version."""
-        if not self.read(self._is_current):
-            self.write(self.migrate)
+        """Create the tables if there are none; StoreError if they are of another version."""
+        if not self.read(self._has_tables):
+            self.write(self.create)
 
-    def migrate(self, connection: Connection) -> None:
-        """Migrate, unless another process has done so; the open transaction excludes others."""
-        if not self._is_current(connection):
-            migrate(connection)
+    def create(self, connection: Connection) -> None:
+        """Create the tables, unless another process has; the open transaction excludes others."""
+        if not self._has_tables(connection):
+            create(connection)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that changes nothing."""
@@ -79,24 +79,16 @@ class Database:
         try:
             yield
         except DRIVER_ERRORS as error:
-            if not self._is_damage(error):
+            if self._advice(error) != DAMAGED:
                 raise
 
-    def _is_current(self, connection: Connection) -> bool:
-        found = version(connection)
-        if found is not None and found > HEAD:
-            raise StoreError(
-                f"a store of version {HEAD} or older",
-                f"version {found[:20]!r} in {self.place}",
-                "Update heliotrope.",
-            )
-        if found is not None and found not in MIGRATIONS:
-            raise StoreError(
-                f"a store of version {MIGRATIONS[0]} to {HEAD}",
-                f"version {found[:20]!r} in {self.place}",
-                "The store is damaged: restore a copy.",
-            )
-        return found == HEAD
+    def _has_tables(self, connection: Connection) -> bool:
+        stored = version(connection)
+        if stored not in (None, VERSION):
+            got = f"version {stored[:20]!r} in {self.place}"
+            advice = "Update heliotrope." if stored > VERSION else DAMAGED
+            raise StoreError(f"a store of version {VERSION}", got, advice)
+        return stored is not None
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         try:
@@ -124,23 +116,15 @@ class Database:
                 connection.commit()
                 return result
 
-    def _code(self, error: DBAPIError) -> str:
-        return str(getattr(error.orig, *self.code))
-
-    def _is_damage(self, error: Exception) -> bool:
-        if isinstance(error, DBAPIError):
-            return self._code(error).startswith(self.damage)
-        return isinstance(error, UnicodeDecodeError)
-
     def _advice(self, error: Exception) -> str:
-        if self._is_damage(error):
-            return "The store is damaged: restore a copy."
         if not isinstance(error, DBAPIError):
-            return ""
-        if error.connection_invalidated:
-            return "The last write may have arrived: look before writing again."
-        code = self._code(error)
-        return next((text for start, text in self.advice.items() if code.startswith(start)), "")
+            return DAMAGED if isinstance(error, UnicodeDecodeError) else ""
+        code = str(getattr(error.orig, *self.code))
+        for start, advice in self.advice.items():
+            if code.startswith(start):
+                return advice
+        is_lost = error.connection_invalidated
+        return "The last write may have arrived: look before writing again." if is_lost else ""
 
     def _check_usable(self) -> None:
         if not self._open:

@@ -9,7 +9,7 @@ _ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql
 
 
 def open_store(url: str, *, make: bool = True, surroundings: Surroundings = REAL) -> Store:
-    """Open the store of a URL, and create or update its tables if necessary.
+    """Open the store of a URL, and create its tables if there are none.
 
     ``memory:`` is a new store in this process. ``sqlite:///file.db`` is a file, relative to the
     working directory, for several processes of one machine. ``postgresql://user@host/name`` is for

@@ -10,16 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 
-from heliotrope.storage.database import Database
+from heliotrope.storage.database import DAMAGED, Database
 from heliotrope.surroundings import Now
 
 T = TypeVar("T")
 
-_MIGRATING = 0x48454C49  # key of the advisory lock around a migration
+_CREATING = 0x48454C49  # key of the advisory lock around the creation of the tables
 CONNECT = 10  # seconds to wait for a server
 READ, WRITE = 60.0, 15.0  # seconds that a transaction may take
 _NETWORK = {  # for TCP: without an answer for half a minute, the connection is lost
@@ -46,32 +47,30 @@ class PostgresDatabase(Database):
     reading: ClassVar = {"isolation_level": "REPEATABLE READ"}
     writing: ClassVar = {"isolation_level": "READ COMMITTED"}
     code = ("sqlstate", "")
-    damage = ("XX",)  # a page's own checksum failed
-    advice: ClassVar = {"55P03": _LOCKED}
+    advice: ClassVar = {"XX": DAMAGED, "55P03": _LOCKED}  # XX: a page's own checksum failed
 
     def __init__(self, url: URL, now: Now) -> None:
         self._now, self._watchdog = now, Watchdog()
-        self._offset, self._measured = 0.0, -_MEASURED
-        given = url.query
-        limits = {name: given.get(name, value) for name, value in _NETWORK.items()}
+        self._offset, self._measured = 0.0, -inf
+        limits = {name: url.query.get(name, value) for name, value in _NETWORK.items()}
         engine = create_engine(
             url.set(drivername="postgresql+psycopg").difference_update_query(
                 ["connect_timeout", *_NETWORK]
             ),
-            connect_args={"connect_timeout": given.get("connect_timeout", CONNECT), **limits},
+            connect_args={"connect_timeout": url.query.get("connect_timeout", CONNECT), **limits},
             hide_parameters=True,
         )
         event.listen(engine, "connect", self._set_up)
         super().__init__(engine, url.set(query={}).render_as_string(hide_password=True))
 
-    def migrate(self, connection: Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
-        super().migrate(connection)
+    def create(self, connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATING})
+        super().create(connection)
 
     def clock_offset(self) -> float:
-        if time.monotonic() - self._measured > _MEASURED:
-            self._measured = time.monotonic()
-            before = self._now()
+        before = self._now()
+        if abs(before - self._measured) > _MEASURED:
+            self._measured = before
             server = self.read(lambda connection: connection.execute(_CLOCK).scalar_one())
             self._offset = (before + self._now()) / 2.0 - float(server)
         return self._offset
@@ -105,7 +104,7 @@ class Watchdog:
     def __init__(self) -> None:
         self._watched: dict[object, tuple[float, Any]] = {}  # deadline and connection, by user
         self._lock, self._ended = threading.Lock(), threading.Event()
-        self._thread: threading.Thread | None = None
+        threading.Thread(target=self._run, name="heliotrope-watch", daemon=True).start()
 
     @contextmanager
     def watching(self, seconds: float) -> Iterator[Callable[[Any], None]]:
@@ -114,7 +113,6 @@ class Watchdog:
 
         def watch(connection: Any) -> None:
             with self._lock:
-                self._start()
                 self._watched[user] = time.monotonic() + seconds, connection
 
         try:
@@ -125,11 +123,6 @@ class Watchdog:
 
     def close(self) -> None:
         self._ended.set()
-
-    def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="heliotrope-watch", daemon=True)
-            self._thread.start()
 
     def _run(self) -> None:
         while not self._ended.wait(0.5):

@@ -7,7 +7,6 @@ a deleted study can neither read nor write its successor.
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -19,6 +18,7 @@ from heliotrope.errors import (
     StudyExistsError,
     UnknownStudyError,
 )
+from heliotrope.surroundings import REAL
 from heliotrope.validation import as_number, as_whole
 
 EventBody: TypeAlias = Mapping[str, Any]  # JSON object
@@ -53,7 +53,7 @@ class Append:
     study: str
     after: int
     bodies: Sequence[EventBody]
-    at: float = field(default_factory=time.time)
+    at: float = field(default_factory=REAL.now)
     texts: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -6,22 +6,21 @@ exists is a store, and an empty one is damaged.
 """
 
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import mkstemp
 from typing import ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
-from heliotrope.storage.companions import Companions, DisplacedError, beside
-from heliotrope.storage.database import DRIVER_ERRORS, Database
-from heliotrope.storage.locks import Gate, WriteLock
-from heliotrope.storage.schema import migrate, studies, version
+from heliotrope.storage.database import DAMAGED, DRIVER_ERRORS, Database
+from heliotrope.storage.files import DisplacedError, Gate, StoreFiles, WriteLock, beside
+from heliotrope.storage.tables import create, studies, version
 
 T = TypeVar("T")
 
@@ -34,6 +33,8 @@ _SETTINGS = (
     "PRAGMA cell_size_check=ON",
 )
 _ADVICE = {
+    "SQLITE_CORRUPT": DAMAGED,
+    "SQLITE_NOTADB": DAMAGED,
     "SQLITE_BUSY": "Another program holds it. End its transaction, and try again.",
     "SQLITE_IOERR": (
         "It may be open under another name, or the disk may fail."
@@ -41,7 +42,6 @@ _ADVICE = {
     ),
 }
 _BEGIN = "begin"  # the option with the statement that begins a transaction
-_OWNER_ONLY = 0o600  # mode of a new file
 _CONNECTIONS = 8  # kept open; further ones are opened and closed on demand
 _TRIES = 5  # of a transaction while somebody removes files beside the database
 
@@ -52,38 +52,16 @@ class SqliteDatabase(Database):
     reading: ClassVar = {_BEGIN: "BEGIN"}
     writing: ClassVar = {_BEGIN: "BEGIN IMMEDIATE"}
     code = ("sqlite_errorname", "SQLITE_CORRUPT")  # an error about invalid text has no name
-    damage = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
     advice = _ADVICE
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._opened: tuple[int, int] | None = None
-        self._companions, self._gate = Companions(path), Gate()
+        self._files, self._gate = StoreFiles(path), Gate()
         self._write_lock = WriteLock(beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
-        engine = _engine(partial(_connect, path, self.check_place, self._companions.remember))
+        engine = _engine(partial(_connect, path, self.check_place, self._files.remember))
         super().__init__(engine, str(path), self._write_lock)
 
     def check_place(self) -> None:
-        """Remember the file at the first call; later raise a StoreError if it is not there.
-
-        SQLite keeps using a file that was moved or removed, while its write-ahead log stays under
-        the old name. A process that opens the moved file would miss the events in that log.
-        """
-        try:
-            status = self._path.stat()
-            found = status.st_dev, status.st_ino
-        except OSError:
-            found = None
-        if self._opened is None:
-            self._opened = found
-        if found is None or found != self._opened:
-            raise StoreError(
-                f"the file that was opened as {self._path}",
-                "no file there" if found is None else "another file there",
-                "Nothing was written. Put it back beside its -wal file. Stop all users of a store"
-                " before you move it.",
-            )
-        self._companions.check()
+        self._files.check()
 
     def prepare(self) -> None:
         if self.read(version) is None:
@@ -94,10 +72,10 @@ class SqliteDatabase(Database):
     def _check_directory(self, connection: Connection) -> None:
         """Compare the list of studies with its indices, so that a lost study is noticed."""
         check = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})")
-        found = check.scalars().all()
-        if found != ["ok"]:
+        first, *_ = check.scalars()
+        if first != "ok":
             place = f"an intact list of studies in {self.place}"
-            raise DamagedError(place, f"«{found[0]}»", "Restore a copy.")
+            raise DamagedError(place, f"«{first}»", "Restore a copy.")
 
     def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         """Run a transaction; if files beside the database were removed, save what they held.
@@ -112,22 +90,22 @@ class SqliteDatabase(Database):
                 except DisplacedError:
                     pass
                 except DRIVER_ERRORS:
-                    if self._companions.are_in_place():
+                    if self._files.are_in_place():
                         raise
-            if not self._companions.are_in_place():
+            if not self._files.are_in_place():
                 with nullcontext() if engine is self._writer else self._write_lock.held():
                     self._reopen()
             if results:
                 return results[0]
-        raise DisplacedError(f"the files beside {self._path} to stay", "that they are removed")
+        raise DisplacedError(f"the files beside {self.place} to stay", "that they are removed")
 
     def _reopen(self) -> None:
         """Close all connections to removed files, after saving what only these can read."""
         with self._gate.alone():
-            if not self._companions.are_in_place():  # else another thread has done it
-                self._companions.save(self.engine)
+            if not self._files.are_in_place():  # else another thread has done it
+                self._files.save(self.engine)
                 self.engine.dispose()
-                self._companions.forget()
+                self._files.forget()
 
 
 def open_sqlite(url: URL, make: bool = True) -> SqliteDatabase:
@@ -178,9 +156,10 @@ def _create(path: Path) -> None:
         raise StoreError(
             f"no {log.name} without {path}", "one", "It holds the last writes to a lost file."
         )
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    file, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)  # only its owner may read it
+    draft = Path(name)
     try:
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ONLY))
+        os.close(file)
         _fill(draft)
         _link(draft, path)
     finally:
@@ -193,17 +172,15 @@ def _fill(draft: Path) -> None:
     engine = _engine(partial(_connect, draft))
     try:
         with engine.connect() as connection:
-            migrate(connection)
+            create(connection)
             connection.commit()
     finally:
         engine.dispose()
 
 
 def _link(draft: Path, path: Path) -> None:
-    try:
+    with suppress(FileExistsError):  # another process was faster: its file is the store
         os.link(draft, path)
-    except FileExistsError:  # another process was faster: its file is the store
-        return
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(path.parent, os.O_DIRECTORY)
         try:

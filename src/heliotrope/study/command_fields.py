@@ -1,6 +1,7 @@
 """The fields of commands: their checks, JSON and JSON schema.
 
 A command is a dataclass whose fields carry their description, schema and check as metadata.
+``scripts/write_surfaces.py`` writes the methods, the command line and the reference from them.
 """
 
 from abc import abstractmethod
@@ -24,17 +25,38 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
 
 
 def metadata_of(
-    description: str, schema: Mapping[str, Any], check: Callable[[object], Any] | None = None
+    description: str,
+    schema: Mapping[str, Any],
+    check: Callable[[object], Any] | None = None,
+    *,
+    by_client: bool = False,
+    without: str = "",
+    form: str = "",
+    in_python: str = "",
 ) -> Json:
-    """A field's metadata; ``check`` returns the value to keep, or raises an InputError."""
-    return {"description": description, "schema": schema, "check": check}
+    """A field's metadata; ``check`` returns the value to keep, or raises an InputError.
+
+    The clients fill in a field that is ``by_client``: it is no argument of a method. ``without``
+    is the type of a command's result if the field is None, where this one is narrower. ``form``
+    names how a command line gives the value, if its schema does not say it. ``in_python`` is the
+    description of the methods' argument where it takes more than JSON does.
+    """
+    used = {"schema": schema, "check": check, "by_client": by_client, "without": without}
+    return {"description": description, "form": form, "in_python": in_python, **used}
 
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """A request to change a study; T is its result, and ``verb`` its name in URLs."""
+    """A request to change a study; T is its result.
+
+    ``verb`` is its name in URLs, and ``answered`` that of the schema of its answer. ``example`` is
+    a request, and ``example_answer`` the answer to it.
+    """
 
     verb: ClassVar[str]
+    answered: ClassVar[str]
+    example: ClassVar[Json]
+    example_answer: ClassVar[Json]
 
     def __post_init__(self) -> None:
         """Keep what the checks return; values that they refuse stay for :meth:`check`."""
@@ -54,14 +76,14 @@ class Command(Generic[T]):
 
     def _checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """The checks of all fields that have one and a value, by name."""
-        for one in fields(self):
-            check, value = one.metadata["check"], getattr(self, one.name)
-            if check is not None and (value is not None or one.default is MISSING):
-                yield one.name, partial(check, value)
+        for field in fields(self):
+            check, value = field.metadata["check"], getattr(self, field.name)
+            if check is not None and (value is not None or field.default is MISSING):
+                yield field.name, partial(check, value)
 
     def to_json(self) -> Json:
         """The command as JSON, without empty fields."""
-        named = ((one.name, getattr(self, one.name)) for one in fields(self))
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: _plain(value) for name, value in named if value is not None}
 
     @classmethod
@@ -69,16 +91,16 @@ class Command(Generic[T]):
         """Read a command; an InputError names the wrong field, or ``body`` if data is no object."""
         if not isinstance(data, Mapping):
             raise InputError("an object", short_repr(data), field="body")
-        known, given = {one.name: one for one in fields(cls)}, dict[str, Any]()
+        by_name, values = {field.name: field for field in fields(cls)}, dict[str, Any]()
         for key in data:
-            if key not in known:
+            if key not in by_name:
                 raise InputError("no such key", short_repr(key), field=str(key)[:60])
-        for name, one in known.items():
-            if one.default is MISSING and name not in data:
+        for name, field in by_name.items():
+            if field.default is MISSING and name not in data:
                 raise InputError("a value", "none", field=name)
-            if one.default is MISSING or data.get(name) is not None:
-                given[name] = _read(one, data[name])
-        command = cls(**given)
+            if field.default is MISSING or data.get(name) is not None:
+                values[name] = _read(field, data[name])
+        command = cls(**values)
         command.check()
         return command
 
@@ -93,15 +115,38 @@ class Command(Generic[T]):
 
 def json_schema(command: type[Command[Any]]) -> Json:
     """The JSON schema of a command, for the OpenAPI document."""
-    ordered = sorted(fields(command), key=lambda one: bool(one.kw_only))
+    return {**schema_of(command, nullable=True), "examples": [command.example]}
+
+
+def schema_of(kind: type[Any], *, nullable: bool) -> Json:
+    """The JSON schema of a dataclass whose fields have descriptions and schemas.
+
+    If it is ``nullable``, null stands for a field that is not given.
+    """
     return {
-        "title": command.__name__,
-        "description": (command.__doc__ or "").partition("\n")[0],
+        "title": kind.__name__,
+        "description": (kind.__doc__ or "").partition("\n")[0].replace("``", "`"),
         "type": "object",
-        "properties": {one.name: _property(one) for one in ordered},
-        "required": [one.name for one in fields(command) if one.default is MISSING],
+        "properties": {field.name: _property(field, nullable) for field in own_first(kind)},
+        "required": [field.name for field in fields(kind) if field.default is MISSING],
         "additionalProperties": False,
     }
+
+
+def own_first(kind: type[Any]) -> list[Field[Any]]:
+    """The fields of a dataclass, those of its own class before those that it inherits."""
+    own = vars(kind)["__annotations__"]
+    return sorted(fields(kind), key=lambda field: field.name not in own)
+
+
+@contextmanager
+def of_one_call(name: str) -> Iterator[None]:
+    """Name a wrong field of the inner command ``name`` as an argument of the one call."""
+    try:
+        yield
+    except HeliotropeError as error:
+        error.field = error.field.removeprefix(f"{name}.")
+        raise
 
 
 @contextmanager
@@ -114,24 +159,24 @@ def nested(outer: str) -> Iterator[None]:
         raise
 
 
-def _property(one: Field[Any]) -> Json:
-    schema = dict(one.metadata["schema"])
+def _property(field: Field[Any], nullable: bool) -> Json:
+    schema = dict(field.metadata["schema"])
     inner = json_schema(schema["class"]) if "class" in schema else schema
-    if one.default is not MISSING:
+    if nullable and field.default is not MISSING:
         inner = {"anyOf": [inner, {"type": "null"}]}
-    return {**inner, "description": one.metadata["description"]}
+    return {**inner, "description": field.metadata["description"]}
 
 
-def _read(one: Field[Any], value: object) -> Any:
+def _read(field: Field[Any], value: object) -> Any:
     """Read a value of the field's type; fields with a check are checked by the command."""
-    schema = one.metadata["schema"]
-    expected = None if one.metadata["check"] else mismatch(value, schema)
+    schema = field.metadata["schema"]
+    expected = None if field.metadata["check"] else mismatch(value, schema)
     if expected is not None:
         got = "null" if value is None else short_repr(value)
-        raise InputError(expected, got, field=one.name)
+        raise InputError(expected, got, field=field.name)
     if "class" not in schema:
         return value
-    with nested(one.name):
+    with nested(field.name):
         return schema["class"].from_json(value)
 
 

@@ -3,7 +3,12 @@
 A study decides them, the service reads them from JSON and describes them in its OpenAPI document,
 the client sends them. A command is checked when it is carried out or sent, so a batch answers a
 wrong one on its own. Reading one from JSON also refuses unknown keys and values of the wrong type.
+
+After a change, ``python scripts/write_surfaces.py`` writes the methods of studies, the command line
+and the reference again. A keyword-only field is a keyword-only argument.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,30 +58,22 @@ def as_choice(params: Mapping[str, Any] | str) -> Json:
     return {"option" if isinstance(params, str) else "params": params}
 
 
-_TIME = metadata_of("Time of the evaluation. Default: now.", {"type": "number"}, as_time)
-_CONTEXT = metadata_of("Context values by name, if the study has contexts.", {"type": "object"})
-_KEY = metadata_of(
-    "A key that the client chooses. A request repeated with its key is carried out once.",
-    {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
-    as_key,
-)
-_LEASE = metadata_of(
-    "Time until the ask expires without a result or a heartbeat, such as 10min.",
-    {"type": "string", "minLength": 1, "maxLength": 40},
-    as_length,
-)
-_COST = metadata_of(
-    "The cost of a measurement, in the unit of the objective for one unit of time.",
-    {"type": "number", "exclusiveMinimum": 0},
-    partial(as_positive, name="cost"),
-)
+_NUMBER, _OBJECT, _TEXT = {"type": "number"}, {"type": "object"}, {"type": "string"}
 _SHORT = {"type": "string", "minLength": 1, "maxLength": 100}
+_KEY = {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY}
+_LEASE = {"type": "string", "minLength": 1, "maxLength": 40}
+
+_TIME = metadata_of("Time of the evaluation. Default: now, by the study's clock.", _NUMBER, as_time)
+_CONTEXT = metadata_of("Context values by name, if the study has contexts.", _OBJECT)
 _ID = metadata_of("The id of the evaluation.", _SHORT)
-_UID = metadata_of("The study's uid. The command is refused if the study has another one.", _SHORT)
-_PARAMS = metadata_of("A value for every parameter.", {"type": "object"})
-_OPTION = metadata_of("The name of an option.", {"type": "string"})
-_ASKED_PARAMS = metadata_of("The parameters of the ask, to compare.", {"type": "object"})
-_ASKED_OPTION = metadata_of("The option of the ask, to compare.", {"type": "string"})
+_UID = metadata_of(
+    "The study's uid. The command is refused if the study has another one.", _SHORT, by_client=True
+)
+_PARAMS = metadata_of("A value for every parameter.", _OBJECT)
+_OPTION = metadata_of("The name of an option.", _TEXT)
+
+
+_EXAMPLE: Json = {"id": "5f0c2a91d3e4-81c05b7e-0", "t": 1.0, "params": {"x": 0.5}}
 
 
 class _Suggesting(Command[Evaluation]):
@@ -91,15 +88,51 @@ class _Suggesting(Command[Evaluation]):
 
 @dataclass(frozen=True)
 class Ask(Command[Evaluation | Hold]):
-    """Ask what to measure; with a ``cost``, the answer may be to measure nothing yet."""
+    """Ask what to measure now; with a ``cost``, the answer may be to measure nothing yet."""
 
     verb: ClassVar[str] = "ask"
+    answered: ClassVar[str] = "Asked"
+    example: ClassVar[Json] = {"context": {"outside": 21.5}, "key": "job 17", "lease": "10min"}
+    example_answer: ClassVar[Json] = {
+        **_EXAMPLE,
+        "context": {"outside": 21.5},
+        "until": 1_700_000_600.0,
+    }
     t: float | None = field(default=None, metadata=_TIME)
-    context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
-    key: str | None = field(default=None, metadata=_KEY)
-    uid: str | None = field(default=None, metadata=_UID)
-    lease: str | None = field(default=None, metadata=_LEASE)
-    cost: float | None = field(default=None, metadata=_COST)
+    context: Mapping[str, Any] | None = field(default=None, kw_only=True, metadata=_CONTEXT)
+    key: str | None = field(
+        default=None,
+        kw_only=True,
+        metadata=metadata_of(
+            "A key of your own, which makes the call safe to repeat. While the evaluation is open, "
+            "the same key returns it again, in its first context. Later the key is refused "
+            "(ClosedSuggestionError).",
+            _KEY,
+            as_key,
+        ),
+    )
+    uid: str | None = field(default=None, kw_only=True, metadata=_UID)
+    lease: str | None = field(
+        default=None,
+        kw_only=True,
+        metadata=metadata_of(
+            "Time such as 10min after which the evaluation expires without a result or a "
+            "heartbeat, as if it was cancelled. A later result is still taken.",
+            _LEASE,
+            as_length,
+        ),
+    )
+    cost: float | None = field(
+        default=None,
+        kw_only=True,
+        metadata=metadata_of(
+            "The cost of a measurement, in the unit of the objective for one unit of time. With it "
+            "the answer may be a Hold (hold_until): no measurement before that time is worth it.",
+            {"type": "number", "exclusiveMinimum": 0},
+            partial(as_positive, name="cost"),
+            without="Evaluation",
+        ),
+    )
 
     def answer(self, result: Evaluation | Hold) -> Json:
         return result.to_json()
@@ -108,22 +141,41 @@ class Ask(Command[Evaluation | Hold]):
         return asked_from_json(answer)
 
 
-_NEXT = metadata_of("The next ask. Both are done, or neither.", {"type": "object", "class": Ask})
-
-
 @dataclass(frozen=True)
 class Tell(MeasuredCommand[Evaluation | Hold | None]):
-    """Tell the result of an evaluation; with ``ask``, also ask for the next one.
+    """Tell the result of an evaluation.
 
-    If ``params`` or ``option`` is given, the evaluation must have this point.
+    Instead of a value, tell a proportion as ``successes`` and ``trials``, or a rate as ``count``
+    and ``exposure``. The same result can be told again; a different one is refused.
     """
 
     verb: ClassVar[str] = "tell"
+    answered: ClassVar[str] = "Told"
+    example: ClassVar[Json] = {"id": _EXAMPLE["id"], "value": 21.5, "std": 0.4}
+    example_answer: ClassVar[Json] = {"told": _EXAMPLE["id"]}
     id: str = field(metadata=_ID)
-    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
-    ask: Ask | None = field(default=None, metadata=_NEXT)
-    params: Mapping[str, Any] | None = field(default=None, metadata=_ASKED_PARAMS)
-    option: str | None = field(default=None, metadata=_ASKED_OPTION)
+    value: Values | None = field(default=None, metadata=VALUE)
+    ask: Ask | None = field(
+        default=None,
+        metadata=metadata_of(
+            "The next ask. Both are done, or neither.",
+            {"type": "object", "class": Ask},
+            by_client=True,
+            without="None",
+        ),
+    )
+    params: Mapping[str, Any] | None = field(
+        default=None,
+        metadata=metadata_of(
+            "The parameters of the ask: the evaluation must have them.", _OBJECT, by_client=True
+        ),
+    )
+    option: str | None = field(
+        default=None,
+        metadata=metadata_of(
+            "The option of the ask: the evaluation must have it.", _TEXT, by_client=True
+        ),
+    )
 
     @classmethod
     def of(
@@ -153,16 +205,31 @@ class Tell(MeasuredCommand[Evaluation | Hold | None]):
 
 @dataclass(frozen=True)
 class Add(_Suggesting, MeasuredCommand[Evaluation]):
-    """Add a result that was measured elsewhere: of parameters, or of an option."""
+    """Add a result that was measured elsewhere, as if it had been asked for and told.
+
+    The result has the forms of ``tell``.
+    """
 
     verb: ClassVar[str] = "add"
-    value: float | Mapping[str, float] | None = field(default=None, metadata=VALUE)
+    answered: ClassVar[str] = "Evaluation"
+    example: ClassVar[Json] = {"params": {"x": 0.5}, "value": 21.5, "key": "log 1"}
+    example_answer: ClassVar[Json] = _EXAMPLE
+    value: Values | None = field(default=None, metadata=VALUE)
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     t: float | None = field(default=None, metadata=_TIME)
-    context: Mapping[str, Any] | None = field(default=None, metadata=_CONTEXT)
-    key: str | None = field(default=None, metadata=_KEY)
-    uid: str | None = field(default=None, metadata=_UID)
+    context: Mapping[str, Any] | None = field(default=None, kw_only=True, metadata=_CONTEXT)
+    key: str | None = field(
+        default=None,
+        kw_only=True,
+        metadata=metadata_of(
+            "A key of your own, which makes the call safe to repeat: the same result is added "
+            "once. Another result under the same key is refused (ClosedSuggestionError).",
+            _KEY,
+            as_key,
+        ),
+    )
+    uid: str | None = field(default=None, kw_only=True, metadata=_UID)
 
     @classmethod
     def of(
@@ -186,9 +253,15 @@ class Add(_Suggesting, MeasuredCommand[Evaluation]):
 
 @dataclass(frozen=True)
 class Applied(Command[None]):
-    """Say which parameters, or which option, the system runs with now."""
+    """Say which parameters, or which option, the system runs with now.
+
+    Moves are measured from there, until the next result or the next call.
+    """
 
     verb: ClassVar[str] = "applied"
+    answered: ClassVar[str] = "Applied"
+    example: ClassVar[Json] = {"params": {"x": 0.5}}
+    example_answer: ClassVar[Json] = {"applied": True}
     params: Mapping[str, Any] | None = field(default=None, metadata=_PARAMS)
     option: str | None = field(default=None, metadata=_OPTION)
     uid: str | None = field(default=None, metadata=_UID)
@@ -224,9 +297,15 @@ def _check_choice(params: object, option: object) -> None:
 
 @dataclass(frozen=True)
 class Cancel(Command[None]):
-    """Cancel an evaluation whose measurement failed."""
+    """Cancel an evaluation whose measurement failed; repeating is accepted.
+
+    The next asks avoid its place, for longer the more often evaluations fail there.
+    """
 
     verb: ClassVar[str] = "cancel"
+    answered: ClassVar[str] = "Cancelled"
+    example: ClassVar[Json] = {"id": _EXAMPLE["id"]}
+    example_answer: ClassVar[Json] = {"cancelled": _EXAMPLE["id"]}
     id: str = field(metadata=_ID)
 
     def answer(self, result: None) -> Json:
@@ -238,11 +317,21 @@ class Cancel(Command[None]):
 
 @dataclass(frozen=True)
 class Heartbeat(_Suggesting):
-    """Prolong the lease of an open evaluation: its worker is alive."""
+    """Prolong the lease of an open evaluation from now on: its worker is alive."""
 
     verb: ClassVar[str] = "heartbeat"
+    answered: ClassVar[str] = "Evaluation"
+    example: ClassVar[Json] = {"id": _EXAMPLE["id"], "lease": "1h"}
+    example_answer: ClassVar[Json] = {**_EXAMPLE, "until": 1_700_003_600.0}
     id: str = field(metadata=_ID)
-    lease: str | None = field(default=None, metadata=_LEASE)
+    lease: str | None = field(
+        default=None,
+        metadata=metadata_of(
+            "New length of the lease, such as 10min. Default: its length so far.",
+            _LEASE,
+            as_length,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -250,7 +339,13 @@ class Retime(Command[None]):
     """Move later times back to the present, after a clock was ahead."""
 
     verb: ClassVar[str] = "retime"
-    t: float | None = field(default=None, metadata=_TIME)
+    answered: ClassVar[str] = "Retimed"
+    example: ClassVar[Json] = {}
+    example_answer: ClassVar[Json] = {"retimed": True}
+    t: float | None = field(
+        default=None,
+        metadata=metadata_of("The latest time that stays. Default: now.", _NUMBER, as_time),
+    )
 
     def answer(self, result: None) -> Json:
         return {"retimed": True}

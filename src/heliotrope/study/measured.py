@@ -1,5 +1,7 @@
 """The results in commands: a value, or values by metric, with what is known of their noise."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -55,16 +57,16 @@ VALUE = metadata_of(
     "The measured value, or the values by metric. A metric may be missing.",
     _number_or_numbers({"type": "number"}),
     as_values,
+    form="result",
 )
 """The field ``value`` of a command."""
 _NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}
 _POSITIVE = {"type": "integer", "minimum": 1}
 
 
-def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Any:
-    """An optional field about the noise of a result."""
-    check = as_errors if name == "std" else CHECKS[name]
-    return field(default=None, metadata=metadata_of(description, schema, check))
+def _noise(name: str, description: str, schema: Mapping[str, Any]) -> Json:
+    """The metadata of a field about the noise of a result."""
+    return metadata_of(description, schema, as_errors if name == "std" else CHECKS[name])
 
 
 Values: TypeAlias = float | Mapping[str, float]
@@ -74,7 +76,7 @@ Values: TypeAlias = float | Mapping[str, float]
 class MetricNoise(Noise, total=False):
     """The keyword arguments of a study's ``tell``: ``std`` may also be given by metric."""
 
-    std: float | Mapping[str, float] | None  # type: ignore[misc]
+    std: Values | None  # type: ignore[misc]
 
 
 Measurement: TypeAlias = tuple[float, Precision]
@@ -88,17 +90,31 @@ class MeasuredCommand(Command[T]):
     The subclass's field ``value`` is None if the result is a proportion or a rate.
     """
 
-    std: float | Mapping[str, float] | None = _noise(
-        "std", "The standard error of the value, or those by metric.", _number_or_numbers(_NUMBER)
+    std: Values | None = field(
+        default=None,
+        metadata=_noise(
+            "std",
+            "The standard error of the value, or those by metric.",
+            _number_or_numbers(_NUMBER),
+        ),
     )
-    n: int | None = _noise("n", "The number of repeats that the value averages.", _POSITIVE)
-    successes: int | None = _noise(
-        "successes", "The number of successes, instead of a value.", _COUNT
+    n: int | None = field(
+        default=None,
+        metadata=_noise("n", "The number of repeats that the value averages.", _POSITIVE),
     )
-    trials: int | None = _noise("trials", "The number of trials.", _POSITIVE)
-    count: int | None = _noise("count", "The number of events, instead of a value.", _COUNT)
-    exposure: float | None = _noise(
-        "exposure", "The time or amount observed for the count.", _NUMBER
+    successes: int | None = field(
+        default=None,
+        metadata=_noise("successes", "The number of successes, instead of a value.", _COUNT),
+    )
+    trials: int | None = field(
+        default=None, metadata=_noise("trials", "The number of trials.", _POSITIVE)
+    )
+    count: int | None = field(
+        default=None, metadata=_noise("count", "The number of events, instead of a value.", _COUNT)
+    )
+    exposure: float | None = field(
+        default=None,
+        metadata=_noise("exposure", "The time or amount observed for the count.", _NUMBER),
     )
 
     def check(self) -> None:

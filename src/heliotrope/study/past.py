@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heliotrope.history import Observation
+from heliotrope.ledger import Observation
 from heliotrope.policies.learner import Update
 from heliotrope.study.metrics import MetricState
 from heliotrope.tracker import Metric

@@ -15,7 +15,7 @@ import numpy as np
 
 from heliotrope.domains import Contextual, Domain, Finite
 from heliotrope.errors import InputError, located, relocated
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
 from heliotrope.validation import Array, short_repr
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from heliotrope.errors import InputError, NoBeliefError
-from heliotrope.history import Observation
+from heliotrope.ledger import Observation
 from heliotrope.policies.certificate import certify
 from heliotrope.precision import Precision
 from heliotrope.study import live_views

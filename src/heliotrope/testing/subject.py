@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from heliotrope.domains import Box, Choices, Domain, Finite, Lattice, Places, all_choices
 from heliotrope.errors import NoBeliefError
-from heliotrope.history import Suggestion
+from heliotrope.ledger import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Agent, Policy
 from heliotrope.policies.model_free import random_choice
 from heliotrope.precision import Noise
-from heliotrope.rng import RNGStream
 from heliotrope.serialization.codec import State, copied
+from heliotrope.surroundings import RNGStream
 from heliotrope.validation import Array
 
 _FIRST = 10_000  # first key of shown results, far from the keys of open evaluations
@@ -145,11 +145,11 @@ def believed(optimizer: Optimizer) -> Array | None:
     domain, rng = optimizer.domain, np.random.default_rng(5)
     X = domain.scaled(rng.random((8, domain.dimension))) if isinstance(domain, Box) else None
     try:
-        found = optimizer.belief(X=X)
+        belief = optimizer.belief(X=X)
         optimizer.best()
     except NoBeliefError:
         return None
-    return np.array([found.mean, found.std])
+    return np.array([belief.mean, belief.std])
 
 
 def state_size(agent: Agent) -> int:

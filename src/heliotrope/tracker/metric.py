@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Choices, DomainAdapter, PlaceLike, Places, all_choices
 from heliotrope.errors import InputError
 from heliotrope.ledger import Ledger, Visible
-from heliotrope.live.avoiding import Avoidance, failure_before
+from heliotrope.live.choosing import Avoidance, failure_before
 from heliotrope.policies.protocol import Weighing
 from heliotrope.policies.run import PolicyRun
 from heliotrope.precision import USUAL, Precision
-from heliotrope.rng import RNGFactory, RNGStream
 from heliotrope.serialization.codec import Arrays, JsonTree, part, under
+from heliotrope.surroundings import RNGFactory, RNGStream
 from heliotrope.validation import Array, as_number
 
 if TYPE_CHECKING:
     from heliotrope.domains import Contextual, Domain
     from heliotrope.estimation import Model
-    from heliotrope.history import History, Observation, Suggestion
+    from heliotrope.ledger import History, Observation, Suggestion
     from heliotrope.policies import Belief, Best, Policy
     from heliotrope.policies.adaptive import AdaptiveAgent
     from heliotrope.policies.protocol import Agent

@@ -15,9 +15,9 @@ from scipy.stats.qmc import Sobol
 
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError
-from heliotrope.history import Suggestion
 from heliotrope.lab.environments import Place
 from heliotrope.lab.league.matches import Player
+from heliotrope.ledger import Suggestion
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies.registry import REGISTRY
 from heliotrope.validation import Array

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from heliotrope import fallbacks
 from heliotrope.lab.plain.surfaces import Asked, Surface
 from heliotrope.lab.plain.truth import Truth, chosen, nearby
+from heliotrope.linalg import fallback_log
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Record:
     warnings
         Warnings of Python and NumPy.
     fallbacks, messages
-        Log messages of ``heliotrope.fallbacks``, and all others of the package from WARNING on.
+        Log messages of ``heliotrope.linalg``, and all others of the package from WARNING on.
     differences
         Asks to which the twin, saved and opened again, gave another answer.
     regrets
@@ -183,7 +183,7 @@ class _Messages(logging.Handler):
         self._record = record
 
     def emit(self, record: logging.LogRecord) -> None:
-        of_fallbacks = record.name == fallbacks.__name__
+        of_fallbacks = record.name == fallback_log.name
         listed = self._record.fallbacks if of_fallbacks else self._record.messages
         listed.append(f"{record.name}: {record.getMessage()}")
 

@@ -1,1 +1,0 @@
-"""The Alembic environment that creates and updates the tables."""
