@@ -13,9 +13,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from heliotrope.service import Settings
 from heliotrope.service.errors import RequestError, response_to
-from heliotrope.service.settings import ANY_HOST, Settings
 
+ANY_HOST = "*"
 _OPEN = (
     "/",
     "/docs",
