@@ -1834,12 +1834,6 @@ export interface operations {
                             log?: boolean;
                             /** @enum {unknown} */
                             type: "real" | "integer";
-                            /**
-                             * @deprecated
-                             * @description Use log.
-                             * @enum {unknown}
-                             */
-                            scale?: "linear" | "log";
                         } | {
                             /** @constant */
                             type: "categorical";
@@ -1863,12 +1857,6 @@ export interface operations {
                             log?: boolean;
                             /** @enum {unknown} */
                             type: "real" | "integer";
-                            /**
-                             * @deprecated
-                             * @description Use log.
-                             * @enum {unknown}
-                             */
-                            scale?: "linear" | "log";
                         } | {
                             /** @constant */
                             type: "categorical";

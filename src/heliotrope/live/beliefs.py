@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import NormalDist
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -88,10 +88,6 @@ class Belief:
             optimism = optimism + np.square(w * u) * np.sign(u)
         return mean, variance, mean + np.sign(optimism) * np.sqrt(np.abs(optimism))
 
-    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
-        """The acquisition's scores of f_t, with open evaluations."""
-        return self.judge(t, places, make_rng)[2]
-
     def covariance(self, t: float, places: Places, others: Places) -> Array:
         """Covariances (places, others) of f_t."""
         parts = [w**2 * _weighing(agent).covariance(t, places, others) for w, agent in self.parts]
@@ -113,8 +109,8 @@ class Belief:
 
 
 def _weighing(agent: Agent) -> Weighing:
-    assert isinstance(agent, Weighing)
-    return agent
+    """The agent, which was checked when its tracker was made: each check reads its noise."""
+    return cast("Weighing", agent)
 
 
 # ---- trade-offs
@@ -181,14 +177,14 @@ class Gain:
         return f"{mean:.3g}{unit} better, 95 % between {low:.3g} and {high:.3g}"
 
 
-def gain(objective: Belief, t: float, place: Places, baseline: Places, factor: float = 1.0) -> Gain:
-    """The gain of a place over the baseline at time t, whose deviation is multiplied by a factor.
+def gain(objective: Belief, t: float, place: Places, baseline: Places) -> Gain:
+    """The gain of a place over the baseline at time t.
 
     It is the joint posterior of f_t(x) - f_t(baseline), in which what all places share cancels.
     """
     mean, variance = objective.contrast(t, place, baseline)
     base, _ = objective.predict(t, baseline)
-    return Gain(float(mean[0]), factor * sqrt(float(variance[0])), float(base[0]))
+    return Gain(float(mean[0]), sqrt(float(variance[0])), float(base[0]))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -312,7 +313,7 @@ class Live:
             raise InputError(f"a {sign} weight of a metric to {aim}", f"{weight:g}", advice)
         return weight
 
-    @property
+    @cached_property
     def objectives(self) -> dict[str, float]:
         """The metrics to maximize (1) or minimize (-1)."""
         return {name: _SIGNS[aim] for name, aim in self.metrics.items() if aim != "watch"}

@@ -50,7 +50,6 @@ _PARAMETER = {
             step=_NUMBER,
             log=_FLAG,
             type={"enum": ["real", "integer"]},
-            scale={"enum": ["linear", "log"], "deprecated": True, "description": "Use log."},
         ),
         _object(
             "A choice.",

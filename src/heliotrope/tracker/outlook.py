@@ -44,10 +44,14 @@ class Setup:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The choices in a context given by its coordinates, and those of the setup, as places."""
+    """The choices in a context given by its coordinates, and those with a role, as places.
+
+    ``applied`` are the coordinates of the choice that runs now.
+    """
 
     setup: Setup
-    context: Array | None
+    context: Array | None = None
+    applied: Array | None = None
 
     @property
     def live(self) -> Live:
@@ -78,12 +82,16 @@ class Settings:
         return None if self.setup.baseline is None else self.places_of(self.setup.baseline[None])
 
     @cached_property
+    def running(self) -> Places | None:
+        return None if self.applied is None else self.places_of(self.applied[None])
+
+    @cached_property
     def called_safe(self) -> tuple[Places, ...]:
         """The choices that keep all limits by the user's word."""
         return tuple(self.places_of(choice[None]) for choice in self.setup.called_safe)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Outlook(Settings):
     """The beliefs about all metrics at a time, in a context."""
 
@@ -134,7 +142,18 @@ class Outlook(Settings):
         y = self.metrics[name].history.y
         return float(np.std(y)) or 1.0 if len(y) else 1.0
 
-    # ---- limits
+    # ---- limits and moves
+
+    def reachable(self, places: Places) -> Mask:
+        """Which places are within the largest move of what runs now, and of all open asks.
+
+        Then every move is small enough, in whatever order open asks are applied.
+        """
+        if self.running is None:
+            return np.ones(len(places), dtype=bool)
+        reachable, asked = self.setup.distances.reachable, self.lead.open
+        near = reachable(places, [self.running, *(self.place_of(open) for open in asked)])
+        return near if near.any() else reachable(places, [self.running])
 
     def margins(self, places: Places) -> tuple[Array, Array]:
         """Mean and deviation of how far inside each limit places are, (q, l) each."""
@@ -177,6 +196,8 @@ class Outlook(Settings):
 
     def places(self) -> Places:
         """All choices of a list; of a box, some everywhere and some near measured or safe ones."""
+        if not isinstance(self.choices, Box):
+            return self.choices
         near = (*self.called_safe, *self.visited(), self.own_best())
         return candidates(self.choices, near, _fixed)
 
