@@ -17,17 +17,16 @@ Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
-from collections.abc import Sequence
 from math import inf, sqrt
 
 import numpy as np
 
 from heliotrope.domains import Box, Places
 from heliotrope.kernels import DomainKernel, SpaceKernel, as_multiple
-from heliotrope.linalg import most_relevant, projection
+from heliotrope.linalg import checked_variance, most_relevant, projection
 from heliotrope.posterior.discarded import Discarded
 from heliotrope.posterior.markov import MarkovEngine, StackedTerms, View
-from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
+from heliotrope.posterior.protocol import EXACT, Accuracy, Surface
 from heliotrope.posterior.spacetime import Expansion, SpaceTime, with_shared_known
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import LEAST_NOISE_IN_A_BOX, Prior
@@ -41,40 +40,35 @@ _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise i
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
-class Shapes:
-    """Kernels as multiples of a few distinct ones, the shapes: k_c = factor_c shape_of(c)."""
-
-    def __init__(self, kernels: Sequence[SpaceKernel], domain: Box) -> None:
-        scaled = [as_multiple(kernel) for kernel in kernels]
-        distinct = list[SpaceKernel]()
-        for _, shape in scaled:
-            if shape not in distinct:
-                distinct.append(shape)
-        self.kernels = [DomainKernel(shape, domain) for shape in distinct]
-        self.factors = np.array([factor for factor, _ in scaled])
-        self.of = np.array([distinct.index(shape) for _, shape in scaled])
-
-
 class Features:
-    """How each block depends on the weights."""
+    """How each block depends on the weights.
+
+    The kernels over space are multiples of C distinct ones, ``kernels``: that of a term c is the
+    sum of these times ``multiples[c]``, of which one is not 0.
+    """
 
     def __init__(self, stack: StackedTerms, model: SpaceTime, domain: Box) -> None:
-        chosen = model.prior.selects(CHOICE)
-        is_shared = np.array([not chosen[c] for c in stack.owner])
-        self.owner = stack.owner
-        self.shared, self.spatial = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
-        self.shapes = Shapes([kernel.kernel for kernel in model.kernels], domain)
-        corner = model.one_place
+        chosen = np.array(model.prior.selects(CHOICE))
+        self.owner, is_spatial = stack.owner, chosen[stack.owner]
+        self.shared, self.spatial = np.flatnonzero(~is_spatial), np.flatnonzero(is_spatial)
+        corner, scaled = model.one_place, [as_multiple(kernel.kernel) for kernel in model.kernels]
         self.levels = np.array(
-            [float(model.kernels[c].diagonal(corner)[0]) for c in stack.owner[is_shared]]
+            [float(model.kernels[c].diagonal(corner)[0]) for c in stack.owner[self.shared]]
         )
+        shapes = list[SpaceKernel]()
+        for c in np.flatnonzero(chosen):
+            if scaled[c][1] not in shapes:
+                shapes.append(scaled[c][1])
+        self.kernels = [DomainKernel(shape, domain) for shape in shapes]
+        self.multiples = np.array(
+            [[factor if own == shape else 0.0 for shape in shapes] for factor, own in scaled]
+        )
+        self.over_space = self.multiples[self.owner[self.spatial]]  # (P, C)
 
     def of_f(self, view: View, places: Places, B: Array) -> Array:
         """The features of f_t, (q, N)."""
-        spatial = self._over_space(places, B, view.a[self.spatial], view.s)
-        phi = spatial.reshape(len(places), -1)
-        if not len(self.shared):
-            return phi
+        seen = view.a[self.spatial][:, None] * self.over_space
+        phi = (np.swapaxes(self._blocks(places, B), 1, 2) @ seen.T).reshape(len(places), -1)
         levels = np.broadcast_to(view.a[self.shared] * self.levels, (len(places), len(self.shared)))
         return np.hstack([levels, phi])
 
@@ -83,24 +77,27 @@ class Features:
         R, P, A = len(self.shared), len(self.spatial), len(self.owner)
         phi = np.zeros((A, len(places), R + len(B) * P))
         phi[self.shared, :, np.arange(R)] = self.levels[:, None]
-        spatial = self._over_space(places, B, np.ones(P), np.ones(len(self.shapes.of)))
+        spatial = np.einsum("qcn,pc->pqn", self._blocks(places, B), self.over_space)
         for p, block in enumerate(self.spatial):
-            phi[block, :, R + p :: P] = spatial[:, :, p]
+            phi[block, :, R + p :: P] = spatial[p]
         return phi
 
-    def _over_space(self, places: Places, B: Array, a: Array, s: Array) -> Array:
-        """a_p k_p(x, b_j), (q, n, P); 0 for a term whose prior variance s (C,) is 0."""
-        owner = self.owner[self.spatial]
-        spatial = np.zeros((len(places), len(B), len(owner)))
-        blocks = dict[int, Array]()  # by shape
-        for c in np.unique(owner):
-            if s[c]:
-                shape, of_term = int(self.shapes.of[c]), owner == c
-                if shape not in blocks:
-                    blocks[shape] = self.shapes.kernels[shape].block(places, B)
-                factors = self.shapes.factors[c] * a[of_term]
-                spatial[:, :, of_term] = blocks[shape][:, :, None] * factors
-        return spatial
+    def distinct(self, places: Places, B: Array) -> Array:
+        """The distinct features: 1, and k_c(x, b_j) of each distinct kernel, (q, 1 + C n)."""
+        ones = np.ones((len(places), 1))
+        return np.hstack([ones, self._blocks(places, B).reshape(len(places), -1)])
+
+    def collapsed(self, weights: Array, view: View, n: int) -> Array:
+        """The weights of the distinct features of f_t, (..., 1 + C n), for weights (..., N)."""
+        levels = weights[..., : len(self.shared)] @ (view.a[self.shared] * self.levels)
+        seen = view.a[self.spatial][:, None] * self.over_space
+        spatial = np.swapaxes(self.by_point(weights, n) @ seen, -1, -2)
+        flat = spatial.reshape(*levels.shape, n * len(self.kernels))
+        return np.concatenate([levels[..., None], flat], axis=-1)
+
+    def _blocks(self, places: Places, B: Array) -> Array:
+        """k_c(x, b_j) of each distinct kernel, (q, C, n)."""
+        return np.stack([kernel.block(places, B) for kernel in self.kernels], axis=1)
 
     def by_point(self, weights: Array, n: int) -> Array:
         """The weights of the blocks over space at n points, (..., n, P)."""
@@ -190,36 +187,52 @@ class BoxEngine(MarkovEngine):
     def _predict_part(
         self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
-        view = self._stack.view(t, part)
-        phi = self._seen(view, places)
-        explained = np.einsum("qn,qn->q", phi @ self._explained(count_open), phi)
+        view, psi = self._stack.view(t, part), self._features.distinct(places, self._B)
+        alpha, Q = self._collapsed(view, self._explained(count_open))
+        explained = np.einsum("qn,qn->q", psi @ Q, psi)
         variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
-        return self._model.mean_at(places, part) + phi @ self._alpha, variance
+        return self._model.mean_at(places, part) + psi @ alpha, variance
 
     def covariance(
         self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
     ) -> Array:
         view, others = self._stack.view(t, part), places if others is None else others
-        phi = self._seen(view, places)
-        there = phi if others is places else self._seen(view, others)
-        return self._prior_covariance(view, places, others) - phi @ (self._Q @ there.T)
+        psi, (_, Q) = self._features.distinct(places, self._B), self._collapsed(view, self._Q)
+        there = psi if others is places else self._features.distinct(others, self._B)
+        return self._prior_covariance(view, places, others) - psi @ (Q @ there.T)
 
     def surface(self, t: float) -> Surface:
-        view, features = self._stack.view(t, CHOICE), self._features
-        owner, shapes = features.owner[features.spatial], features.shapes
-        terms = np.unique(owner)
-        chosen = np.unique(shapes.of[terms])
-        is_seen = shapes.of[owner][:, None] == chosen
-        factors = shapes.factors[owner] * view.a[features.spatial]
-        seen = np.where(is_seen, factors[:, None], 0.0)  # (P, C), C shapes
-        s = (shapes.factors * view.s)[terms] @ (shapes.of[terms][:, None] == chosen)
-        alpha = features.by_point(self._alpha, len(self._B))
-        Q = features.by_pair(self._explained(count_open=True), len(self._B))
-        Q = np.einsum("ipjq,pc,qd->cidj", Q, seen, seen, optimize=True)
-        if len(features.shared):
-            Q = self._with_shared_known(Q, t, seen)
-        kernels = [shapes.kernels[c] for c in chosen]
-        return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, s)
+        return self._expansion(t, count_open=True)
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        if part == CHOICE:
+            return self._expansion(t, count_open).value(places)
+        return super().predict(t, places, count_open=count_open, part=part)
+
+    def _expansion(self, t: float, count_open: bool) -> Expansion:
+        """The part of f_t that a choice depends on."""
+        view, features, n = self._stack.view(t, CHOICE), self._features, len(self._B)
+        explained = self._explained(count_open)
+        alpha, Q = self._collapsed(view, explained)
+        alpha, Q = alpha[1:], Q[1:, 1:]
+        if R := len(features.shared):
+            shared = self._stack.view(t, SHARED)
+            seen = shared.a[features.shared] * features.levels
+            weights = explained[:, :R] @ seen
+            prior_variance = float(self._prior_variance(shared, self._model.one_place)[0])
+            variance = prior_variance - float(weights[:R] @ seen)
+            Q = with_shared_known(Q, features.collapsed(weights, view, n)[1:], variance)
+        s = view.s @ features.multiples
+        return Expansion(self._model.prior, features.kernels, self._B, alpha, Q, s)
+
+    def _collapsed(self, view: View, explained: Array) -> tuple[Array, Array]:
+        """The weights of the distinct features of f_t: of its mean, and what is explained."""
+        n = len(self._B)
+        half = self._features.collapsed(explained, view, n)
+        collapsed = self._features.collapsed(half.T, view, n)
+        return self._features.collapsed(self._alpha, view, n), collapsed
 
     def state(self) -> State:
         own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
@@ -238,15 +251,6 @@ class BoxEngine(MarkovEngine):
     def _seen(self, view: View, places: Places) -> Array:
         """The features phi at places, (q, N)."""
         return self._features.of_f(view, places, self._B)
-
-    def _with_shared_known(self, Q: Array, t: float, seen: Array) -> Array:
-        view, explained = self._stack.view(t, SHARED), self._explained(count_open=True)
-        features, phi = self._features, np.zeros(len(explained))
-        phi[: len(features.shared)] = view.a[features.shared] * features.levels
-        weights = explained @ phi
-        prior_variance = float(self._prior_variance(view, self._model.one_place)[0])
-        variance = prior_variance - float(phi @ weights)
-        return with_shared_known(Q, (features.by_point(weights, len(self._B)) @ seen).T, variance)
 
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):
@@ -313,7 +317,7 @@ class BoxEngine(MarkovEngine):
         self._lost = lost
 
     def _nothing_lost(self) -> Discarded:
-        return Discarded(self._features.shapes.kernels, self._domain, len(self._features.owner))
+        return Discarded(self._features.kernels, self._domain, len(self._features.owner))
 
     def _blocks_at(self, places: Places) -> tuple[Array, Array]:
         """Mean (q, A) and explained covariance (q, A, A) of the blocks."""
@@ -329,7 +333,7 @@ class BoxEngine(MarkovEngine):
         view = self._stack.view(self._stack.now)
         root = float(self._seen(view, place)[0] @ gain)  # s - noise / s for a result of now
         s = 0.5 * (root + sqrt(root * root + 4.0 * noise))
-        seen, of = np.zeros((len(lost.Z), len(view.a))), features.shapes.of[features.owner]
-        seen[:, features.spatial] = (view.a * lost.shares(place)[of].T)[:, features.spatial]
+        seen, of = np.zeros((len(lost.Z), len(view.a))), features.over_space.argmax(axis=1)
+        seen[:, features.spatial] = view.a[features.spatial] * lost.shares(place)[of].T
         c = s * (features.of_blocks(lost.Z, self._B) @ gain).T
         lost.correct(c, seen, s * s, s * root, s * z)
