@@ -116,7 +116,9 @@ def _played(store: str, workers: int, load: Load, warm: int) -> tuple[Outcome, f
 def _is_whole(store: Store, name: str, told: Sequence[Sequence[tuple[str, str, float]]]) -> bool:
     log = store.events(store.find(name).uid)
     asked = [event.body["id"] for event in log if event.body["kind"] == "asked"]
-    logged = [(name, e.body["id"], e.body["value"]) for e in log if e.body["kind"] == "told"]
+    logged = [
+        (name, e.body["id"], e.body["value"]["value"]) for e in log if e.body["kind"] == "told"
+    ]
     numbers = [int(id.rpartition("-")[2]) for id in asked]
     clients = [[(name, id, value) for study, id, value in one if study == name] for one in told]
     places = {entry: place for place, entry in enumerate(logged)}
@@ -210,7 +212,7 @@ def _write_long(store: Store) -> None:
     for number in range(1, LONG + 1):
         id, place = f"{prefix}-0000beef-{number}", number % 50
         chosen = {"id": id, "t": number + 1.0, "place": place, "option": f"option {place}"}
-        told = {"v": asked["v"], "kind": "told", "id": id, "value": rng.random()}
+        told = {"v": asked["v"], "kind": "told", "id": id, "value": {"value": rng.random()}}
         bodies += [{**asked, **chosen}, told]
     store.append([Append(study.uid, last, bodies)])
 

@@ -1,6 +1,6 @@
 """Write the files that every later version must open, into tests/assets/VERSION.
 
-Run it once for each release, and never again: written files do not change.
+Run it after each change of a format, until the release of the version: what it wrote never changes.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -114,8 +115,9 @@ def dumped(path: Path) -> Iterator[str]:
 def main() -> None:
     """Write everything of this version."""
     folder = ROOT / "tests" / "assets" / ht.__version__
-    if folder.exists():
-        raise InputError("a version without assets", str(folder), "They are never written again.")
+    if subprocess.check_output(["git", "tag", "--list", f"v{ht.__version__}"], cwd=ROOT):
+        raise InputError("a version before its release", ht.__version__, "Its files never change.")
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     expected: dict[str, Any] = {"optimizers": write_optimizers(folder)}
     with dumped(folder / "studies.sql") as url, closing(open_store(url)) as store:

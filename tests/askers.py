@@ -101,6 +101,8 @@ def lost(study: Study, said: list[Acknowledged]) -> list[Acknowledged]:
 
 def logged(value: Any) -> Any:
     """A value, values by metric, or parameters, as they can be looked up."""
+    if isinstance(value, (int, float)):
+        value = {"value": value}
     return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 

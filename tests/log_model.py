@@ -140,4 +140,4 @@ class LogModel:
         """An acknowledged result stands in the log."""
         told = self.entries[id].told
         assert told is not None, "a result was lost"
-        assert told["value"] == value
+        assert told["value"] == (value if isinstance(value, Mapping) else {"value": value})

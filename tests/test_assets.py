@@ -1,4 +1,4 @@
-"""Files of earlier versions open, and continue unchanged.
+"""Files of this version and of each released one open, and continue unchanged.
 
 ``scripts/write_assets.py`` wrote them, a folder for each version.
 """

@@ -279,15 +279,6 @@ def test_many_results_with_a_bad_one_change_nothing(columns: dict[str, Any]) -> 
     assert optimizer.dumps() == before
 
 
-def test_only_a_file_with_such_results_needs_this_version() -> None:
-    """An earlier version would take their noise for the usual one, so it must refuse the file."""
-    optimizer = ht.Optimizer(ht.grid(5), ht.tv_gp_ucb(prior()))
-    optimizer.tell(optimizer.ask(), 1.0)
-    assert optimizer.parts()[0]["version"] == 1
-    optimizer.tell(optimizer.ask(), 1.0, n=2)
-    assert optimizer.parts()[0]["version"] == 2
-
-
 def test_an_imprecise_result_teaches_little() -> None:
     beliefs = []
     for std in (1e-3, 1.0, 1e3):

@@ -10,7 +10,7 @@ def lazy_names(
     package: str, names: Mapping[str, Collection[str]], submodules: Collection[str] = ()
 ) -> Callable[[str], object]:
     """Return the ``__getattr__`` of a package; ``names`` are given by their submodule."""
-    homes = {name: home for home, found in names.items() for name in found}
+    homes = {name: home for home, in_home in names.items() for name in in_home}
 
     def load(name: str) -> object:
         if name in submodules:

@@ -196,16 +196,15 @@ class History:
 
     @classmethod
     def restored(cls, state: dict[str, Array | Indices]) -> History:
-        """Rebuild a history from :meth:`state`; in older files every result has the usual noise."""
+        """Rebuild a history from :meth:`state`."""
         count = len(state["numbers"])
-        noise = state.get("noise", np.tile([np.nan, 1.0], (count, 1)))
-        if not count == len(state["labels"]) == len(noise):
+        if not count == len(state["labels"]) == len(state["noise"]):
             raise FormatError("one label per observation", str(len(state["labels"])))
         history = cls(state["numbers"].shape[1] - 2)
         history._length = count
         history._numbers = np.concatenate([state["numbers"], history._numbers])
         history._labels = np.concatenate([state["labels"], history._labels])
-        history._noise = np.concatenate([noise, history._noise])
+        history._noise = np.concatenate([state["noise"], history._noise])
         return history
 
 
@@ -371,15 +370,11 @@ class Ledger:
         header = {
             "asked": self.asked,
             "latest": codec.encode(float(self._latest), arrays),
-            "open": [[s.id, s.t] for s in waiting],
+            "open": [[s.id, s.t, s.reason] for s in waiting],
+            "visible": codec.encode(astuple(self.visible), arrays),
+            "failures": [[one.told, one.row, one.asked, one.in_a_row] for one in self.failures],
         }
-        if any(s.reason for s in waiting):
-            header["reasons"] = [s.reason for s in waiting]
-        if self.visible != Visible():
-            header["counting"] = codec.encode(astuple(self.visible), arrays)
-        if self.failures:
-            header["failures"] = [_counts(one) for one in self.failures]
-            arrays["failed_points"] = np.array([one.x for one in self.failures])
+        arrays["failed_points"] = np.array([one.x for one in self.failures])
         return header, arrays | under("history/", self.history.state())
 
     def restore(
@@ -391,27 +386,18 @@ class Ledger:
         """Take over saved :meth:`parts`; ``suggestion_at`` rebuilds a suggestion."""
         self.asked = as_whole(header["asked"], "asked", least=0)
         self._latest = float(codec.decode(header["latest"], arrays))
-        for (id, t), place in zip(header["open"], arrays["open_places"], strict=True):
+        for (id, t, reason), place in zip(header["open"], arrays["open_places"], strict=True):
             key, t = as_whole(id, "id", least=0), as_number(t, "t")
-            self.open[key] = suggestion_at(key, t, place)
-        if "reasons" in header:  # only live rules give them
-            for one, reason in zip(tuple(self.open.values()), header["reasons"], strict=True):
-                self.open[one.id] = replace(one, reason=reason and str(reason))
+            asked = suggestion_at(key, t, place)
+            self.open[key] = replace(asked, reason=reason and str(reason))
         self.history = History.restored(part(arrays, "history/"))
-        if "counting" in header:  # older files have none: everything is visible
-            first, end, since = codec.decode(header["counting"], arrays)
-            first, end = (as_whole(count, "a count", least=0) for count in (first, end))
-            self.visible = Visible(first, end, float(since))
-        counts = header.get("failures", ())  # older files have none
-        points = arrays["failed_points"] if counts else ()
+        first, end, since = codec.decode(header["visible"], arrays)
+        first, end = (as_whole(count, "a count", least=0) for count in (first, end))
+        self.visible = Visible(first, end, float(since))
         self.failures = [
             Failure(x, *(as_whole(count, "a count", least=0) for count in row))
-            for x, row in zip(points, counts, strict=True)
+            for x, row in zip(arrays["failed_points"], header["failures"], strict=True)
         ]
-
-
-def _counts(one: Failure) -> list[int]:
-    return [one.told, one.row, one.asked, one.in_a_row]
 
 
 def _same(known: Suggestion, given: Suggestion | int) -> bool:

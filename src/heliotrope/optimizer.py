@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from types import NoneType
 from typing import Any, SupportsFloat, Unpack
 
@@ -12,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
-from heliotrope.errors import HeliotropeError, InputError, located
+from heliotrope.errors import InputError, located
 from heliotrope.ledger import History, Suggestion
-from heliotrope.live.description import OBJECTIVE, Live, decode_live, encode_live
-from heliotrope.live.watching import policy_of
+from heliotrope.live.beliefs import policy_of
+from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.precision import (
@@ -65,7 +64,7 @@ class Optimizer(Queries, Archived):
     """
 
     FORMAT = "heliotrope.optimizer"
-    VERSION = 6  # with live rules; files without them have 5, or 3 to 1 if they need no more
+    VERSION = 1
 
     def __init__(
         self,
@@ -283,33 +282,27 @@ class Optimizer(Queries, Archived):
     @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
         entries, arrays = self._lead.parts()
-        is_new = self.space is not None or self.direction == "minimize"
-        version = 3 if is_new else 1 + self.history.has_own_noise
-        header: JsonTree = {"format": self.FORMAT, "version": version}
-        header |= _described(self.space or self._lead.adapter.given, arrays)
-        header |= {"direction": self.direction} if is_new else {}
-        header["policy"] = encode(self.policy, arrays)
-        header["seed"] = self._lead.seed
-        if self._lead.ledger.failures:
-            header["version"] = 5
+        header: JsonTree = {
+            "format": self.FORMAT,
+            "version": self.VERSION,
+            **_described(self.space or self._lead.adapter.given, arrays),
+            "direction": self.direction,
+            "policy": encode(self.policy, arrays),
+            "seed": self._lead.seed,
+        }
         setup = self._tracker.setup
         if setup is not None:
             live, others = encode_live(setup.live, arrays), self._tracker.parts()
-            header |= {"version": self.VERSION, "live": live, "tracker": others[0]}
+            header |= {"live": live, "tracker": others[0]}
             arrays |= under("tracker/", others[1])
         return header | entries, arrays
-
-    def check_usable(self) -> None:
-        with suppress(HeliotropeError):  # such as a context that is missing
-            self.tell(self.ask(), 0.0)
-            self.best()
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
         check_header(header, cls.FORMAT, cls.VERSION, source)
         with readable("a saved optimizer", source):
             domain, policy = _domain(header, arrays), decode(header["policy"], arrays)
-            direction = header.get("direction", "maximize")
+            direction = header["direction"]
             live = decode_live(header["live"], arrays) if "live" in header else None
             optimizer = cls(domain, policy, header["seed"], direction=direction, live=live)
             optimizer._lead.restore(header, arrays)
@@ -321,7 +314,7 @@ class Optimizer(Queries, Archived):
 def _direction(given: Direction | None, live: Live | None) -> Direction:
     """The direction of the objective; that of the metrics, if they are named."""
     if live is None:
-        return given or "maximize"
+        return "maximize" if given is None else given
     wanted = live.direction(live.lead)
     if given not in (None, wanted):
         raise InputError(f"the direction of the metrics, {wanted}", str(given), "", "direction")
@@ -335,7 +328,7 @@ def _setup(adapter: DomainAdapter, live: Live) -> Setup:
     with located("safe"):
         safe = [adapter.choice(place) for place in live.safe]
     space = adapter.space if isinstance(adapter, NamedAdapter) else None
-    return Setup.of(adapter, live, baseline, safe, space)
+    return Setup(adapter, live, baseline, safe, space)
 
 
 def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:

@@ -11,9 +11,9 @@ from heliotrope.directions import Direction
 from heliotrope.domains import Domain, Finite, PlaceLike
 from heliotrope.errors import InputError, NoBeliefError
 from heliotrope.estimation import Model
-from heliotrope.live.avoiding import Avoidance
-from heliotrope.live.deciding import Mask
-from heliotrope.live.gains import Gain
+from heliotrope.live.beliefs import Gain
+from heliotrope.live.choosing import Avoidance
+from heliotrope.live.rules import Mask
 from heliotrope.notebook import facts_table
 from heliotrope.policies import Belief, Best, Certificate, Policy
 from heliotrope.policies.certificate import certify

@@ -22,7 +22,7 @@ R = TypeVar("R")
 Now: TypeAlias = Callable[[], float]
 """Returns seconds since 1970; tests pass their own."""
 
-_MARKS = 2**32 - 1
+_MARKS = 2**32
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Surroundings:
     below: Callable[[int], int] = secrets.randbelow
 
     def moment(self) -> Moment:
-        """The wall time and a new mark, which is never 0."""
-        return Moment(self.now(), self.below(_MARKS) + 1)
+        """The wall time and a new mark."""
+        return Moment(self.now(), self.below(_MARKS))
 
     def uid(self) -> str:
         """A new identifier of 32 hexadecimal digits."""

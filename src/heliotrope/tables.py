@@ -281,26 +281,26 @@ def _decompressed(data: bytes, path: str | os.PathLike[str]) -> bytes:
     """Decompress a file up to the limits; real tables shrink to a tenth at most."""
     most = min(LARGEST_TEXT, _SMALL + _EXPANSION * len(data))
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        found = file.read(most + 1)
-    if len(found) > most:
+        text = file.read(most + 1)
+    if len(text) > most:
         got = f"more in {path}, which has {len(data):,}"
         raise FormatError(f"a table of at most {most:,} bytes when decompressed", got)
-    return found
+    return text
 
 
 def _records(text: str, separator: str, source: str) -> Iterator[_Record]:
     """Yield each record that is not a blank line, with its line number."""
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    line, found = 1, 0
+    line, cells = 1, 0
     try:
         for fields in reader:
-            found += len(fields)
-            if found > LARGEST_CELLS:
+            cells += len(fields)
+            if cells > LARGEST_CELLS:
                 raise FormatError(f"at most {LARGEST_CELLS:,} cells", f"more in {source}")
-            cells = [field.strip() for field in fields]
-            if len(cells) > 1 or any(cells):
-                yield line, cells
+            stripped = [field.strip() for field in fields]
+            if len(stripped) > 1 or any(stripped):
+                yield line, stripped
             line = reader.line_num + 1
     except csv.Error as error:
         raise FormatError(

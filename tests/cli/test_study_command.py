@@ -102,7 +102,7 @@ def test_negative_values_are_not_read_as_options() -> None:
         assert asked["option"] in ("hall", "roof")
         run("tell", "sensors", asked["id"], value)
     told = [
-        event.body["value"]
+        event.body["value"]["value"]
         for event in ht.Study.open("sensors").events()[1:]
         if "value" in event.body
     ]

@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import heliotrope as ht
-from heliotrope.integrations.constraints import Feasibility
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Tracker
+from heliotrope.integrations.tracker import Feasibility, ForeignParameter, Listed, Tracker
 
-SPACE: dict[str, ForeignParameter] = {
-    "x": Same(ht.Real(0, 1)),
-    "c": Listed([None, True, 1, "a"]),
-    "k": Listed([1.0, 2.5, 10.0], ordered=True),
-}
-FEW: dict[str, ForeignParameter] = {"c": SPACE["c"], "k": SPACE["k"]}
+MIXED, ORDERED = Listed([None, True, 1, "a"]), Listed([1.0, 2.5, 10.0], ordered=True)
+FEW: dict[str, ForeignParameter] = {"c": MIXED, "k": ORDERED}
+SPACE: dict[str, ForeignParameter] = {"x": ht.Real(0, 1), **FEW}
 
 steps = st.lists(
     st.tuples(
@@ -64,15 +59,14 @@ def test_any_order_of_calls_keeps_the_books(calls: list[Any], finite: bool) -> N
 
 @pytest.mark.parametrize("value", [None, True, 1, "a"])
 def test_listed_values_keep_their_type(value: Any) -> None:
-    one = Listed([None, True, 1, "a"])
-    assert one.leave(one.enter(value)) is value
+    assert MIXED.leave(MIXED.enter(value)) is value
 
 
 def test_ordered_values_are_neighbours() -> None:
-    assert isinstance(SPACE["k"].parameter, ht.Integer)
-    assert isinstance(SPACE["c"].parameter, ht.Categorical)
+    assert isinstance(ORDERED.parameter, ht.Integer)
+    assert isinstance(MIXED.parameter, ht.Categorical)
     with pytest.raises(ht.HeliotropeError, match="one of"):
-        SPACE["k"].enter(3.0)
+        ORDERED.enter(3.0)
 
 
 def test_an_evaluation_can_move_to_another_configuration() -> None:
@@ -108,7 +102,7 @@ def test_the_likeliest_point_is_chosen_where_none_is_likely() -> None:
 
 
 def test_with_constraints_the_feasible_rank_first() -> None:
-    tracker = Tracker({"x": Same(ht.Real(0, 1))})
+    tracker = Tracker({"x": ht.Real(0, 1)})
     for i, x in enumerate(np.linspace(0.0, 1.0, 11).tolist()):
         tracker.begin(i, {"x": x})
         tracker.tell(i, x, {"c": x - 0.55})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import heliotrope as ht
-from heliotrope.live.avoiding import Avoidance
-from heliotrope.storage import Append, MemoryStore
+from heliotrope.live.choosing import Avoidance
+from heliotrope.storage import MemoryStore
 from heliotrope.study import Evaluation, Study
 from studies import SPACES, twin_of, what
 
@@ -145,29 +144,7 @@ def test_a_study_avoids_places_that_fail_and_its_log_says_so(goals: dict[str, An
     study.cancel(first)
     second = study.ask()
     assert abs(x_of(first) - x_of(second)) > 1e-6
-    (cancelled,) = [event for event in study.events() if event.body["kind"] == "cancelled"]
-    assert cancelled.body["v"] == 2
+    assert [event.body["kind"] for event in study.events()].count("cancelled") == 1
     study.cancel(second)
     twin = twin_of(store, "s")
     assert what(twin.ask()) == what(study.ask())
-
-
-def test_earlier_cancellations_avoid_nothing() -> None:
-    store = MemoryStore()
-    study = Study.create("s", LINE, seed=1, store=store)
-    study.cancel(study.ask())
-    uid = store.find("s").uid
-    created, asked, cancelled = store.events(uid)
-    older = MemoryStore()
-    twin = older.create("s", dict(created.body), created.at)
-    for event in (asked, cancelled):
-        text = json.dumps(
-            {**event.body, "v": min(event.body["v"], 1)} if event is cancelled else event.body
-        )
-        body = json.loads(text.replace(f'"{uid[:12]}-', f'"{twin[:12]}-'))
-        older.append([Append(twin, event.seq - 1, [body], event.at)])
-    optimizer = ht.Optimizer(LINE, ht.auto(LINE), seed=1)
-    optimizer.cancel(optimizer.ask(), avoid=False)
-    params = optimizer.propose().params
-    assert Study(older, "s").ask().params == pytest.approx(params)
-    assert study.ask().params != pytest.approx(params)

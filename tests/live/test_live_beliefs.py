@@ -21,8 +21,8 @@ from heliotrope.live import (
     standardized_error,
     value_of_measuring,
 )
+from heliotrope.live.beliefs import cautious_world, watching
 from heliotrope.live.rules import Limit
-from heliotrope.live.watching import cautious_world, watching
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.protocol import Agent
 from heliotrope.terms import Level, Stays

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 
 from heliotrope.errors import InputError
 from heliotrope.live import Limit, Live, Moves, Remeasure, Rules, limits_to_json, read_limits
-from heliotrope.live.deciding import safe
-from heliotrope.live.rules import LEAST_RISK
+from heliotrope.live.choosing import safe
+from heliotrope.live.rules import LEAST_RISK, decode_live, encode_live
+from heliotrope.validation import Array
 
 SIDES = st.sampled_from(["below", "at_most", "above", "at_least"])
 NUMBERS = st.floats(-1e6, 1e6)
@@ -32,9 +33,22 @@ def test_rules_survive_json(
     cost: dict[str, float],
     risk: float,
 ) -> None:
-    rules = Rules(read_limits(limits), risk, Remeasure(0.2, 1.5), Moves(largest, cost))
-    assert Rules.from_json(json.loads(json.dumps(rules.to_json()))) == rules
-    assert read_limits(limits_to_json(rules.limits)) == rules.limits
+    live = Live(
+        {**dict.fromkeys(limits, "watch"), "goal": "maximize"},
+        limits=limits,
+        risk=risk,
+        baseline=0,
+        safe=[{"x": 0.5}, np.array([0.5])],
+        share=0.2,
+        stale=1.5,
+        moves=Moves(largest, cost),
+    )
+    arrays: dict[str, Array] = {}
+    again = decode_live(json.loads(json.dumps(encode_live(live, arrays))), arrays)
+    assert (again.metrics, again.rules) == (live.metrics, live.rules)
+    assert (again.baseline, again.safe[0]) == (0, {"x": 0.5})
+    assert str(again.safe[1]) == "[0.5]"
+    assert read_limits(limits_to_json(live.rules.limits)) == live.rules.limits
 
 
 @pytest.mark.parametrize(

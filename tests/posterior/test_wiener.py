@@ -109,18 +109,6 @@ def test_a_restored_engine_keeps_its_start(domain: Domain) -> None:
         np.testing.assert_array_equal(twin.predict(99.0, places), engine.predict(99.0, places))
 
 
-@pytest.mark.parametrize("domain", [GRID, BOX], ids=["finite", "box"])
-def test_states_without_a_start_are_read(domain: Domain) -> None:
-    """Files older than the Wiener process do not have its start."""
-    prior, places = PRIOR, GRID.indices if domain is GRID else AT
-    for make in (engines.build, DenseEngine, ReferenceEngine):
-        engine, twin = make(prior, domain), make(prior, domain)
-        for _ in play([engine], domain, prior, steps=10, irregular=True):
-            pass
-        twin.restore({name: a for name, a in engine.state().items() if name != "start"})
-        np.testing.assert_array_equal(twin.predict(99.0, places), engine.predict(99.0, places))
-
-
 def test_a_surface_equals_the_prediction() -> None:
     prior = walking()
     step = 1e-6

@@ -126,10 +126,3 @@ def test_only_kernels_are_taken_from_scikit_learn() -> None:
     for name in ("clone", "cdist", "np", "ABCMeta"):
         with refusal(FormatError):
             decode({"$kernel": name}, {})
-
-
-def test_a_class_is_read_under_its_former_name() -> None:
-    ucb = ht.acquisition.MeasurementUCB(4.0, noise=0.5)
-    tree = encode(ucb, {})
-    assert tree["$type"] == "MeasurementUCB"
-    assert decode({**tree, "$type": "MeasuredUCB"}, {}) == ucb

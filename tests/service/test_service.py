@@ -9,8 +9,9 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import Any
 
@@ -21,13 +22,15 @@ import pytest
 from cluster import wait_for
 from heliotrope.client import read_tokens
 from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
-from heliotrope.service import Limits, create_app
+from heliotrope.service import Limits, Settings, create_app
+from heliotrope.service.app import app_from
 from heliotrope.service.errors import response_to
 from heliotrope.service.settings import checked_hosts, is_loopback
 from heliotrope.service.studies import STEPS, Demos, Studies, peaks
 from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study
 from heliotrope.study.commands import BY_VERB
+from heliotrope.surroundings import Surroundings
 from serving import (
     OPTIONS,
     SPACE,
@@ -103,9 +106,10 @@ def test_results_may_have_their_own_noise(client: httpx.Client, study: str) -> N
         post(client, f"{study}/add", option=OPTIONS["options"][0], **form)
     log = client.get(f"/api/studies{study}/events").json()["events"]
     told = [event for event in log if event["kind"] == "told"]
-    assert {event["v"] for event in told} == {2}
     for form, event, other in zip(forms, told[::2], told[1::2], strict=True):
         said = {name: value for name, value in form.items() if value is not None}
+        for name in said.keys() & {"value", "std"}:
+            said[name] = {"value": said[name]}
         assert {**event, **said} == event
         assert {**other, **said} == other
 
@@ -648,6 +652,25 @@ def test_a_failing_store_is_reported_without_details(kind: type[HeliotropeError]
     assert b"secret" not in bytes(answer.body)
 
 
+def test_time_and_random_numbers_come_from_outside() -> None:
+    """Two services with equal surroundings write equal logs."""
+
+    def log() -> list[Any]:
+        ticks, random = count(1_000.0, 0.5), Random(3)
+        outside = Surroundings(lambda: next(ticks), random.randrange)
+        with serving(
+            app_from(Settings("memory:", estimators=None), surroundings=outside)
+        ) as client:
+            post(client, "", name="pump", **OPTIONS)
+            for value in (0.5, 1.5):
+                post(client, "/pump/tell", id=post(client, "/pump/ask")["id"], value=value)
+            return [client.get(f"/api/studies/pump{path}").json() for path in ("", "/events")]
+
+    first, again = log(), log()
+    assert first == again
+    assert first[1]["events"][0]["at"] < 1_100.0
+
+
 # ---- demos
 
 
@@ -668,6 +691,8 @@ def test_a_demo_follows_its_hills() -> None:
 
 class NoStudies(Studies):
     """Studies that fail by a defect."""
+
+    surroundings = Surroundings()
 
     def create(self, name: str, data: dict[str, Any]) -> Any:
         return None
@@ -712,7 +737,9 @@ def check_log(url: str, name: str, told: dict[str, float]) -> None:
     asked = [event.body["id"] for event in log if event.body["kind"] == "asked"]
     assert asked == sorted(asked, key=lambda id: int(id.rpartition("-")[2]))
     assert len(set(asked)) == len(asked)
-    results = [(event.body["id"], event.body["value"]) for event in log if "value" in event.body]
+    results = [
+        (event.body["id"], event.body["value"]["value"]) for event in log if "value" in event.body
+    ]
     assert len(dict(results)) == len(results)
     assert told.items() <= dict(results).items()
 

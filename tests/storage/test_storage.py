@@ -44,7 +44,6 @@ from heliotrope.storage.sql import SqlStore
 from heliotrope.storage.tables import metadata
 from postgres import Server, server
 
-ASSETS = Path(__file__).parents[1] / "assets"
 CREATED = {"kind": "created", "version": 1}
 
 DURABLE = ("sqlite", "postgresql")
@@ -979,24 +978,6 @@ def test_a_store_from_before_a_fork_is_refused(store: Store) -> None:
             call(uid)
     store._database._process -= 1
     assert store.last(uid) == 1
-
-
-def test_a_store_of_the_first_version_opens(tmp_path: Path) -> None:
-    shutil.copy(ASSETS / "store-v1.sqlite", tmp_path / "store.db")
-    with closing(open_store(f"sqlite:///{tmp_path}/store.db")) as store:
-        assert [(i.name, i.events, i.created) for i in store.studies()] == [
-            ("boiler", 4, 1000.5),
-            ("pump", 1, 2000.0),
-        ]
-        uid = store.find("boiler").uid
-        assert store.events(uid) == [
-            Event(1, 1000.5, {"kind": "created", "version": 1}),
-            Event(2, 1001.25, {"kind": "asked", "x": [0.1, 0.2]}),
-            Event(3, 1001.25, {"kind": "told", "y": -1.5, "note": "é"}),
-            Event(4, 1002.0, {"kind": "cancelled"}),
-        ]
-        assert store.snapshot(uid) == (3, b"\x00snapshot")
-        assert write(store, uid, 4, [{}]) == 5
 
 
 def columns(connection: Any) -> dict[str, list[tuple[str, bool]]]:

@@ -87,7 +87,7 @@ def test_an_added_result_is_an_ask_that_was_told() -> None:
     asked, told = (dict(event.body) for event in study.events()[1:3])
     assert asked.keys() == {"v", "kind", "id", "t", "place", "params", "key"}
     assert (asked["kind"], asked["id"], asked["params"]) == ("asked", added.id, MIXED)
-    assert told == {"v": 1, "kind": "told", "id": added.id, "value": 2.5}
+    assert told == {"v": 1, "kind": "told", "id": added.id, "value": {"value": 2.5}}
     assert kinds(study) == ["created", "asked", "told", "learned"]
     (row,) = json.loads(study.export("json"))["results"]
     assert (row["params"], row["value"], row["state"]) == (MIXED, 2.5, "told")

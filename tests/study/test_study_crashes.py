@@ -247,7 +247,7 @@ def test_somebody_elses_events_are_not_put_on_top_of_refused_ones(held: tuple[He
         for number in range(3):
             twin.ask()
             body = twin.events()[-1].body
-            bodies.append({**body, "id": f"{uid[:12]}-{number}"})
+            bodies.append({**body, "id": f"{uid[:12]}-00000000-{number}"})
         MemoryStore.append(store, [Append(uid, 1, bodies)])
         store.go.set()
         ids = {first.result(30).id, second.result(30).id}

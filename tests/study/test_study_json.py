@@ -115,12 +115,12 @@ events = forms(
     {
         "v": st.just(1),
         "kind": st.sampled_from(["asked", "told", "cancelled", "learned", "created", "forgotten"]),
-        "id": st.sampled_from(["UID-0", "UID-1", "UID-2", "UID-3", "other-0"]),
+        "id": st.sampled_from([*(f"UID-00000000-{number}" for number in range(4)), "other-0"]),
         "t": st.just(5.0) | numbers,
         "place": st.integers(-1, 3),
         "option": st.just("a"),
         "key": st.text(max_size=3),
-        "value": numbers,
+        "value": st.fixed_dictionaries({"value": numbers}) | numbers,
         "model": models,
     }
 )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import heliotrope as ht
 from heliotrope.errors import (
     ClosedSuggestionError,
     InputError,
@@ -251,15 +250,6 @@ def test_a_result_that_names_its_point_is_compared_with_the_log(store: Store, wa
     study.do(Tell(ask.id, 1.0, params=dict(ask.params)))
     with pytest.raises(UnknownSuggestionError):  # also of a result that is repeated
         study.do(Tell(ask.id, 1.0, params=other))
-
-
-def test_ids_of_earlier_versions_are_known(store: Store, watch: Watch) -> None:
-    study = begin(store, watch)
-    asked = {"v": 1, "kind": "asked", "id": f"{study.uid[:12]}-0", "t": 1.0, "place": 2}
-    store.append([ht.storage.Append(study.uid, 1, [{**asked, "option": "cellar"}])])
-    study.tell(f"{study.uid[:12]}-0", 1.0)
-    assert study.ask().id.startswith(f"{study.uid[:12]}-")
-    assert again(study, store, watch).summary()["asked"] == 2
 
 
 # Clocks

@@ -22,7 +22,7 @@ from heliotrope.errors import (
     InputError,
     StudyExistsError,
 )
-from heliotrope.live.deciding import Reason
+from heliotrope.live.choosing import Reason
 from heliotrope.spaces import SearchSpace
 from heliotrope.storage import Append, MemoryStore, open_store
 from heliotrope.study import Evaluation, Study, StudyConfig
@@ -220,20 +220,19 @@ def test_snapshots_hold_all_metrics(web: Study) -> None:
         np.testing.assert_allclose(new, mean)
 
 
-def test_events_have_versions_that_earlier_programs_refuse(web: Study) -> None:
+def test_events_have_one_version_and_name_their_metrics(web: Study) -> None:
     log = [event.body for event in web.events()]
-    assert log[0]["v"] == 2
-    assert {body["v"] for body in log if body["kind"] == "told"} == {3}
+    assert {body["v"] for body in log} == {1}
     assert {body["metric"] for body in log if body["kind"] == "learned"} <= {*GOALS["metrics"]}
-    plain = Study.create("plain", SPACE, store=MemoryStore())
-    plain.tell(plain.ask(), 1.0)
-    assert [event.body["v"] for event in plain.events()] == [1, 2, 1, 2]
+    assert {name for body in log if body["kind"] == "told" for name in body["value"]} == {
+        *GOALS["metrics"]
+    }
 
 
 def test_an_event_of_another_metric_is_refused() -> None:
     store = MemoryStore()
     study = create(store)
-    told = {"v": 3, "kind": "told", "id": study.ask().id, "value": {"latency": 1.0}}
+    told = {"v": 1, "kind": "told", "id": study.ask().id, "value": {"latency": 1.0}}
     store.append([Append(study.uid, 2, [told], 0.0)])
     with pytest.raises(FormatError):
         Study(store, "web").summary()
@@ -268,6 +267,11 @@ def test_a_study_with_one_value_can_have_rules() -> None:
     study.tell(study.ask(), successes=3, trials=4)
     study.tell(ask, {"value": 3.0}, std={"value": 0.1})  # the same result
     assert study.to_frame()["value"].tolist() == [3.0, 0.75]
+    speed = Study.create("speed", SPACE, store="memory:", metrics={"speed": "maximize"})
+    speed.tell(speed.ask(), {"value": 3.0}, std={"value": 0.1})
+    assert dict(speed.events()[2].body)["std"] == {"speed": 0.1}
+    (row,) = json.loads(speed.export("json"))["results"]
+    assert (row["metrics"], row["std"]) == ({"speed": 3.0}, {"speed": 0.1})
     assert study.summary()["best"]["metrics"].keys() == {"value"}
 
 

@@ -560,7 +560,7 @@ export interface operations {
                     uid?: string | null;
                     /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                     lease?: string | null;
-                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold: no measurement before that time is worth the cost. */
+                    /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                     cost?: number | null;
                 };
             };
@@ -683,7 +683,7 @@ export interface operations {
                         uid?: string | null;
                         /** @description Time such as 10min after which the evaluation expires without a result or a heartbeat, as if it was cancelled. A later result is still taken. */
                         lease?: string | null;
-                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold: no measurement before that time is worth the cost. */
+                        /** @description The cost of a measurement, in the unit of the objective for one unit of time. With it the answer may be a Hold (hold_until): no measurement before that time is worth it. */
                         cost?: number | null;
                     } | null;
                     /** @description The parameters of the ask: the evaluation must have them. */
@@ -1823,7 +1823,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Letters, digits, spaces and . _ - */
+                    /** @description Name of the study: letters, digits, spaces and . _ - */
                     name: string;
                     /** @description Parameters by name. */
                     space?: {
@@ -1849,11 +1849,12 @@ export interface operations {
                             type: "boolean";
                         };
                     };
+                    /** @description Options to choose among: their names, or objects of a name and features. */
                     options?: (string | {
                         name: string;
                         features?: unknown;
                     })[];
-                    /** @description Parameters by name that every ask provides. */
+                    /** @description Parameters by name that each ask gives instead of choosing them. */
                     context?: {
                         [key: string]: {
                             low: number;
@@ -1877,19 +1878,28 @@ export interface operations {
                             type: "boolean";
                         };
                     };
-                    /** @description Kind of policy, and known parameters. */
+                    /** @description Kind of the policy and its parameters, such as epsilon. Those that are not given are learned. */
                     policy?: {
                         kind?: string;
                     };
-                    /** @enum {unknown} */
+                    /**
+                     * @description Whether high values are good (maximize, the default) or low ones (minimize).
+                     * @enum {unknown}
+                     */
                     direction?: "maximize" | "minimize";
-                    /** @description A counter of asks, or the wall clock in a unit. */
+                    /** @description Unit of wall time such as 10min, so that epsilon is the drift in ten minutes. Default: time counts the asks. */
                     clock?: {
                         /** @enum {unknown} */
                         kind: "steps" | "wall";
                         unit?: string;
                     };
-                    /** @description Metrics by name. A watched one is only recorded or limited. */
+                    /** @description Random seed. Default: 0. Without one, an existing study of any seed is continued. */
+                    seed?: number;
+                    /** @description Time such as 10min after which an ask without a result or a heartbeat expires. Default: asks stay open. */
+                    lease?: string;
+                    /** @description Names of similar studies. This one starts from what they have learned: the terms of the model, its scales, and the means, as uncertain as the studies differ. */
+                    like?: string[];
+                    /** @description Metrics by name, each maximize, minimize or watch. A watched one is only recorded or limited. */
                     metrics?: {
                         [key: string]: "maximize" | "minimize" | "watch";
                     };
@@ -1897,7 +1907,7 @@ export interface operations {
                     objective?: {
                         [key: string]: number;
                     };
-                    /** @description Bounds by metric; a percentage such as "95%" is of the baseline. */
+                    /** @description Bounds by metric: below, at_most, above or at_least. A percentage such as 95% is of the baseline. */
                     limits?: {
                         [key: string]: {
                             below?: number | string;
@@ -1912,23 +1922,19 @@ export interface operations {
                     baseline?: Record<string, unknown> | string;
                     /** @description Share of asks that measure the baseline again. Default: 0.1. */
                     share?: number;
-                    /** @description Other choices that keep all limits. */
+                    /** @description Other choices that keep all limits: parameters by name, or names of options. */
                     safe?: (Record<string, unknown> | string)[];
-                    /** @description By parameter, in its own unit: the largest step between two settings, and the cost of a unit in the unit of the objective. */
+                    /** @description The largest step between two settings, and the cost of moving by one unit, each by parameter and in its own unit. The cost is in the unit of the objective. */
                     moves?: {
+                        /** @description Largest step between two settings. */
                         largest?: {
                             [key: string]: number;
                         };
+                        /** @description Cost of moving by one unit. */
                         cost?: {
                             [key: string]: number;
                         };
                     };
-                    /** @description Default lease of an ask, such as 10min. */
-                    lease?: string;
-                    /** @description Names of similar studies, from whose knowledge it starts. */
-                    like?: string[];
-                    /** @description Random seed. */
-                    seed?: number;
                 };
             };
         };

@@ -251,7 +251,7 @@ class UCB(Scored):
         return sqrt(beta)
 
 
-@register(former="MeasuredUCB")
+@register
 @dataclass(frozen=True)
 class MeasurementUCB(Scored):
     """Upper confidence bound of the next posterior mean: mean + sqrt(beta_t) g.

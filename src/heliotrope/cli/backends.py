@@ -47,10 +47,10 @@ class StoreBackend:
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
         store = self._store()
-        found = store.studies(limit=_PAGE)
-        while page := store.studies(found[-1].name, _PAGE) if found else []:
-            found += page
-        return found
+        studies = store.studies(limit=_PAGE)
+        while page := store.studies(studies[-1].name, _PAGE) if studies else []:
+            studies += page
+        return studies
 
     def _store(self, *, make: bool = False) -> Store:
         from heliotrope.storage import open_store  # SQLAlchemy is slow to load

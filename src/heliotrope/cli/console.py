@@ -68,8 +68,8 @@ def _in_one_line(error: Any) -> str:
     message = " ".join(error.format_message().split())
     if not message or error.ctx is None:
         return message
-    found: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic has the wrong value
-    got = f"; got {str(found[0]['input'])[:_LONGEST]!r}" if found else ""
+    causes: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic has the wrong value
+    got = f"; got {str(causes[0]['input'])[:_LONGEST]!r}" if causes else ""
     end = "" if message.endswith("?") and not got else "."
     return f"{message.removesuffix('.')}{got}{end} Try {error.ctx.command_path} --help."
 

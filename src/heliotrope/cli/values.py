@@ -15,8 +15,10 @@ from heliotrope.validation import short_repr
 _NUMBER = re.compile(r"[+-]?(\.\d+|(0|[1-9]\d*)(\.\d*)?)([eE][+-]?\d+)?")
 
 
-def read_values(text: str, option: str) -> Any:
+def read_values(text: str | None, option: str) -> Any:
     """The JSON in an option, pairs such as pool=9,mode=eco, or the JSON file that it names."""
+    if text is None:
+        return None
     if not text.lstrip().startswith(("{", "[")) and "=" in text and not Path(text).exists():
         return dict(_pair(part, option) for part in text.split(","))
     is_file = text.strip() and not text.lstrip().startswith(("{", "["))
@@ -41,18 +43,40 @@ def _pair(text: str, option: str) -> tuple[str, Any]:
         return name, float(value) if _NUMBER.fullmatch(value) else value
 
 
-def read_names(text: str) -> Any:
+def read_names(text: str | None) -> Any:
     """Names separated by commas, or a JSON list of options."""
+    if text is None:
+        return None
     if text.lstrip().startswith("["):
         return read_values(text, "--options")
     return [name.strip() for name in text.split(",")]
 
 
-def as_numbers(given: Sequence[str] | str | None) -> Any:
+def read_clock(unit: str | None) -> Any:
+    """The description of a clock in a unit of wall time."""
+    return None if unit is None else {"kind": "wall", "unit": unit}
+
+
+def read_moves(largest: str | None, move_cost: str | None) -> Any:
+    """The largest steps and the costs of moves, each by parameter."""
+    read = {
+        "largest": read_values(largest, "--largest"),
+        "cost": read_values(move_cost, "--move-cost"),
+    }
+    return {name: values for name, values in read.items() if values is not None} or None
+
+
+def check_numbers(text: Any) -> Any:
+    """Return what :func:`read_numbers` can read; BadParameter. Typer would change its result."""
+    read_numbers(text)
+    return text
+
+
+def read_numbers(text: Sequence[str] | str | None) -> Any:
     """A number, or numbers by metric such as throughput=812 p99=143; BadParameter."""
-    if not given:
+    if not text:
         return None
-    texts = given.split(",") if isinstance(given, str) else given
+    texts = text.split(",") if isinstance(text, str) else text
     if len(texts) == 1 and "=" not in texts[0]:
         return _parsed_number(texts[0])
     pairs = [text.partition("=") for part in texts for text in part.split(",")]
@@ -73,8 +97,10 @@ _SIDES = {"<=": "at_most", ">=": "at_least", "<": "below", ">": "above"}
 _LIMIT = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(.+)")
 
 
-def read_limits(text: str) -> Any:
+def read_limits(text: str | None) -> Any:
     """Limits such as p99<200,throughput>=95%, or as JSON."""
+    if text is None:
+        return None
     if text.lstrip().startswith("{"):
         return read_values(text, "--limits")
     limits: dict[str, dict[str, Any]] = {}
@@ -95,27 +121,14 @@ def _bound(text: str) -> float:
         raise InputError("a number or a share such as 95%", repr(text)[:60], "", "limits") from None
 
 
-def read_goals(**given: Any) -> dict[str, Any]:
-    """The goals of a study in the options of ``create``."""
-    read = {
-        name: read_values(given[name], f"--{name}")
-        for name in ("metrics", "objective")
-        if given[name] is not None
-    }
-    if given["limits"] is not None:
-        read["limits"] = read_limits(given["limits"])
-    if given["baseline"] is not None:
-        read["baseline"] = _read_choice(given["baseline"], "--baseline")
-    if given["safe"]:
-        read["safe"] = [_read_choice(text, "--safe") for text in given["safe"]]
-    moves = {"largest": "--largest", "cost": "--move-cost"}
-    told = {name: option for name, option in moves.items() if given[name] is not None}
-    if told:
-        read["moves"] = {name: read_values(given[name], option) for name, option in told.items()}
-    return read
-
-
-def _read_choice(text: str, option: str) -> Any:
+def read_choice(text: str | None, option: str) -> Any:
     """Parameters by name, or the name of an option."""
+    if text is None:
+        return None
     is_name = "=" not in text and not text.lstrip().startswith("{") and not Path(text).exists()
     return text if is_name else read_values(text, option)
+
+
+def read_choices(texts: Sequence[str] | None, option: str) -> Any:
+    """Several choices."""
+    return [read_choice(text, option) for text in texts] if texts else None

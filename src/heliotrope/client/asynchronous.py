@@ -25,11 +25,12 @@ from heliotrope.client.transport import (
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation
+from heliotrope.study.creating import AsyncCreatesAtService
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.verbs import AsyncStudyVerbs
 
 if TYPE_CHECKING:
-    from heliotrope.spaces import SpaceLike
+    from heliotrope.study.creation import NewStudy
 
 T = TypeVar("T")
 
@@ -82,22 +83,14 @@ class AsyncTransport:
         return body.reply(response)
 
 
-class AsyncService:
+class AsyncService(AsyncCreatesAtService["AsyncStudy"]):
     """The studies of a service; ``async with`` closes its connections at the end."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create(
-        self, name: str, space: SpaceLike, *, exist_ok: bool = False, **named: Any
-    ) -> AsyncStudy:
-        """Create a study; the arguments are those of :meth:`heliotrope.Study.create`."""
-        from heliotrope.study import Study  # slow to load
-
-        like = named.pop("like", ())
-        local = Study.create(name, space, **named, store="memory:")
-        described = calls.description(local, named.get("seed"), like)
-        return await self.create_from(name, described, exist_ok=exist_ok)
+    async def _create(self, new: NewStudy, exist_ok: bool) -> AsyncStudy:
+        return await self.create_from(new.name, calls.description(new), exist_ok=exist_ok)
 
     async def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False

@@ -6,7 +6,7 @@ A client with threads and one with asyncio carry out the same calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -25,7 +25,8 @@ from heliotrope.surroundings import REAL
 from heliotrope.validation import as_number, as_whole, short_repr
 
 if TYPE_CHECKING:
-    from heliotrope.study import Study, StudyConfig
+    from heliotrope.study import StudyConfig
+    from heliotrope.study.creation import NewStudy
     from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
@@ -36,13 +37,17 @@ _STUDIES = 100  # in one answer
 _BATCH = 1_000  # commands in one request
 
 
-def description(local: Study, seed: int | None, like: Sequence[str] = ()) -> dict[str, Any]:
-    """The description of a study that was created here first; without a seed that is not given.
+def description(new: NewStudy) -> dict[str, Any]:
+    """The description of a new study; raises the errors of the service, without a request.
 
-    The studies that it is ``like`` are in the service.
+    The studies that it is like are in the service.
     """
-    described = {**local.config.to_json(), **({"like": list(like)} if like else {})}
-    return {key: value for key, value in described.items() if key != "seed" or seed is not None}
+    from heliotrope.storage import open_store  # slow to load
+    from heliotrope.study import Study, StudyConfig
+
+    config = StudyConfig.of(new)
+    Study.create_from(new.name, replace(config, like=()), open_store("memory:"))
+    return config.to_json()
 
 
 def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[StudyCalls]:

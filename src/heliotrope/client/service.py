@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
 from heliotrope.client.study import RemoteStudy
 from heliotrope.client.transport import Calls, Transport
 from heliotrope.storage.protocol import StudyInfo
+from heliotrope.study.creating import CreatesAtService
 
 if TYPE_CHECKING:
-    from heliotrope.directions import Direction
-    from heliotrope.spaces import Parameter, SearchSpace, SpaceLike
-    from heliotrope.study.clocks import Clock
     from heliotrope.study.command_fields import Command
-    from heliotrope.study.goals import GoalArguments
+    from heliotrope.study.creation import NewStudy
 
 
-class Service:
+class Service(CreatesAtService[RemoteStudy]):
     """The studies of a service; as a context manager it closes its connections at the end."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create(
-        self,
-        name: str,
-        space: SpaceLike,
-        *,
-        context: SearchSpace | Mapping[str, Parameter] | None = None,
-        policy: Mapping[str, Any] | None = None,
-        direction: Direction = "maximize",
-        clock: Clock | str | None = None,
-        seed: int | None = None,
-        lease: str | None = None,
-        like: Sequence[str] = (),
-        exist_ok: bool = False,
-        **goals: Unpack[GoalArguments],
-    ) -> RemoteStudy:
-        """Create a study; the parameters are those of :meth:`heliotrope.Study.create`."""
-        from heliotrope.study import Study  # slow to load
-
-        local = Study.create(  # raises the errors of the service, without a request
-            name,
-            space,
-            context=context,
-            policy=policy,
-            direction=direction,
-            clock=clock,
-            seed=seed,
-            lease=lease,
-            store="memory:",
-            **goals,
-        )
-        return self.create_from(name, calls.description(local, seed, like), exist_ok=exist_ok)
+    def _create(self, new: NewStudy, exist_ok: bool) -> RemoteStudy:
+        return self.create_from(new.name, calls.description(new), exist_ok=exist_ok)
 
     def create_from(
         self, name: str, description: Mapping[str, Any], *, exist_ok: bool = False

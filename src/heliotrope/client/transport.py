@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import httpx
 
 from heliotrope.client.errors import error_from, valid_answer
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
+from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_positive, as_whole
 
 T = TypeVar("T")
@@ -24,6 +24,7 @@ _NOT_DONE = frozenset({408, 429})  # timeout, too many requests: the service did
 _RETRIED = _NOT_DONE | {502, 503, 504}
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _PAUSE, _LONGEST_PAUSE = 0.2, 10.0  # seconds; each pause is twice the one before
+_STEPS = 1_000  # of the random half of a pause
 _LONGEST_RETRY_AFTER = 60.0  # seconds
 _LARGEST = 256 * 2**20  # bytes of an answer
 
@@ -73,8 +74,11 @@ Calls: TypeAlias = Generator[Call, Reply, T]
 class Attempts:
     """The attempts of one call: whether to try again, and after which pause."""
 
-    def __init__(self, url: httpx.URL, timeout: float, retries: int) -> None:
+    def __init__(
+        self, url: httpx.URL, timeout: float, retries: int, surroundings: Surroundings = REAL
+    ) -> None:
         self._url, self._timeout, self._retries = url, timeout, retries
+        self._surroundings = surroundings
         self._failures, self._doubtful = 0, False
 
     def pause_after(self, outcome: Reply | httpx.TransportError) -> float | None:
@@ -94,8 +98,13 @@ class Attempts:
                 raise self._no_answer(outcome) from outcome
             self._doubtful |= not isinstance(outcome, _NOT_SENT)
             _log.info("no answer from the service (%r): trying again", outcome)
+        return max(pause, self._own_pause())
+
+    def _own_pause(self) -> float:
+        """Seconds to wait, random so that clients that failed together do not return together."""
+        longest = min(_PAUSE * 2.0 ** min(self._failures, 10), _LONGEST_PAUSE)
         self._failures += 1
-        return max(pause, _own_pause(self._failures - 1))
+        return longest * (_STEPS + self._surroundings.below(_STEPS)) / (2 * _STEPS)
 
     def final(self, reply: Reply) -> Reply:
         """The last reply, which is doubtful if an earlier attempt may have been carried out."""
@@ -235,11 +244,6 @@ def _as_token(token: object) -> str:
     if isinstance(token, str) and token.isascii() and token.isprintable() and token.strip():
         return token.strip()
     raise InputError("a token of printable ASCII characters", "something else", field="token")
-
-
-def _own_pause(failures: int) -> float:
-    """Seconds to wait, randomized so that clients that failed together do not return together."""
-    return random.uniform(0.5, 1.0) * min(_PAUSE * 2.0 ** min(failures, 10), _LONGEST_PAUSE)
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:

@@ -9,8 +9,7 @@ from typing import Any
 import heliotrope as ht
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Tracker
+from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
 
 with requires_extra("ax"):
     from ax.core.data import Data
@@ -101,9 +100,9 @@ def _checked_config(experiment: Experiment) -> OptimizationConfig:
     config = experiment.optimization_config
     if config is None or not config.objective.is_single_objective:
         raise InputError("one objective", repr(config))
-    for one in config.outcome_constraints:
-        if one.relative or len(one.metric_names) != 1:
-            raise InputError("constraints with a bound of a single metric", repr(one))
+    for constraint in config.outcome_constraints:
+        if constraint.relative or len(constraint.metric_names) != 1:
+            raise InputError("constraints with a bound of a single metric", repr(constraint))
     if experiment.search_space.parameter_constraints:
         raise InputError("no parameter constraints", repr(experiment.search_space))
     return config
@@ -113,32 +112,33 @@ def _is_fixed(parameter: Parameter) -> bool:
     return isinstance(parameter, FixedParameter)
 
 
-def _as_parameter(one: Parameter) -> ForeignParameter:
-    if isinstance(one, RangeParameter):
-        if one.parameter_type == ParameterType.INT:
-            return Same(ht.Integer(int(one.lower), int(one.upper), log=one.log_scale))
-        return Same(ht.Real(one.lower, one.upper, log=one.log_scale))
-    if isinstance(one, ChoiceParameter):
-        return Listed(one.values, bool(one.is_ordered))
-    raise InputError("range, choice and fixed parameters", repr(one))
+def _as_parameter(parameter: Parameter) -> ForeignParameter:
+    if isinstance(parameter, ChoiceParameter):
+        return Listed(parameter.values, bool(parameter.is_ordered))
+    if not isinstance(parameter, RangeParameter):
+        raise InputError("range, choice and fixed parameters", repr(parameter))
+    lower, upper, log = parameter.lower, parameter.upper, parameter.log_scale
+    if parameter.parameter_type == ParameterType.INT:
+        return ht.Integer(int(lower), int(upper), log=log)
+    return ht.Real(lower, upper, log=log)
 
 
 def _outcomes(data: Data) -> dict[tuple[int, str], dict[str, tuple[float, float | None]]]:
     """Mean and standard error of each metric, by trial index and name of the arm."""
-    found: dict[tuple[int, str], dict[str, tuple[float, float | None]]] = {}
+    outcomes: dict[tuple[int, str], dict[str, tuple[float, float | None]]] = {}
     for row in data.df.to_dict("records"):
         sem = float(row["sem"]) if row["sem"] is not None else 0.0
-        known = sem if isfinite(sem) and sem > 0.0 else None  # 0 and NaN: nothing is known
+        std = sem if isfinite(sem) and sem > 0.0 else None  # 0 and NaN: nothing is known
         key = int(row["trial_index"]), str(row["arm_name"])
-        found.setdefault(key, {})[row["metric_name"]] = float(row["mean"]), known
-    return found
+        outcomes.setdefault(key, {})[row["metric_name"]] = float(row["mean"]), std
+    return outcomes
 
 
 def _violations(config: OptimizationConfig, told: _Outcomes) -> dict[str, float]:
     return {
-        str(one): _violation(one, told[one.metric_names[0]][0])
-        for one in config.outcome_constraints
-        if one.metric_names[0] in told
+        str(constraint): _violation(constraint, told[constraint.metric_names[0]][0])
+        for constraint in config.outcome_constraints
+        if constraint.metric_names[0] in told
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from math import isnan, nan
@@ -12,10 +11,9 @@ from typing import Any
 import heliotrope as ht
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError, UnknownSuggestionError, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Tracker
+from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
 from heliotrope.study.clocks import Clock, Steps, Wall
-from heliotrope.surroundings import Now
+from heliotrope.surroundings import REAL, Now
 from heliotrope.tables import DataFrame, as_rows
 from heliotrope.validation import as_whole, short_repr
 
@@ -71,13 +69,13 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
     name = "heliotrope"  # in Xopt's files
 
     def __init__(
-        self, vocs: VOCS, *, seed: int = 0, clock: str | None = None, now: Now = time.time
+        self, vocs: VOCS, *, seed: int = 0, clock: str | None = None, now: Now = REAL.now
     ) -> None:
         super().__init__(vocs)
         self.vocs = vocs
         self._clock: Clock = Steps() if clock is None else Wall(clock)
         self._now, self._created = now, now()
-        parameters = {name: _as_parameter(one) for name, one in vocs.variables.items()}
+        parameters = {name: _as_parameter(variable) for name, variable in vocs.variables.items()}
         ((self._objective, direction),) = _directions(vocs).items()
         self._tracker = Tracker(parameters, direction, seed)
         self._told: dict[int, dict[str, Any]] = {}  # results by id
@@ -86,11 +84,10 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
     def _validate_vocs(self, vocs: VOCS) -> None:
         if not isinstance(vocs, VOCS):
             raise InputError("the VOCS of gest-api", short_repr(vocs), "", "vocs")
-        found = _directions(vocs)
-        if len(found) != 1 or len(found) != len(vocs.objectives):
+        if not len(_directions(vocs)) == len(vocs.objectives) == 1:
             raise InputError("one objective to minimize or maximize", repr(dict(vocs.objectives)))
-        for name, one in vocs.variables.items():
-            if isinstance(one, ContextualVariable):
+        for name, variable in vocs.variables.items():
+            if isinstance(variable, ContextualVariable):
                 raise InputError("variables to choose", f"the contextual variable {name!r}")
 
     def suggest(self, num_points: int | None = None) -> list[dict[str, Any]]:
@@ -118,13 +115,13 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
         self, suggestions: Sequence[Mapping[str, Any]]
     ) -> list[dict[str, Any]]:
         """Open evaluations of points that were chosen elsewhere; return them with an ``_id``."""
-        for one in suggestions:
-            self._tracker.check(one)
-        return [{**one, _ID: self._opened(one)} for one in suggestions]
+        for point in suggestions:
+            self._tracker.check(point)
+        return [{**point, _ID: self._opened(point)} for point in suggestions]
 
     def register_failures(self, suggestions: Sequence[Mapping[str, Any]]) -> None:
         """Close suggestions without a result."""
-        for id in [self._known(one.get(_ID)) for one in suggestions]:
+        for id in [self._open_id(point.get(_ID)) for point in suggestions]:
             self._tracker.cancel(id)
 
     def get_best_points(self) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
@@ -141,7 +138,7 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
 
     def _suggestion(self, id: int) -> dict[str, Any]:
         params = self._tracker.ask(id, self._time())
-        constants = {name: one.value for name, one in self.vocs.constants.items()}
+        constants = {name: constant.value for name, constant in self.vocs.constants.items()}
         return {**params, **constants, _ID: id}
 
     def _opened(self, point: Mapping[str, Any]) -> int:
@@ -165,16 +162,16 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
         if id is None:
             self._tracker.check(row)
         else:
-            self._known(id)
+            self._open_id(id)
 
-    def _known(self, id: Any) -> int:
+    def _open_id(self, id: Any) -> int:
         if not self._tracker.is_open(id):
             raise UnknownIdError("the _id of an open suggestion", repr(id))
         return int(id)
 
     def _violations(self, row: Mapping[str, Any]) -> dict[str, float]:
         limits: Mapping[str, BaseConstraint] = self.vocs.constraints
-        return {name: _violation(one, _number(row, name)) for name, one in limits.items()}
+        return {name: _violation(limit, _number(row, name)) for name, limit in limits.items()}
 
     def _time(self) -> float | None:
         return self._clock.at(self._now(), self._created)
@@ -189,16 +186,17 @@ def _as_parameter(variable: BaseVariable) -> ForeignParameter:
         ordered = all(isinstance(value, Real) for value in variable.values)
         return Listed(sorted(variable.values, key=None if ordered else repr), ordered)
     if isinstance(variable, ContinuousVariable):
-        return Same(ht.Real(*variable.domain))
+        return ht.Real(*variable.domain)
     raise InputError("a continuous or a discrete variable", repr(variable))
 
 
 def _directions(vocs: VOCS) -> dict[str, Direction]:
-    found: dict[str, Direction] = {}
-    for name, one in vocs.objectives.items():
-        if isinstance(one, (MinimizeObjective, MaximizeObjective)):
-            found[name] = "minimize" if isinstance(one, MinimizeObjective) else "maximize"
-    return found
+    directions: dict[str, Direction] = {}
+    for name, objective in vocs.objectives.items():
+        if isinstance(objective, (MinimizeObjective, MaximizeObjective)):
+            minimizes = isinstance(objective, MinimizeObjective)
+            directions[name] = "minimize" if minimizes else "maximize"
+    return directions
 
 
 def _violation(constraint: BaseConstraint, value: float) -> float:
@@ -219,12 +217,12 @@ def _id_of(row: Mapping[str, Any]) -> int | None:
 
 def _number(row: Mapping[str, Any], name: str) -> float:
     """An outcome of a row; NaN if Xopt says that the evaluation failed."""
-    found = row.get(name)
-    if isinstance(found, Real):
-        return float(found)
+    value = row.get(name)
+    if isinstance(value, Real):
+        return float(value)
     if row.get("xopt_error"):
         return nan
-    raise InputError(f"a number as {name!r}", repr(found))
+    raise InputError(f"a number as {name!r}", repr(value))
 
 
 def _part(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

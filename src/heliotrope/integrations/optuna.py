@@ -6,16 +6,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from secrets import randbits
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import heliotrope as ht
 from heliotrope.errors import InputError, located, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Tracker
+from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
 from heliotrope.study.clocks import Wall
+from heliotrope.surroundings import REAL
 from heliotrope.validation import as_whole, short_repr
 
 with requires_extra("optuna"):
@@ -81,7 +80,7 @@ class HeliotropeSampler(BaseSampler):
         search_space: _Distributions | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
-        self._seed = randbits(32) if seed is None else as_whole(seed, "seed", least=0)
+        self._seed = REAL.below(2**32) if seed is None else as_whole(seed, "seed", least=0)
         self._clock = None if clock is None else Wall(clock)
         self._search_space = None if search_space is None else _checked(search_space)
         if not isinstance(independent_sampler, BaseSampler | None):
@@ -99,8 +98,8 @@ class HeliotropeSampler(BaseSampler):
             reasons = dict.fromkeys(unsettled, "its range keeps changing")
             reasons |= {name: str(refused) for name, refused in _refused(space).items()}
             self._warn_once(study, reasons)
-            space = {name: one for name, one in space.items() if name not in reasons}
-        return {name: one for name, one in space.items() if not one.single()}
+            space = {name: space[name] for name in space if name not in reasons}
+        return {name: space[name] for name in space if not space[name].single()}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -165,7 +164,7 @@ class _Follower:
         self, study: Study, space: dict[str, BaseDistribution], seed: int, clock: Wall | None
     ) -> None:
         self.space = dict(space)
-        parameters = {name: _as_parameter(one) for name, one in space.items()}
+        parameters = {name: _as_parameter(distribution) for name, distribution in space.items()}
         minimizing = study.direction == StudyDirection.MINIMIZE
         self._tracker = Tracker(parameters, "minimize" if minimizing else "maximize", seed)
         self._clock, self._created = clock, 0.0
@@ -277,9 +276,9 @@ def _checked(space: object) -> dict[str, BaseDistribution]:
     if not isinstance(space, Mapping):
         raise InputError("distributions by name", short_repr(space), "", "search_space")
     with located("search_space"):
-        for name, one in space.items():
+        for name, distribution in space.items():
             with located(str(name)):
-                _as_parameter(one)
+                _as_parameter(distribution)
     return dict(space)
 
 
@@ -295,14 +294,18 @@ def _refused(space: Mapping[str, BaseDistribution]) -> dict[str, InputError]:
     return refused
 
 
-def _as_parameter(one: BaseDistribution) -> ForeignParameter:
-    if isinstance(one, CategoricalDistribution):
-        return Listed(one.choices)
-    if isinstance(one, IntDistribution):
-        return Same(ht.Integer(one.low, one.high, log=one.log, step=one.step))
-    if isinstance(one, FloatDistribution):
-        return Same(ht.Real(one.low, one.high, log=one.log, step=one.step))
-    raise InputError("a distribution of floats, integers or choices", short_repr(one))
+def _as_parameter(distribution: BaseDistribution) -> ForeignParameter:
+    if isinstance(distribution, CategoricalDistribution):
+        return Listed(distribution.choices)
+    if isinstance(distribution, IntDistribution):
+        return ht.Integer(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
+    if isinstance(distribution, FloatDistribution):
+        return ht.Real(
+            distribution.low, distribution.high, log=distribution.log, step=distribution.step
+        )
+    raise InputError("a distribution of floats, integers or choices", short_repr(distribution))
 
 
 def _check_single_objective(study: Study) -> None:

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import heliotrope as ht
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.parameters import ForeignParameter, Listed, Same
-from heliotrope.integrations.tracker import Tracker
+from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
 
 with requires_extra("ray"):
     from ray.tune.search import Searcher
@@ -86,8 +85,7 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
 
     def suggest(self, trial_id: str) -> dict[str, Any]:
         """Return the configuration of a new trial."""
-        found: dict[str, Any] = unflatten_dict(self._started().ask(trial_id))
-        return found
+        return unflatten_dict(self._started().ask(trial_id))  # type: ignore[no-any-return]
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
@@ -156,11 +154,11 @@ def _as_parameter(path: Keys, domain: Domain) -> ForeignParameter:
     sampler, log = domain.get_sampler(), "log" in kind
     step = sampler.q if isinstance(sampler, Quantized) else None
     if isinstance(domain, Float):
-        return Same(ht.Real(domain.lower, domain.upper, log=log, step=step))
+        return ht.Real(domain.lower, domain.upper, log=log, step=step)
     assert isinstance(domain, Integer)
     if step is None:  # the upper end is excluded
-        return Same(ht.Integer(domain.lower, domain.upper - 1, log=log))
-    return Same(ht.Integer(domain.lower, domain.upper, step=step))
+        return ht.Integer(domain.lower, domain.upper - 1, log=log)
+    return ht.Integer(domain.lower, domain.upper, step=step)
 
 
 def _kind(domain: Domain) -> str:

@@ -94,7 +94,9 @@ class HeliotropePolicy(Policy):
             domain = ht.Finite(self._points())
             self._optimizer = ht.Optimizer(domain, ht.auto(domain), self.seed)
             if told is not None and len(told):
-                self._optimizer.tell_many(told.t, np.array([one.index for one in told]), told.y)
+                self._optimizer.tell_many(
+                    told.t, np.array([result.index for result in told]), told.y
+                )
         return self._optimizer
 
     def _points(self) -> Array:

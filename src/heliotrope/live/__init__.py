@@ -2,25 +2,26 @@
 
 from heliotrope.live.beliefs import (
     Belief as Belief,
+    Gain as Gain,
+    TotalGain as TotalGain,
     Trust as Trust,
-    standardized_error as standardized_error,
-)
-from heliotrope.live.choosing import Chooser as Chooser, Standing as Standing
-from heliotrope.live.deciding import Decision as Decision, Reason as Reason, View as View
-from heliotrope.live.description import Live as Live
-from heliotrope.live.gains import Gain as Gain, TotalGain as TotalGain, gain as gain
-from heliotrope.live.holding import (
+    front as front,
+    gain as gain,
     hold_until as hold_until,
+    random_sum as random_sum,
+    standardized_error as standardized_error,
     value_of_measuring as value_of_measuring,
+    watching as watching,
+    watching_policy as watching_policy,
 )
-from heliotrope.live.moving import Distances as Distances
+from heliotrope.live.choosing import Decision as Decision, Reason as Reason, View as View
 from heliotrope.live.rules import (
+    Distances as Distances,
     Limit as Limit,
+    Live as Live,
     Moves as Moves,
     Remeasure as Remeasure,
     Rules as Rules,
     limits_to_json as limits_to_json,
     read_limits as read_limits,
 )
-from heliotrope.live.trading import front as front, random_sum as random_sum
-from heliotrope.live.watching import watching as watching, watching_policy as watching_policy

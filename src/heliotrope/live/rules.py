@@ -1,23 +1,37 @@
 """What a live system demands of every choice: limits, a baseline, and moves that are not too large.
 
-These are descriptions. They read and write JSON, check their input, and hold no state.
+These are descriptions. They check their input, read and write JSON, and hold no state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from heliotrope.directions import Direction, sign_of
+from heliotrope.domains import Domain, PlaceLike, Places, are_indices
 from heliotrope.errors import InputError, located
-from heliotrope.validation import Json, as_number, as_positive, as_share, short_repr
+from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode
+from heliotrope.spaces import Integer, Options, Real, SearchSpace
+from heliotrope.validation import Array, Json, as_number, as_positive, as_share, short_repr
 
-_ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
+Aim: TypeAlias = Literal["maximize", "minimize", "watch"]
+Mask: TypeAlias = NDArray[np.bool_]
+
+OBJECTIVE = "value"
+"""The name of the objective if no metrics are named."""
+
 RISK = 0.05
 LEAST_RISK = 1e-9  # 1 minus a much smaller one would be rounded to 1
+_ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
+_SIGNS = {"maximize": 1.0, "minimize": -1.0}
 _MOST = 0.4  # share of the asks at a stale baseline
 _SURE = 3.0  # deviations of the gain, which clearly exclude 0
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # share of a distance, and of an ask
 
 
 @dataclass(frozen=True)
@@ -120,12 +134,12 @@ class Moves:
 
     def __post_init__(self) -> None:
         for name in ("largest", "cost"):
-            given = getattr(self, name)
-            if not isinstance(given, Mapping):
-                raise InputError(f"{name} by parameter", short_repr(given), "", f"moves.{name}")
+            numbers = getattr(self, name)
+            if not isinstance(numbers, Mapping):
+                raise InputError(f"{name} by parameter", short_repr(numbers), "", f"moves.{name}")
             with located(f"moves.{name}"):
-                kept = {str(key): _not_negative(value, str(key)) for key, value in given.items()}
-            object.__setattr__(self, name, kept)
+                checked = {str(key): _not_negative(v, str(key)) for key, v in numbers.items()}
+            object.__setattr__(self, name, checked)
 
     def __bool__(self) -> bool:
         return bool(self.largest or self.cost)
@@ -167,10 +181,8 @@ class Remeasure:
         """Whether to measure the baseline next, after ``asked`` asks, some of them there."""
         least = self.share * (asked + 1) - _ROUNDING
         most = max(self.share, _MOST) * (asked + 1) - _ROUNDING
-        known = abs(gain) / _SURE if self.stale is None else self.stale
-        return at_baseline < least or (
-            self.share > 0.0 and deviation > known and at_baseline < most
-        )
+        stale = deviation > (abs(gain) / _SURE if self.stale is None else self.stale)
+        return at_baseline < least or (self.share > 0.0 and stale and at_baseline < most)
 
 
 @dataclass(frozen=True)
@@ -194,7 +206,7 @@ class Rules:
 
     def crosses(self, metric: str, value: float) -> bool:
         """Whether a value is beyond a limit of its metric; relative limits do not count."""
-        own = [one for one in self.limits if one.metric == metric and not one.relative]
+        own = [limit for limit in self.limits if limit.metric == metric and not limit.relative]
         return any(limit.margin(value) < 0.0 for limit in own)
 
     @property
@@ -207,19 +219,228 @@ class Rules:
         """Whether a limit is relative to the baseline."""
         return any(limit.relative for limit in self.limits)
 
-    def to_json(self) -> Json:
-        return {
-            "limits": limits_to_json(self.limits),
-            "risk": self.risk,
-            "remeasure": {"share": self.remeasure.share, "stale": self.remeasure.stale},
-            "moves": self.moves.to_json(),
-        }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Rules:
-        """Read what :meth:`to_json` wrote."""
-        limits, moves = read_limits(data["limits"]), Moves.from_json(data["moves"])
-        return cls(limits, data["risk"], Remeasure(**data["remeasure"]), moves)
+@dataclass(frozen=True, init=False, eq=False)
+class Live:
+    """The metrics of a live system, and the rules for changing its settings.
+
+    ``metrics`` says of each metric whether to maximize, minimize or watch it. With several to
+    maximize or minimize, asks take turns among the best trade-offs, unless ``objective`` has the
+    weights of a sum of metrics to maximize. All ``limits`` together are kept with a probability of
+    at least 1 - ``risk``. The search starts from the ``baseline``, which runs today, and from
+    ``safe`` settings, which keep the limits. A ``share`` of the asks measures the baseline again,
+    and more while the gain is uncertain (``stale``). ``moves`` bounds each change, and its cost.
+
+    Examples
+    --------
+    >>> live = Live({"rate": "maximize", "p99": "watch"}, limits={"p99": {"below": 200}}, safe=[0])
+    >>> live.objectives, live.rules.limited
+    ({'rate': 1.0}, ('p99',))
+    """
+
+    metrics: Mapping[str, Aim]
+    rules: Rules
+    baseline: PlaceLike | None = None
+    safe: tuple[PlaceLike, ...] = field(default=())
+    objective: Mapping[str, float] | None = None
+
+    def __init__(
+        self,
+        metrics: Mapping[str, Aim] | None = None,
+        *,
+        objective: Mapping[str, float] | None = None,
+        limits: Mapping[str, Mapping[str, float | str]] | Sequence[Limit] | None = None,
+        risk: float = RISK,
+        baseline: PlaceLike | None = None,
+        safe: Sequence[PlaceLike] = (),
+        share: float = 0.1,
+        stale: float | None = None,
+        moves: Mapping[str, Mapping[str, float]] | Moves | None = None,
+    ) -> None:
+        read = limits if isinstance(limits, tuple) else read_limits(limits)
+        change = moves if isinstance(moves, Moves) else Moves.from_json(moves)
+        if isinstance(safe, (str, Mapping)) or not isinstance(safe, Sequence):
+            raise InputError("a list of settings", short_repr(safe), "", "safe")
+        object.__setattr__(self, "metrics", _as_metrics(metrics))
+        object.__setattr__(self, "rules", Rules(read, risk, Remeasure(share, stale), change))
+        object.__setattr__(self, "baseline", baseline)
+        object.__setattr__(self, "safe", tuple(safe))
+        object.__setattr__(self, "objective", objective)
+        self._check()
+
+    def _check(self) -> None:
+        for name in self.rules.limited:
+            if name not in self.metrics:
+                expected, advice = (
+                    f"a metric among {', '.join(self.metrics)}",
+                    "Name it in metrics.",
+                )
+                raise InputError(expected, short_repr(name), advice, "limits")
+        self._check_objectives()
+        if self.baseline is None and self.rules.needs_baseline:
+            raise InputError("a baseline for relative limits", "none", "", "baseline")
+        if self.baseline is None and not self.safe and self.rules.limits:
+            advice = "Limits widen from a setting that is known to keep them."
+            raise InputError("a baseline or safe settings beside limits", "none", advice, "safe")
+
+    def _check_objectives(self) -> None:
+        if self.objective is not None:
+            with located("objective"):
+                object.__setattr__(self, "objective", self._checked_weights(self.objective))
+        elif not self.objectives:
+            advice = 'Say "maximize" or "minimize" for one of them.'
+            raise InputError("a metric to maximize or minimize", "none", advice, "metrics")
+
+    def _checked_weights(self, weights: object) -> dict[str, float]:
+        if not isinstance(weights, Mapping) or not weights:
+            raise InputError('weights such as {"throughput": 1.0}', short_repr(weights))
+        checked = {}
+        for name, weight in weights.items():
+            if name not in self.metrics:
+                raise InputError(f"a metric among {', '.join(self.metrics)}", short_repr(name))
+            with located(name):
+                checked[name] = self._checked_weight(as_number(weight, "weight"), name)
+        return checked
+
+    def _checked_weight(self, weight: float, name: str) -> float:
+        aim = self.metrics[name]
+        if weight == 0.0:
+            raise InputError("a weight other than 0", "0", "Leave the metric out.")
+        if weight * _SIGNS.get(aim, weight) < 0.0:
+            sign = "positive" if aim == "maximize" else "negative"
+            advice = "The weighted sum is maximized."
+            raise InputError(f"a {sign} weight of a metric to {aim}", f"{weight:g}", advice)
+        return weight
+
+    @property
+    def objectives(self) -> dict[str, float]:
+        """The metrics to maximize (1) or minimize (-1)."""
+        return {name: _SIGNS[aim] for name, aim in self.metrics.items() if aim != "watch"}
+
+    @property
+    def weights(self) -> Mapping[str, float] | None:
+        """The weights of the sum to maximize; None with several objectives."""
+        if self.objective is not None:
+            return self.objective
+        return self.objectives if len(self.objectives) == 1 else None
+
+    @property
+    def lead(self) -> str:
+        """The metric that is shown first: of several objectives, the first."""
+        return next(iter(self.objective or self.objectives))
+
+    @property
+    def sign(self) -> float:
+        """-1 if what is maximized is the negative of the leading metric, otherwise 1."""
+        return 1.0 if self.objective is not None else self.objectives[self.lead]
+
+    def direction(self, name: str) -> Direction:
+        """The direction in which a metric is modelled: a watched one as if it were maximized."""
+        return "minimize" if self.metrics[name] == "minimize" else "maximize"
+
+    def sign_of(self, name: str) -> float:
+        """The factor of a metric's values for the agent that models it."""
+        return sign_of(self.direction(name))
+
+    def limits_of(self, metric: str) -> list[Limit]:
+        return [limit for limit in self.rules.limits if limit.metric == metric]
+
+
+class Distances:
+    """Distances between places, by parameter; a change of a category is a distance of 1.
+
+    The coordinates of a domain without names are called "0", "1", ...
+    """
+
+    def __init__(
+        self, moves: Moves, domain: Domain, space: SearchSpace | Options | None = None
+    ) -> None:
+        self._moves, self._domain, self._space = moves, domain, space
+        if isinstance(space, SearchSpace):
+            numeric = {name: isinstance(p, (Real, Integer)) for name, p in space.parameters.items()}
+        elif space is not None:
+            numeric = {"option": False}
+        else:
+            numeric = {str(i): True for i in range(domain.dimension)}
+        for name in {**moves.largest, **moves.cost}:
+            if name not in numeric:
+                names = ", ".join([*numeric][:10])
+                raise InputError(f"a parameter among {names}", repr(name), "", "moves")
+        self._is_number = np.array([*numeric.values()])
+        self._costs = np.array([moves.cost.get(name, 0.0) for name in numeric])
+        self._largest = np.array([moves.largest.get(name, np.inf) for name in numeric])
+
+    def reachable(self, places: Places, applied: Sequence[Places]) -> Mask:
+        """Which places are no further than the largest move from each of those applied."""
+        within = np.ones(len(places), dtype=bool)
+        if self._moves.largest:
+            values, largest = self._values(places), self._largest * (1.0 + _ROUNDING)
+            for place in applied:
+                within &= (self._apart(values, self._values(place)) <= largest).all(1)
+        return within
+
+    def price(self, places: Places, applied: Places | None) -> Array:
+        """The cost of moving to each place from the one applied."""
+        if applied is None or not self._moves.cost:
+            return np.zeros(len(places))
+        return np.asarray(self._apart(self._values(places), self._values(applied)) @ self._costs)
+
+    def _apart(self, values: Array, applied: Array) -> Array:
+        """Distances (q, parameters)."""
+        apart = np.abs(values - applied)
+        return np.where(self._is_number, apart, np.sign(apart))
+
+    def _values(self, places: Places) -> Array:
+        """Values of the parameters, (q, parameters); of a category, the number of the choice."""
+        if are_indices(places) and isinstance(self._space, Options):
+            return places[:, None].astype(np.float64)
+        points = self._domain.at(places) if are_indices(places) else places
+        return self._space.numbers(points) if isinstance(self._space, SearchSpace) else points
+
+
+def encode_live(live: Live, arrays: Arrays) -> JsonTree:
+    """Write a description as the arguments that make it, with points in ``arrays``."""
+    rules = live.rules
+    return {
+        "metrics": dict(live.metrics),
+        "objective": None if live.objective is None else dict(live.objective),
+        "limits": limits_to_json(rules.limits),
+        "risk": rules.risk,
+        "baseline": _encoded(live.baseline, arrays),
+        "safe": [_encoded(setting, arrays) for setting in live.safe],
+        "share": rules.remeasure.share,
+        "stale": rules.remeasure.stale,
+        "moves": rules.moves.to_json(),
+    }
+
+
+def decode_live(tree: JsonTree, arrays: Arrays) -> Live:
+    """Read what :func:`encode_live` wrote."""
+    safe = [_decoded(setting, arrays) for setting in tree["safe"]]
+    return Live(**{**tree, "baseline": _decoded(tree["baseline"], arrays), "safe": safe})
+
+
+def _encoded(place: PlaceLike | None, arrays: Arrays) -> JsonTree:
+    return {"params": dict(place)} if isinstance(place, Mapping) else encode(place, arrays)
+
+
+def _decoded(tree: JsonTree, arrays: Arrays) -> Any:
+    is_named = isinstance(tree, Mapping) and "params" in tree
+    return dict(tree["params"]) if is_named else decode(tree, arrays)
+
+
+def _as_metrics(metrics: object) -> dict[str, Aim]:
+    if metrics is None:
+        return {OBJECTIVE: "maximize"}
+    if not isinstance(metrics, Mapping) or not metrics:
+        expected = 'metrics such as {"throughput": "maximize", "p99": "watch"}'
+        raise InputError(expected, short_repr(metrics), "", "metrics")
+    for name, aim in metrics.items():
+        if not isinstance(name, str) or not name:
+            raise InputError("names of metrics", short_repr(name), "", "metrics")
+        if aim not in ("maximize", "minimize", "watch"):
+            raise InputError("maximize, minimize or watch", short_repr(aim), "", f"metrics.{name}")
+    return dict(metrics)
 
 
 def _checked_risk(value: Any) -> float:

@@ -6,7 +6,7 @@ them a figure is made by pyplot, as notebooks show it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,13 +73,10 @@ def track(source: EverydayStudy | Optimizer, *, ax: Axes | None = None) -> Axes:
     elif not isinstance(source, EverydayStudy):
         raise InputError("a study or an optimizer", short_repr(source))
     else:
-        found = source.track()
-        t, y = (np.array([one[name] for one in found["results"]]) for name in ("t", "value"))
-        best = found["best"]
-        if best:
-            times, mean, std = (
-                np.array([one[name] for one in best]) for name in ("t", "mean", "std")
-            )
+        shown = source.track()
+        t, y = (_column(shown["results"], name) for name in ("t", "value"))
+        if shown["best"]:
+            times, mean, std = (_column(shown["best"], name) for name in ("t", "mean", "std"))
             axes.plot(times, mean, color=BLUE, label="believed best")
             band = mean - BAND * std, mean + BAND * std
             axes.fill_between(times, *band, color=BLUE, alpha=0.2, label=BAND_LABEL)
@@ -96,8 +93,8 @@ def regret(regrets: ReplayResult | Mapping[str, ArrayLike], *, ax: Axes | None =
     Several trials are a mean with a band of two standard errors.
     """
     axes = _axes(ax)
-    for name, given in _by_name(regrets).items():
-        table = _trials(given, str(name))
+    for name, values in _by_name(regrets).items():
+        table = _trials(values, str(name))
         steps = np.arange(1, table.shape[1] + 1)
         averages = table.cumsum(axis=1) / steps
         mean = averages.mean(axis=0)
@@ -133,7 +130,7 @@ def importance(
     Each parameter varies alone over its range, with the others as in the best. Its share is the
     standard deviation of the believed mean, divided by the sum over all parameters.
     """
-    moved = {one.name: float(np.std(one.mean)) for one in slices_of(source, t)}
+    moved = {part.name: float(np.std(part.mean)) for part in slices_of(source, t)}
     total = sum(moved.values()) or 1.0
     shares = {name: size / total for name, size in moved.items()}
     return _bars(_axes(ax), shares, "share of the change around the best")
@@ -156,13 +153,17 @@ def _shares(
     if isinstance(source, Optimizer):
         return source.shares(t)
     if isinstance(source, EverydayStudy):
-        found = source.summary()
-        if not found.told or not source.config.policy.has_model:
+        summary = source.summary()
+        if not summary.told or not source.config.policy.has_model:
             raise NoBeliefError("a study with a belief", "one without", "Tell a result first.")
-        return Model.from_json(found.model).shares()
+        return Model.from_json(summary.model).shares()
     if not isinstance(source, Mapping):
         raise InputError("a study, an optimizer, or shares by name", short_repr(source))
     return {str(name): as_number(share, str(name)) for name, share in source.items()}
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
+    return np.array([row[name] for row in rows])
 
 
 def _trials(regrets: ArrayLike, name: str) -> Array:
@@ -183,7 +184,7 @@ def _by_name(regrets: ReplayResult | Mapping[str, ArrayLike]) -> Mapping[str, An
 
 
 def _bars(axes: Axes, shares: Mapping[str, float], label: str) -> Axes:
-    ordered = sorted(shares.items(), key=lambda one: one[1])
+    ordered = sorted(shares.items(), key=lambda share: share[1])
     names = [shortened(name) for name, _ in ordered]
     drawn = axes.barh(range(len(names)), [share for _, share in ordered], color=BLUE)
     axes.bar_label(drawn, [f" {share:.0%}" for _, share in ordered])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.domains import Finite
+from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError
 from heliotrope.optimizer import Optimizer
+from heliotrope.policies import Belief
 from heliotrope.spaces import Boolean, Categorical, Integer, Options, Parameter, Real, SearchSpace
 from heliotrope.study.everyday import EverydayStudy
 from heliotrope.validation import Array, short_repr
@@ -73,7 +74,7 @@ def view_of(
     view, slices = _shown(source, t, metric)
     if parameter is None and view is not None:
         return view
-    named = {one.name: one for one in slices}
+    named = {shown.name: shown for shown in slices}
     if parameter is None:
         return slices[0]
     if parameter not in named:
@@ -91,9 +92,9 @@ def limits_of(
         raise InputError("a study with limits", short_repr(source), advice)
     name = goals.rules.limited[0] if metric is None else metric
     if name not in goals.rules.limited:
-        known = ", ".join(goals.rules.limited)
-        raise InputError(f"a metric with a limit, of {known}", short_repr(name), "", "metric")
-    return name, [one["bound"] for one in source.belief(t, metric=name).get("limits", ())]
+        expected = f"a metric with a limit, of {', '.join(goals.rules.limited)}"
+        raise InputError(expected, short_repr(name), "", "metric")
+    return name, [limit["bound"] for limit in source.belief(t, metric=name).get("limits", ())]
 
 
 def slices_of(source: EverydayStudy | Optimizer, t: float | None) -> Sequence[Slice]:
@@ -138,10 +139,10 @@ def _of_study(
 
 
 def _slice(space: SearchSpace, band: Mapping[str, Any], best: Mapping[str, Any]) -> Slice:
-    name = band["parameter"]
-    mean, std = np.array(band["mean"]), np.array(band["std"])
-    made = _named(name, space.parameters[name], band["values"], mean, std, best[name])
-    return replace(made, safe=_safe(band))
+    name, mean, std = band["parameter"], np.array(band["mean"]), np.array(band["std"])
+    parameter = space.parameters[name]
+    is_log, is_discrete = _is_log(parameter), _is_discrete(parameter)
+    return Slice(name, band["values"], mean, std, best[name], is_log, is_discrete, _safe(band))
 
 
 def _safe(shown: Mapping[str, Any]) -> Mask | None:
@@ -149,11 +150,8 @@ def _safe(shown: Mapping[str, Any]) -> Mask | None:
     return np.array(shown["safe"]) if "safe" in shown else None
 
 
-def _named(
-    name: str, parameter: Parameter, values: Sequence[Any], mean: Array, std: Array, best: Any
-) -> Slice:
-    is_discrete = isinstance(parameter, (Categorical, Boolean))
-    return Slice(name, values, mean, std, best, _is_log(parameter), is_discrete)
+def _is_discrete(parameter: Parameter) -> bool:
+    return isinstance(parameter, (Categorical, Boolean))
 
 
 def _is_log(parameter: Parameter) -> bool:
@@ -173,85 +171,83 @@ def _through(
     surface: Surface, space: SearchSpace, shown: Mapping[str, Any], best: Mapping[str, Any]
 ) -> list[Slice]:
     """The row and the column of a map that are nearest to the best."""
-    mean, std = surface.mean, np.array(shown["std"])
     column, row = (
         int(np.abs(np.array(values) - at).argmin())
         for values, at in zip(surface.values, surface.best, strict=True)
     )
     cuts: list[Any] = [(row, slice(None)), (slice(None), column)]
+    layers = {name: np.array(shown[name]) for name in ("mean", "std", "safe") if name in shown}
     slices = []
     for name, values, cut in zip(surface.names, shown["values"], cuts, strict=True):
-        made = _named(name, space.parameters[name], values, mean[cut], std[cut], best[name])
-        slices.append(replace(made, safe=None if surface.safe is None else surface.safe[cut]))
+        band = {key: layer[cut] for key, layer in layers.items()}
+        slices.append(_slice(space, {**band, "parameter": name, "values": values}, best))
     return slices
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The values of a parameter in a slice, and on a side of a map."""
+
+    values: Sequence[Any]
+    side: Sequence[Any]
+    log: bool = False
+    is_discrete: bool = False
 
 
 def _of_optimizer(opt: Optimizer, t: float | None) -> tuple[View | None, Sequence[Slice]]:
     if opt.contextual is not None:
         raise InputError("an optimizer without contexts", "a contextual one")
     if isinstance(opt.space, Options):
-        found = opt.belief(t)
-        return OptionBeliefs(opt.space.names, found.mean, found.std), []
+        belief = opt.belief(t)
+        return OptionBeliefs(opt.space.names, belief.mean, belief.std), []
+    best, axes = opt.best(t), dict[str, _Axis]()
     if isinstance(opt.space, SearchSpace):
-        return _of_space(opt, opt.space, t)
-    return _of_points(opt, t)
+        varying = {name: p for name, p in opt.space.parameters.items() if p.count != 1}
+        axes = {name: _axis_of_parameter(parameter) for name, parameter in varying.items()}
+        return _around(opt, t, best.params, axes)
+    names = ["x"] if len(best.x) == 1 else [f"x{i}" for i in range(len(best.x))]
+    axes = {name: _axis_of_coordinate(opt.domain, i) for i, name in enumerate(names)}
+    varying_axes = {name: axis for name, axis in axes.items() if len(axis.values) > 1}
+    return _around(opt, t, dict(zip(names, best.x.tolist(), strict=True)), varying_axes)
 
 
-def _of_space(
-    opt: Optimizer, space: SearchSpace, t: float | None
-) -> tuple[View | None, Sequence[Slice]]:
-    best = opt.best(t).params
-    slices = []
-    for name, parameter in space.parameters.items():
-        if parameter.count != 1:
-            values = _values(parameter)
-            found = opt.belief(t, [{**best, name: value} for value in values])
-            slices.append(_named(name, parameter, values, found.mean, found.std, best[name]))
-    if len(slices) != 2 or any(one.is_discrete for one in slices):
-        return (slices[0] if len(slices) == 1 else None), slices
-    one, other = slices
-    across, up = (_values(space.parameters[each.name], _SIDE) for each in slices)
-    cells = [{**best, one.name: x, other.name: y} for y in up for x in across]
-    mean = opt.belief(t, cells).mean.reshape(len(up), -1)
-    at = float(one.best), float(other.best)
-    return Surface((one.name, other.name), (across, up), mean, at, (one.log, other.log)), slices
+def _axis_of_parameter(parameter: Parameter) -> _Axis:
+    values, side = _values(parameter, _LINE), _values(parameter, _SIDE)
+    return _Axis(values, side, _is_log(parameter), _is_discrete(parameter))
 
 
-def _values(parameter: Parameter, count: int = _LINE) -> list[Any]:
+def _values(parameter: Parameter, count: int) -> list[Any]:
     if parameter.count is not None and parameter.count <= count:
         return [parameter.value(i) for i in range(parameter.count)]
-    assert isinstance(parameter, Real) or parameter.count is not None
     return [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
 
 
-def _of_points(opt: Optimizer, t: float | None) -> tuple[View | None, Sequence[Slice]]:
-    """Slices along the coordinates of a Box, or of the points of a Finite domain."""
-    best = opt.best(t).x
-    names = ["x"] if len(best) == 1 else [f"x{i}" for i in range(len(best))]
-    grids = [_grid(opt, i, best) for i in range(len(best))]
+def _axis_of_coordinate(domain: Domain, i: int) -> _Axis:
+    if isinstance(domain, Finite):
+        values = np.unique(domain.points[:, i]).tolist()
+        return _Axis(values, values)
+    values = np.linspace(domain.lower[i], domain.upper[i], _LINE).tolist()
+    return _Axis(values, values[:: _LINE // _SIDE])
+
+
+def _around(
+    opt: Optimizer, t: float | None, best: Mapping[str, Any], axes: Mapping[str, _Axis]
+) -> tuple[View | None, Sequence[Slice]]:
+    """Slices along the axes through the best; two numbers are a map."""
+
+    def believed(rows: Sequence[Mapping[str, Any]]) -> Belief:
+        named = opt.space is not None
+        return opt.belief(t, rows if named else np.array([list(row.values()) for row in rows]))
+
     slices = []
-    for i, (name, grid) in enumerate(zip(names, grids, strict=True)):
-        if len(grid) > 1:
-            found = opt.belief(t, grid)
-            values = grid[:, i].tolist()
-            slices.append(Slice(name, values, found.mean, found.std, float(best[i])))
-    if len(best) != 2 or len(slices) != 2:
+    for name, axis in axes.items():
+        belief = believed([{**best, name: value} for value in axis.values])
+        drawn = name, axis.values, belief.mean, belief.std, best[name], axis.log, axis.is_discrete
+        slices.append(Slice(*drawn))
+    if len(slices) != 2 or any(axis.is_discrete for axis in axes.values()):
         return (slices[0] if len(slices) == 1 else None), slices
-    across, up = (np.unique(grid[:, i]) for i, grid in enumerate(grids))
-    if not isinstance(opt.domain, Finite):
-        across, up = (values[:: max(1, len(values) // _SIDE)] for values in (across, up))
-    cells = np.array([(x, y) for y in up for x in across])
-    mean = opt.belief(t, cells).mean.reshape(len(up), -1)
-    ends = float(best[0]), float(best[1])
-    return Surface(names, (across.tolist(), up.tolist()), mean, ends, (False, False)), slices
-
-
-def _grid(opt: Optimizer, i: int, best: Array) -> Array:
-    """Points along coordinate i through the best, in order."""
-    if isinstance(opt.domain, Finite):
-        values = np.unique(opt.domain.points[:, i])
-    else:
-        values = np.linspace(opt.domain.lower[i], opt.domain.upper[i], _LINE)
-    points = np.tile(best, (len(values), 1))
-    points[:, i] = values
-    return points
+    (one, across), (other, up) = axes.items()
+    cells = [{**best, one: x, other: y} for y in up.side for x in across.side]
+    mean = believed(cells).mean.reshape(len(up.side), -1)
+    at, log = (float(best[one]), float(best[other])), (across.log, up.log)
+    return Surface((one, other), (across.side, up.side), mean, at, log), slices

@@ -154,9 +154,8 @@ class Records:
         }
 
     def restore(self, state: State) -> None:
-        self.t, self.places, self.y, self.noise = (
-            state[name] for name in ("t", "places", "y", "noise")
-        )
+        self.t, self.places = state["t"], state["places"]
+        self.y, self.noise = state["y"], state["noise"]
         columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]
         self._open = {key: (t, place[None]) for key, t, place in zip(*columns, strict=True)}
 

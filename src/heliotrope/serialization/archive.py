@@ -4,7 +4,6 @@ import io
 import json
 import math
 import os
-import secrets
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -18,9 +17,12 @@ from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError, InputError, MissingFileError
 from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.surroundings import REAL
 from heliotrope.validation import short_repr
 
 HEADER, DIGEST = "header", "digest"
+ITS_WRITER = "Open it with the version of heliotrope that wrote it."
+"""What to do about saved data of another version."""
 _NPY = (1, 0)  # version of the arrays' format
 _KINDS = "biufcSU"  # of arrays: booleans, numbers and texts
 _ALIGNED = 16  # bytes
@@ -35,10 +37,6 @@ class Archived(ABC):
     @abstractmethod
     def parts(self) -> tuple[JsonTree, Arrays]:
         """Return everything as a JSON tree and arrays, which must not be modified."""
-
-    @abstractmethod
-    def check_usable(self) -> None:
-        """Raise any error if the parts do not fit each other; this may change the object."""
 
     @classmethod
     @abstractmethod
@@ -64,11 +62,7 @@ class Archived(ABC):
     @classmethod
     def loads(cls, data: bytes, source: str = "these bytes") -> Self:
         """Return the object that :meth:`dumps` wrote."""
-        header, arrays = unpack(data, cls.FORMAT, cls.VERSION, source)
-        if DIGEST not in header:  # of an earlier version: its parts may not fit each other
-            with readable(f"a usable {cls.FORMAT} file", source):
-                cls.from_parts(header, arrays, source).check_usable()
-        return cls.from_parts(header, arrays, source)
+        return cls.from_parts(*unpack(data, cls.FORMAT, cls.VERSION, source), source)
 
 
 @contextmanager
@@ -90,7 +84,7 @@ def pack(header: JsonTree, arrays: Arrays) -> bytes:
 
 
 def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree, Arrays]:
-    """Return the header and the arrays of a zip of this kind, of this version or an older one."""
+    """Return the header and the arrays of a zip of this kind and version."""
     with readable(f"a complete {kind} file", source):
         with zipfile.ZipFile(io.BytesIO(data)) as whole:
             _check_sizes(whole.infolist(), len(data))
@@ -136,21 +130,19 @@ def _digest(header: JsonTree, arrays: Arrays) -> str:
 
 
 def _check_digest(header: JsonTree, arrays: Arrays, source: str) -> None:
-    if DIGEST in header and header[DIGEST] != _digest(header, arrays):
+    if header.get(DIGEST) != _digest(header, arrays):
         raise FormatError("a file as it was written", f"a changed one, {source}", "Use a copy.")
 
 
 def check_header(header: JsonTree, kind: str, version: int, source: str) -> None:
-    """Raise an error for a header of another kind or of a newer version."""
+    """Raise an error for a header of another kind or version."""
     if not isinstance(header, dict) or header.get("format") != kind:
         raise FormatError(f"a {kind} file", f"another format in {source}")
-    if not isinstance(header.get("version"), int):
-        raise FormatError("an integer as version", repr(header.get("version")))
-    if header["version"] > version:
+    if header.get("version") != version:
         raise FormatError(
-            f"a {kind} file of version {version} or older",
-            f"version {header['version']}",
-            "Update heliotrope to read it.",
+            f"a {kind} file of version {version}",
+            f"version {short_repr(header.get('version'))}",
+            ITS_WRITER,
         )
 
 
@@ -206,7 +198,7 @@ def _as_file(path: object) -> Path:
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file atomically: a crash leaves the previous file unchanged."""
     target = _as_file(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{REAL.uid()[:8]}")
     try:
         with existing(path, "a file in an existing folder"), temporary.open("xb") as file:
             file.write(data)

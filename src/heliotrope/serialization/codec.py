@@ -102,7 +102,7 @@ def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
     cls, name = type(value), type(value).__name__
     if _REGISTERED.get(name) is cls:
         fields = dataclasses.fields(value)
-        return "$type", {one.name: getattr(value, one.name) for one in fields if one.init}
+        return "$type", {field.name: getattr(value, field.name) for field in fields if field.init}
     if cls.__module__.startswith("sklearn.") and _sklearn_kernel(name) is cls:
         return "$kernel", value.get_params(deep=False)
     raise InputError(
@@ -115,6 +115,6 @@ def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
 def _sklearn_kernel(name: str) -> type | None:
     from sklearn.gaussian_process import kernels  # slow to load, and not needed by clients
 
-    found = getattr(kernels, name, None)
-    is_kernel = isinstance(found, type) and issubclass(found, kernels.Kernel)
-    return found if is_kernel else None
+    kernel = getattr(kernels, name, None)
+    is_kernel = isinstance(kernel, type) and issubclass(kernel, kernels.Kernel)
+    return kernel if is_kernel else None

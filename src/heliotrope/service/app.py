@@ -27,6 +27,7 @@ from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Demos, Studies
 from heliotrope.storage import GroupCommit, open_store
 from heliotrope.study.estimators import Estimators
+from heliotrope.surroundings import REAL, Surroundings
 
 _THREADS = 200  # requests that may wait for the disk at a time
 
@@ -56,8 +57,8 @@ def create_app(
         Number of processes beside the service that estimate models. With 0 another process of the
         store has to, such as ``heliotrope estimate``. By default the requests estimate.
     """
-    given = Settings(store, tuple(tokens), tuple(hosts), demo, estimators, limits or Limits())
-    return app_from(given)
+    settings = Settings(store, tuple(tokens), tuple(hosts), demo, estimators, limits or Limits())
+    return app_from(settings)
 
 
 def worker_app() -> Starlette:
@@ -69,13 +70,19 @@ def worker_app() -> Starlette:
     return app_from(settings, stopping=end_soon)
 
 
-def app_from(settings: Settings, stopping: Callable[[], None] = lambda: None) -> Starlette:
+def app_from(
+    settings: Settings,
+    stopping: Callable[[], None] = lambda: None,
+    surroundings: Surroundings = REAL,
+) -> Starlette:
     """The application with these settings; ``stopping`` is called before the last writes."""
-    store = open_store(settings.store)
+    store = open_store(settings.store, surroundings=surroundings)
     metrics, streams = Metrics(), EventStreams(store, settings.limits.streams)
     journal = GroupCommit(store, written=streams.notify, conflict=metrics.conflicts.inc)
     estimators = None if settings.estimators is None else Estimators(settings.estimators)
-    studies = Studies(store, journal, settings.limits, metrics.studies.set, estimators)
+    studies = Studies(
+        store, journal, settings.limits, metrics.studies.set, estimators, surroundings
+    )
     demos = Demos(studies, settings.limits.demos) if settings.demo else None
 
     @asynccontextmanager

@@ -125,8 +125,8 @@ def is_accepted(header: str, digests: Sequence[bytes]) -> bool:
     Each comparison takes constant time, and all are made.
     """
     scheme, _, token = header.partition(" ")
-    given = digest(token)
-    matches = [hmac.compare_digest(given, one) for one in digests]
+    sent = digest(token)
+    matches = [hmac.compare_digest(sent, accepted) for accepted in digests]
     return not digests or (scheme.lower() == "bearer" and any(matches))
 
 

@@ -44,7 +44,7 @@ def carry_out(studies: Studies, body: Json, count: Callable[[Command[Any]], None
         if not isinstance(outcome, Exception):
             count(command)
             answers[i] = {"status": 200, "answer": command.answer(outcome)}
-    return [as_answer(one) if isinstance(one, Exception) else one for one in answers]
+    return [as_answer(item) if isinstance(item, Exception) else item for item in answers]
 
 
 def _entries(body: Json) -> Sequence[Any]:

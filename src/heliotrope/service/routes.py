@@ -12,11 +12,11 @@ from heliotrope.service.batches import BATCH, carry_out
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Health, Metrics
 from heliotrope.service.routing import Operation, loads, parameter
-from heliotrope.service.schemas import NEW_STUDY
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Demos, Studies
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import BY_VERB
+from heliotrope.study.creation import NEW_STUDY
 from heliotrope.validation import Json
 
 _CSV = "text/csv"

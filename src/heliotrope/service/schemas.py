@@ -1,11 +1,11 @@
-"""JSON schemas of the answers, and of the description of a new study.
+"""JSON schemas of the answers.
 
-Other request bodies are commands (:mod:`heliotrope.study.commands`), which have their own schemas.
+Those of requests are made of the fields of commands (:mod:`heliotrope.study.commands`) and of a new
+study (:mod:`heliotrope.study.creation`).
 """
 
 from collections.abc import Sequence
 
-from heliotrope.live.rules import LEAST_RISK
 from heliotrope.validation import Json
 
 
@@ -20,7 +20,7 @@ def _object(description: str, fields: Json, optional: Sequence[str] = ()) -> Jso
 
 def _typed(**names: str) -> Json:
     """Fields of plain types: their names by type."""
-    return {name: {"type": kind} for kind, some in names.items() for name in some.split()}
+    return {name: {"type": kind} for kind, listed in names.items() for name in listed.split()}
 
 
 def _list(items: Json) -> Json:
@@ -127,98 +127,3 @@ SCHEMAS = {
     "Demo": _object("A demo study was started.", _typed(string="name")),
 }
 """Answers by name."""
-
-_NUMBER = _object(
-    "A number. `log` asks for a logarithmic scale; with a `step`, values are low, low + step, ...",
-    _typed(number="low high step", boolean="log")
-    | {"type": {"enum": ["real", "integer"]}}
-    | {"scale": {"enum": ["linear", "log"], "deprecated": True, "description": "Use log."}},
-    optional=["log", "step", "scale"],
-)
-_CHOICE = _object("A choice.", {"type": {"const": "categorical"}} | _typed(array="choices"))
-_BOOLEAN = _object("True or false.", {"type": {"const": "boolean"}})
-_PARAMETERS = {
-    "type": "object",
-    "additionalProperties": {"oneOf": [_NUMBER, _CHOICE, _BOOLEAN]},
-}
-_OPTION = _object("An option.", _typed(string="name") | {"features": {}}, optional=["features"])
-_NAME = {
-    "type": "string",
-    "maxLength": 100,
-    "pattern": "^[A-Za-z0-9_-]([A-Za-z0-9 ._-]*[A-Za-z0-9_-])?$",
-    "description": "Letters, digits, spaces and . _ -",
-}
-_POLICY = _object("Kind of policy, and known parameters.", _typed(string="kind"), ["kind"])
-_CLOCK = _object(
-    "A counter of asks, or the wall clock in a unit.",
-    {"kind": {"enum": ["steps", "wall"]}} | _typed(string="unit"),
-    optional=["unit"],
-)
-_BOUND = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "%$"}]}
-_SIDES = ("below", "at_most", "above", "at_least")
-_LIMIT = {**_object("Bounds.", dict.fromkeys(_SIDES, _BOUND), _SIDES), "minProperties": 1}
-_PLACE = {"anyOf": [{"type": "object"}, {"type": "string"}]}
-_BY_PARAMETER = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}
-_MOVES = _object(
-    "By parameter, in its own unit: the largest step between two settings, and the cost of a unit "
-    "in the unit of the objective.",
-    {"largest": _BY_PARAMETER, "cost": _BY_PARAMETER},
-    optional=["largest", "cost"],
-)
-_OPTIONAL = {
-    "space": {**_PARAMETERS, "description": "Parameters by name."},
-    "options": _list({"oneOf": [{"type": "string"}, _OPTION]}),
-    "context": {**_PARAMETERS, "description": "Parameters by name that every ask provides."},
-    "policy": _POLICY,
-    "direction": {"enum": ["maximize", "minimize"]},
-    "clock": _CLOCK,
-    "metrics": {
-        "type": "object",
-        "description": "Metrics by name. A watched one is only recorded or limited.",
-        "additionalProperties": {"enum": ["maximize", "minimize", "watch"]},
-    },
-    "objective": {
-        "type": "object",
-        "description": "Weights by metric of a sum to maximize.",
-        "additionalProperties": {"type": "number"},
-    },
-    "limits": {
-        "type": "object",
-        "description": 'Bounds by metric; a percentage such as "95%" is of the baseline.',
-        "additionalProperties": _LIMIT,
-    },
-    "risk": {
-        "type": "number",
-        "minimum": LEAST_RISK,
-        "exclusiveMaximum": 1,
-        "description": "Probability with which an ask may cross any limit. Default: 0.05.",
-    },
-    "baseline": {
-        **_PLACE,
-        "description": "What runs today: parameters by name, or the name of an option.",
-    },
-    "share": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "description": "Share of asks that measure the baseline again. Default: 0.1.",
-    },
-    "safe": {**_list(_PLACE), "description": "Other choices that keep all limits."},
-    "moves": _MOVES,
-    "lease": {"type": "string", "description": "Default lease of an ask, such as 10min."},
-    "like": {
-        **_list({"type": "string"}),
-        "description": "Names of similar studies, from whose knowledge it starts.",
-    },
-    "seed": {"type": "integer", "minimum": 0, "description": "Random seed."},
-}
-
-NEW_STUDY = {
-    **_object(
-        "A study to create: its name, and either a space or options.",
-        {"name": _NAME, **_OPTIONAL},
-        optional=[*_OPTIONAL],
-    ),
-    "additionalProperties": False,
-}
-"""The body that creates a study; :class:`heliotrope.study.StudyConfig` checks it."""

@@ -27,7 +27,7 @@ from heliotrope.study.estimators import Estimators, Learn
 from heliotrope.study.fleets import MOST as MOST_ALIKE
 from heliotrope.study.results import Summary
 from heliotrope.study.space_adapter import SpaceAdapter
-from heliotrope.surroundings import REAL
+from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import Array
 
 T = TypeVar("T")
@@ -52,9 +52,10 @@ class Studies:
         limits: Limits,
         count: Callable[[int], None],
         estimators: Estimators | None = None,
+        surroundings: Surroundings = REAL,
     ) -> None:
         self.store, self._journal, self._limits = store, journal, limits
-        self._estimators = estimators
+        self._estimators, self.surroundings = estimators, surroundings
         self._memory = Memory(1_000_000 * limits.memory, count)
 
     def create(self, name: str, data: dict[str, Any]) -> Summary:
@@ -67,7 +68,9 @@ class Studies:
             if self.store.count() >= self._limits.studies:
                 most = f"at most {self._limits.studies:,} studies"
                 raise RequestError(422, "limit", most, "one more", "Delete some first.")
-            study = Study.create_from(name, config, self.store, journal=self._journal)
+            study = Study.create_from(
+                name, config, self.store, journal=self._journal, surroundings=self.surroundings
+            )
             return study.summary()
 
     def _largest(self, names: Sequence[str]) -> int:
@@ -187,7 +190,13 @@ class Studies:
     def _opened(self, name: str) -> HeldStudy:
         waiting = None if self._estimators is None else AdmittedEstimators(self._estimators)
         with _no_such_name():
-            study = Study(self.store, name, journal=self._journal, estimators=waiting)
+            study = Study(
+                self.store,
+                name,
+                journal=self._journal,
+                estimators=waiting,
+                surroundings=self.surroundings,
+            )
         held = self._memory.hold(study)
         if waiting is not None:
             waiting.admit = partial(self._memory.using, held)
@@ -259,7 +268,7 @@ class Demos:
             self._threads = {thread for thread in self._threads if thread.is_alive()}
             if len(self._threads) >= self._most:
                 raise RequestError(429, "busy", f"at most {self._most} demos at a time", "one more")
-            name = f"demo-{REAL.uid()[:6]}"
+            name = f"demo-{self._studies.surroundings.uid()[:6]}"
             self._studies.create(name, {"space": _SPACE})
             thread = Thread(target=self._drive, args=(name,), name=name, daemon=True)
             self._threads.add(thread)

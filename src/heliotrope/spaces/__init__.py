@@ -8,12 +8,13 @@ configuration, as ``SearchSpace.point`` does. An Optimizer over a SearchSpace me
 ``snap`` also accepts many points at once, for a kernel that sees snapped points alone.
 """
 
-from heliotrope.spaces.discrete import (
+from heliotrope.spaces.options import Options as Options
+from heliotrope.spaces.parameters import (
     Boolean as Boolean,
     Categorical as Categorical,
+    Parameter as Parameter,
+    Value as Value,
 )
-from heliotrope.spaces.options import Options as Options
-from heliotrope.spaces.parameter import Parameter as Parameter, Value as Value
 from heliotrope.spaces.ranges import Integer as Integer, Real as Real
 from heliotrope.spaces.space import (
     SearchSpace as SearchSpace,

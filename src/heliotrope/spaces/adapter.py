@@ -48,11 +48,11 @@ class NamedAdapter(DomainAdapter):
         return self._listed(X)
 
     def _listed(self, names: Iterable[Any]) -> Places:
-        found = list[Places]()
+        places = list[Places]()
         for i, name in enumerate(names):
             with located(str(i)):
-                found.append(self._place(name))
-        return np.concatenate(found)
+                places.append(self._place(name))
+        return np.concatenate(places)
 
     def _place(self, name: Any) -> Places:
         if isinstance(self.space, Options) or isinstance(self.domain, Finite):

@@ -70,13 +70,13 @@ def as_object(value: object, name: str) -> Mapping[Any, Any]:
 
 
 def same_keys(
-    given: Mapping[Any, Any], needed: Sequence[str], optional: Sequence[str] = ()
+    fields: Mapping[Any, Any], needed: Sequence[str], optional: Sequence[str] = ()
 ) -> None:
     """Raise an InputError for a missing or an unknown key."""
     for key in needed:
-        if key not in given:
+        if key not in fields:
             raise InputError(f"a value of {key!r}", "none", field=key)
-    for key in given:
+    for key in fields:
         if key not in needed and key not in optional:
             raise InputError(
                 f"no keys but {short_repr([*needed, *optional])}",

@@ -105,8 +105,8 @@ class Options:
                     same_keys(form, ("name",), ("features",))
                 forms.append(form)
         features: list[Any] = [form.get("features") for form in forms]
-        some = any(entry is not None for entry in features)
-        return cls([form["name"] for form in forms], features if some else None)
+        none = all(entry is None for entry in features)
+        return cls([form["name"] for form in forms], None if none else features)
 
     def __eq__(self, other: object) -> bool:
         return self.to_json() == other.to_json() if isinstance(other, Options) else NotImplemented
@@ -121,9 +121,9 @@ class Options:
 def _numbered(names: object) -> dict[str, int]:
     """Return the index of each name."""
     indices: dict[str, int] = {}
-    for i, given in enumerate(as_list(names, "options", _OPTIONS, _UNLESS)):
+    for i, entry in enumerate(as_list(names, "options", _OPTIONS, _UNLESS)):
         with located(f"{i}.name"):
-            name = as_text(given, "an option's name")
+            name = as_text(entry, "an option's name")
             if name in indices:
                 raise InputError("names that differ", f"{short_repr(name)} twice")
             indices[name] = i

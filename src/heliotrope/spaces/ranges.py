@@ -12,8 +12,7 @@ import numpy as np
 
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import as_boolean, as_integer
-from heliotrope.spaces.discrete import Discrete
-from heliotrope.spaces.parameter import Parameter
+from heliotrope.spaces.parameters import Discrete, Parameter
 from heliotrope.validation import LARGEST, Array, Indices, Json, as_number, as_positive, short_repr
 
 _SMALLEST = 1.0 / LARGEST

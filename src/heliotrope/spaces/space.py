@@ -14,16 +14,15 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Lattice
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
-from heliotrope.spaces.discrete import Boolean, Categorical
 from heliotrope.spaces.options import Options
-from heliotrope.spaces.parameter import Parameter, Value
+from heliotrope.spaces.parameters import Boolean, Categorical, Parameter, Value
 from heliotrope.spaces.ranges import Integer, Real
 from heliotrope.validation import Array, Json, short_repr
 
 _PARAMETERS = 100
 _COMBINATIONS = 5_000  # up to this many, a Finite domain lists them; a larger space is a Box
 _LATTICE = 1_000  # values of a number; with more, rounding does not matter
-_OPTIONAL = ("log", "step", "scale")  # files of 0.1.0 have a scale, linear or log, in place of log
+_OPTIONAL = ("log", "step")
 _TYPES: dict[str, tuple[type[Parameter], tuple[str, ...], tuple[str, ...]]] = {
     "real": (Real, ("low", "high"), _OPTIONAL),  # class, needed and optional fields in JSON
     "integer": (Integer, ("low", "high"), _OPTIONAL),
@@ -258,18 +257,7 @@ def _from_json(data: object) -> Parameter:
         raise InputError(f"type to be one of {', '.join(_TYPES)}", got, field="type")
     parameter, needed, optional = _TYPES[kind]
     same_keys(form, ("type", *needed), optional)
-    fields = {key: value for key, value in form.items() if key not in ("type", "scale")}
-    if "scale" in form:
-        if "log" in form:
-            raise InputError("either log or scale", "both", "Omit scale.", field="scale")
-        fields["log"] = _is_log(form["scale"])
-    return parameter(**fields)
-
-
-def _is_log(scale: object) -> bool:
-    if not isinstance(scale, str) or scale not in ("linear", "log"):
-        raise InputError("scale to be linear or log", short_repr(scale), field="scale")
-    return scale == "log"
+    return parameter(**{key: value for key, value in form.items() if key != "type"})
 
 
 def _checked(parameters: object) -> dict[str, Parameter]:

@@ -15,7 +15,7 @@ from heliotrope.storage.tables import VERSION, create, version
 T = TypeVar("T")
 
 DRIVER_ERRORS = (SQLAlchemyError, UnicodeDecodeError)  # the latter occurs in reports of damage
-_DAMAGED = "The store is damaged: restore a copy."
+DAMAGED = "The store is damaged: restore a copy."
 
 
 class Database:
@@ -27,8 +27,7 @@ class Database:
     reading: ClassVar[Mapping[str, Any]]  # options: all statements of a transaction see one state
     writing: ClassVar[Mapping[str, Any]]  # options: they see the newest state, and exclude writers
     code: ClassVar[tuple[str, str]]  # attribute of an error that holds its code, and the default
-    damage: ClassVar[tuple[str, ...]]  # error codes that report damage start with one of these
-    advice: ClassVar[Mapping[str, str]]  # about other errors, by the start of their codes
+    advice: ClassVar[Mapping[str, str]]  # about errors, by the start of their codes
 
     def __init__(self, engine: Engine, place: str, lock: WriteLock | None = None) -> None:
         self.engine, self.place = engine, place
@@ -80,14 +79,14 @@ class Database:
         try:
             yield
         except DRIVER_ERRORS as error:
-            if not self._is_damage(error):
+            if self._advice(error) != DAMAGED:
                 raise
 
     def _has_tables(self, connection: Connection) -> bool:
         stored = version(connection)
         if stored not in (None, VERSION):
             got = f"version {stored[:20]!r} in {self.place}"
-            advice = "Update heliotrope." if stored > VERSION else _DAMAGED
+            advice = "Update heliotrope." if stored > VERSION else DAMAGED
             raise StoreError(f"a store of version {VERSION}", got, advice)
         return stored is not None
 
@@ -117,23 +116,15 @@ class Database:
                 connection.commit()
                 return result
 
-    def _code(self, error: DBAPIError) -> str:
-        return str(getattr(error.orig, *self.code))
-
-    def _is_damage(self, error: Exception) -> bool:
-        if isinstance(error, DBAPIError):
-            return self._code(error).startswith(self.damage)
-        return isinstance(error, UnicodeDecodeError)
-
     def _advice(self, error: Exception) -> str:
-        if self._is_damage(error):
-            return _DAMAGED
         if not isinstance(error, DBAPIError):
-            return ""
-        if error.connection_invalidated:
-            return "The last write may have arrived: look before writing again."
-        code = self._code(error)
-        return next((text for start, text in self.advice.items() if code.startswith(start)), "")
+            return DAMAGED if isinstance(error, UnicodeDecodeError) else ""
+        code = str(getattr(error.orig, *self.code))
+        for start, advice in self.advice.items():
+            if code.startswith(start):
+                return advice
+        is_lost = error.connection_invalidated
+        return "The last write may have arrived: look before writing again." if is_lost else ""
 
     def _check_usable(self) -> None:
         if not self._open:

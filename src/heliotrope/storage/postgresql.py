@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 
-from heliotrope.storage.database import Database
+from heliotrope.storage.database import DAMAGED, Database
 from heliotrope.surroundings import Now
 
 T = TypeVar("T")
@@ -47,19 +47,17 @@ class PostgresDatabase(Database):
     reading: ClassVar = {"isolation_level": "REPEATABLE READ"}
     writing: ClassVar = {"isolation_level": "READ COMMITTED"}
     code = ("sqlstate", "")
-    damage = ("XX",)  # a page's own checksum failed
-    advice: ClassVar = {"55P03": _LOCKED}
+    advice: ClassVar = {"XX": DAMAGED, "55P03": _LOCKED}  # XX: a page's own checksum failed
 
     def __init__(self, url: URL, now: Now) -> None:
         self._now, self._watchdog = now, Watchdog()
         self._offset, self._measured = 0.0, -inf
-        given = url.query
-        limits = {name: given.get(name, value) for name, value in _NETWORK.items()}
+        limits = {name: url.query.get(name, value) for name, value in _NETWORK.items()}
         engine = create_engine(
             url.set(drivername="postgresql+psycopg").difference_update_query(
                 ["connect_timeout", *_NETWORK]
             ),
-            connect_args={"connect_timeout": given.get("connect_timeout", CONNECT), **limits},
+            connect_args={"connect_timeout": url.query.get("connect_timeout", CONNECT), **limits},
             hide_parameters=True,
         )
         event.listen(engine, "connect", self._set_up)

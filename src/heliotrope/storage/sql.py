@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from sqlalchemy.exc import IntegrityError
 
 from heliotrope.errors import DamagedError, HeliotropeError
+from heliotrope.storage import tables
 from heliotrope.storage.database import Database
 from heliotrope.storage.protocol import (
     Append,
@@ -24,19 +25,7 @@ from heliotrope.storage.protocol import (
     snapshot_ahead,
     unknown_study,
 )
-from heliotrope.storage.tables import (
-    StudyRow,
-    checked_row,
-    event_checksum,
-    events,
-    find_row,
-    link,
-    snapshot_checksum,
-    snapshots,
-    studies,
-    study_rows,
-    versions,
-)
+from heliotrope.storage.tables import StudyRow, events, find_row, snapshots, studies
 from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_number, as_whole
 
@@ -44,7 +33,7 @@ _LARGEST = 2**31  # the largest integer that every database accepts
 _TOGETHER = 1_000  # studies looked up by one statement
 
 _locked = (
-    study_rows.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
+    tables.study_rows.where(studies.c.uid.in_(bindparam("uids", expanding=True)))
     .order_by(studies.c.uid)  # one order for all writers: no deadlock
     .with_for_update(key_share=True)
 )
@@ -59,7 +48,7 @@ _stretch = (
     )
     .order_by(events.c.seq)
 )
-_unchanged = update(versions).values(version_num=versions.c.version_num)
+_unchanged = update(tables.versions).values(version_num=tables.versions.c.version_num)
 _kept = (
     select(snapshots.c.seq, snapshots.c.data, snapshots.c.checksum, events.c.checksum)
     .join(events, (events.c.study == snapshots.c.study) & (events.c.seq == snapshots.c.seq))
@@ -91,11 +80,11 @@ class SqlStore:
 
     def studies(self, after: str = "", limit: int = 100) -> list[StudyInfo]:
         most = min(as_whole(limit, "limit", least=0), _LARGEST)
-        page = study_rows.order_by(studies.c.name).limit(most)
+        page = tables.study_rows.order_by(studies.c.name).limit(most)
         if after:
             page = page.where(studies.c.name > as_name(after))
         rows = self._database.read(lambda c: c.execute(page).all())
-        return [checked_row(row).info() for row in rows]
+        return [tables.checked_row(row).info() for row in rows]
 
     def count(self) -> int:
         counting = select(func.count()).select_from(studies)
@@ -159,10 +148,10 @@ class SqlStore:
         if after >= end:
             return times, texts
         with self._database.damage_ignored():  # the events before it are sound
-            previous = event_checksum(connection, row, after)
+            previous = tables.event_checksum(connection, row, after)
             stretch = connection.execute(_stretch, {"study": row.id, "after": after, "end": end})
             for expected, (seq, at, body, checksum) in enumerate(stretch, start=after + 1):
-                if seq != expected or link(previous, seq, at, body) != checksum:
+                if seq != expected or tables.link(previous, seq, at, body) != checksum:
                     break
                 times.append(at)
                 texts.append(body)
@@ -195,7 +184,7 @@ class SqlStore:
         if row is None or not isinstance(row.data, bytes):
             return None
         seq, data, checksum, event = row
-        return (seq, data) if snapshot_checksum(event, data) == checksum else None
+        return (seq, data) if tables.snapshot_checksum(event, data) == checksum else None
 
 
 # Writing
@@ -213,19 +202,19 @@ def _insert_study(connection: Connection, study: StudyRow, first: Append) -> Non
 
 def _write_appends(connection: Connection, batch: Sequence[Append]) -> list[int | HeliotropeError]:
     """Write the appends that fit, each after the one before it; return the outcome of each."""
-    found = _lock(connection, sorted({append.study for append in batch}))
+    locked = _lock(connection, sorted({append.study for append in batch}))
     changed: dict[str, StudyRow] = {}
     rows: list[dict[str, Any]] = []
     results: list[int | HeliotropeError] = []
     for append in batch:
-        row = found.get(append.study) or unknown_study(append.study)
+        row = locked.get(append.study) or unknown_study(append.study)
         if isinstance(row, StudyRow) and row.last == append.after:
             row, new = row.extended(append)
             changed[append.study] = row
             rows += new
         elif isinstance(row, StudyRow):
             row = conflict(append, row.last)
-        found[append.study] = row
+        locked[append.study] = row
         results.append(row.last if isinstance(row, StudyRow) else row)
     _save(connection, changed.values(), rows)
     return results
@@ -239,7 +228,7 @@ def _write_snapshot(connection: Connection, uid: str, seq: int, data: bytes) -> 
         raise snapshot_ahead(seq, study.last)
     mine = snapshots.c.study == study.id
     kept = connection.scalar(select(snapshots.c.seq).where(mine))
-    checksum = snapshot_checksum(event_checksum(connection, study, seq), data)
+    checksum = tables.snapshot_checksum(tables.event_checksum(connection, study, seq), data)
     row = {"study": study.id, "seq": seq, "data": data, "checksum": checksum}
     if kept is None:
         connection.execute(insert(snapshots), row)
@@ -249,14 +238,14 @@ def _write_snapshot(connection: Connection, uid: str, seq: int, data: bytes) -> 
 
 def _lock(connection: Connection, uids: Sequence[str]) -> dict[str, StudyRow | HeliotropeError]:
     """Lock the rows of studies until the transaction ends; a damaged row is a DamagedError."""
-    found: dict[str, StudyRow | HeliotropeError] = {}
+    locked: dict[str, StudyRow | HeliotropeError] = {}
     for start in range(0, len(uids), _TOGETHER):
         for row in connection.execute(_locked, {"uids": uids[start : start + _TOGETHER]}):
             try:
-                found[row.uid] = checked_row(row)
+                locked[row.uid] = tables.checked_row(row)
             except DamagedError as error:
-                found[row.uid] = error
-    return found
+                locked[row.uid] = error
+    return locked
 
 
 def _save(connection: Connection, changed: Iterable[StudyRow], rows: list[dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from heliotrope.errors import DamagedError, InputError, StoreError
-from heliotrope.storage.database import DRIVER_ERRORS, Database
+from heliotrope.storage.database import DAMAGED, DRIVER_ERRORS, Database
 from heliotrope.storage.files import DisplacedError, Gate, StoreFiles, WriteLock, beside
 from heliotrope.storage.tables import create, studies, version
 
@@ -33,6 +33,8 @@ _SETTINGS = (
     "PRAGMA cell_size_check=ON",
 )
 _ADVICE = {
+    "SQLITE_CORRUPT": DAMAGED,
+    "SQLITE_NOTADB": DAMAGED,
     "SQLITE_BUSY": "Another program holds it. End its transaction, and try again.",
     "SQLITE_IOERR": (
         "It may be open under another name, or the disk may fail."
@@ -50,7 +52,6 @@ class SqliteDatabase(Database):
     reading: ClassVar = {_BEGIN: "BEGIN"}
     writing: ClassVar = {_BEGIN: "BEGIN IMMEDIATE"}
     code = ("sqlite_errorname", "SQLITE_CORRUPT")  # an error about invalid text has no name
-    damage = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
     advice = _ADVICE
 
     def __init__(self, path: Path) -> None:

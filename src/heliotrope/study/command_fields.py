@@ -31,14 +31,18 @@ def metadata_of(
     *,
     by_client: bool = False,
     without: str = "",
+    form: str = "",
+    in_python: str = "",
 ) -> Json:
     """A field's metadata; ``check`` returns the value to keep, or raises an InputError.
 
     The clients fill in a field that is ``by_client``: it is no argument of a method. ``without``
-    is the type of a command's result if the field is None, where this one is narrower.
+    is the type of a command's result if the field is None, where this one is narrower. ``form``
+    names how a command line gives the value, if its schema does not say it. ``in_python`` is the
+    description of the methods' argument where it takes more than JSON does.
     """
-    shown = {"description": description, "schema": schema}
-    return {**shown, "check": check, "by_client": by_client, "without": without}
+    used = {"schema": schema, "check": check, "by_client": by_client, "without": without}
+    return {"description": description, "form": form, "in_python": in_python, **used}
 
 
 @dataclass(frozen=True)
@@ -111,21 +115,28 @@ class Command(Generic[T]):
 
 def json_schema(command: type[Command[Any]]) -> Json:
     """The JSON schema of a command, for the OpenAPI document."""
+    return {**schema_of(command, nullable=True), "examples": [command.example]}
+
+
+def schema_of(kind: type[Any], *, nullable: bool) -> Json:
+    """The JSON schema of a dataclass whose fields have descriptions and schemas.
+
+    If it is ``nullable``, null stands for a field that is not given.
+    """
     return {
-        "title": command.__name__,
-        "description": (command.__doc__ or "").partition("\n")[0],
+        "title": kind.__name__,
+        "description": (kind.__doc__ or "").partition("\n")[0].replace("``", "`"),
         "type": "object",
-        "properties": {field.name: _property(field) for field in own_first(command)},
-        "required": [field.name for field in fields(command) if field.default is MISSING],
+        "properties": {field.name: _property(field, nullable) for field in own_first(kind)},
+        "required": [field.name for field in fields(kind) if field.default is MISSING],
         "additionalProperties": False,
-        "examples": [command.example],
     }
 
 
-def own_first(command: type[Command[Any]]) -> list[Field[Any]]:
-    """The fields of a command, those of its own class before those that it inherits."""
-    own = vars(command)["__annotations__"]
-    return sorted(fields(command), key=lambda field: field.name not in own)
+def own_first(kind: type[Any]) -> list[Field[Any]]:
+    """The fields of a dataclass, those of its own class before those that it inherits."""
+    own = vars(kind)["__annotations__"]
+    return sorted(fields(kind), key=lambda field: field.name not in own)
 
 
 @contextmanager
@@ -148,10 +159,10 @@ def nested(outer: str) -> Iterator[None]:
         raise
 
 
-def _property(field: Field[Any]) -> Json:
+def _property(field: Field[Any], nullable: bool) -> Json:
     schema = dict(field.metadata["schema"])
     inner = json_schema(schema["class"]) if "class" in schema else schema
-    if field.default is not MISSING:
+    if nullable and field.default is not MISSING:
         inner = {"anyOf": [inner, {"type": "null"}]}
     return {**inner, "description": field.metadata["description"]}
 

@@ -127,7 +127,7 @@ class Ask(Command[Evaluation | Hold]):
         kw_only=True,
         metadata=metadata_of(
             "The cost of a measurement, in the unit of the objective for one unit of time. With it "
-            "the answer may be a Hold: no measurement before that time is worth the cost.",
+            "the answer may be a Hold (hold_until): no measurement before that time is worth it.",
             {"type": "number", "exclusiveMinimum": 0},
             partial(as_positive, name="cost"),
             without="Evaluation",

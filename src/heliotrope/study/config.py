@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import DomainAdapter, Finite
-from heliotrope.errors import InputError, StudyExistsError, located
+from heliotrope.errors import InputError, StudyExistsError, located, relocated
 from heliotrope.estimation import Given, Model
-from heliotrope.live.moving import Distances
-from heliotrope.live.rules import Limit
+from heliotrope.live.rules import Distances, Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
-from heliotrope.spaces import Options, SearchSpace
+from heliotrope.spaces import Options, Parameter, SearchSpace, as_space
 from heliotrope.spaces.checks import as_list, as_text
+from heliotrope.storage.protocol import as_name
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
 from heliotrope.study.commands import THE_VALUE
-from heliotrope.study.goals import GOAL_KEYS, Goals, goals_from_json
+from heliotrope.study.creation import CONFIG_KEYS, GOAL_KEYS, NewStudy
+from heliotrope.study.goals import Goals, goals_from, goals_from_json
 from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
 from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
 from heliotrope.tracker import Setup
@@ -100,7 +101,7 @@ class StudyConfig:
             return None
         safe = [self.adapter.choice_point(choice) for choice in self.goals.known]
         baseline = None if self.goals.baseline is None else safe.pop(0)
-        return Setup.of(adapter, self.goals, baseline, safe, self.space)
+        return Setup(adapter, self.goals, baseline, safe, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""
@@ -174,6 +175,25 @@ class StudyConfig:
         }
 
     @classmethod
+    def of(cls, new: NewStudy) -> StudyConfig:
+        """The configuration of a new study; an InputError names the argument at fault."""
+        with located("policy"):
+            policy = PolicyChoice.from_json(new.policy)
+        with located("clock"):
+            clock = Wall(new.clock) if isinstance(new.clock, str) else new.clock or Steps()
+        return cls(
+            as_space(new.options if new.space is None else new.space),  # type: ignore[arg-type]
+            policy,
+            new.direction,
+            clock,
+            new.seed,
+            _as_context(new.context),
+            new.lease,
+            _as_names(new.like),
+            goals=goals_from(new.direction, {key: getattr(new, key) for key in GOAL_KEYS}),
+        )
+
+    @classmethod
     def from_json(cls, data: object) -> StudyConfig:
         """Read a configuration; missing keys have their defaults."""
         if not isinstance(data, Mapping):
@@ -224,6 +244,20 @@ class StudyConfig:
         policy = PolicyChoice(self.policy.kind, kept)
         own = replace(self, policy=policy, direction=goals.direction(name), goals=None)
         return own if name == goals.lead else replace(own, like=(), fleet=None)
+
+
+def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:
+    if context is None or isinstance(context, SearchSpace):
+        return context
+    with relocated("space", "context"):
+        return SearchSpace(context)
+
+
+def _as_names(like: Sequence[str]) -> tuple[str, ...]:
+    with located("like"):
+        if isinstance(like, str) or not isinstance(like, Sequence):
+            raise InputError("a list of names of studies", short_repr(like))
+        return tuple(as_name(name) for name in like)
 
 
 def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
@@ -286,8 +320,4 @@ _LENGTHS = ("clock.unit", "lease")  # of time
 _MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
 _SHORTEST_SEASON = 1e-3  # units of the clock
-_KEYS = (
-    *("space", "options", "context", "policy", "direction", "clock", "seed", "lease"),
-    *("like", "fleet"),
-    *GOAL_KEYS,
-)
+_KEYS = (*CONFIG_KEYS, "fleet")

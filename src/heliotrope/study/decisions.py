@@ -38,14 +38,7 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.study.learning import Learn
 from heliotrope.study.metrics import named_results
 from heliotrope.study.space_adapter import Context, LoggedPlace
-from heliotrope.study.state import (
-    VERSION,
-    VERSION_WITH_AVOIDANCE,
-    VERSION_WITH_MARKS,
-    VERSION_WITH_METRICS,
-    VERSION_WITH_NOISE,
-    StudyState,
-)
+from heliotrope.study.state import VERSION, StudyState
 from heliotrope.surroundings import Moment
 from heliotrope.validation import Json, short_repr
 
@@ -179,7 +172,7 @@ def _keyed(key: str | None) -> Json:
 
 def _begin(id: str, t: float, place: LoggedPlace, words: Json) -> Chain[Evaluation]:
     """Open an evaluation, which is read from its event."""
-    body = {"v": VERSION_WITH_MARKS, "kind": "asked", "id": id, "t": t, "place": place, **words}
+    body = {"v": VERSION, "kind": "asked", "id": id, "t": t, "place": place, **words}
     yield body
     return Evaluation.from_json(body)
 
@@ -241,24 +234,18 @@ def _result_event(
     state: StudyState, id: str, command: Tell | Add, results: Mapping[str, Measurement]
 ) -> EventBody:
     """The event of a result, with its distance from what was expected of limited metrics."""
-    told = _measured_event(state.config, id, command, results)
+    told = _measured_event(id, command, results)
     errors = state.tracker.errors_of(state.ids.number_of(id), results)
     return {**told, "error": errors} if errors else told
 
 
-def _measured_event(
-    config: StudyConfig, id: str, command: Tell | Add, results: Mapping[str, Measurement]
-) -> EventBody:
-    """The event of a result: a value, or values by metric if there are several."""
-    values = _values(results)
-    told = {"kind": "told", "id": id}
-    if len(config.metrics) > 1:
-        return {"v": VERSION_WITH_METRICS, **told, "value": values, **command.noise}
-    (name,), noise = values, command.noise
-    if isinstance(command.std, Mapping):
-        noise["std"] = command.std[name]
-    version = VERSION_WITH_NOISE if noise else VERSION
-    return {"v": version, **told, "value": values[name], **noise}
+def _measured_event(id: str, command: Tell | Add, results: Mapping[str, Measurement]) -> EventBody:
+    """The event of a result: its values and their standard errors are by metric."""
+    noise = command.noise
+    if "std" in noise and len(results) == 1:  # maybe told without a name
+        std = noise["std"].values() if isinstance(noise["std"], Mapping) else [noise["std"]]
+        noise["std"] = dict(zip(results, std, strict=False))
+    return {"v": VERSION, "kind": "told", "id": id, "value": _values(results), **noise}
 
 
 def _check_point(state: StudyState, command: Tell) -> None:
@@ -323,7 +310,7 @@ def _cancel(state: StudyState, id: str) -> Chain[None]:
     """Close an evaluation for good, even if its lease has expired."""
     number = state.ids.number_of(id)
     if state.core.is_open(number) or state.leases.expired(number) is not None:
-        yield {"v": VERSION_WITH_AVOIDANCE, "kind": "cancelled", "id": id}
+        yield {"v": VERSION, "kind": "cancelled", "id": id}
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
 

@@ -82,14 +82,11 @@ def _judge(rows: Mapping[str, Json], body: Mapping[str, Any]) -> None:
 
 def _told(config: StudyConfig, body: Mapping[str, Any]) -> Json:
     """The value or the values of an event, and their noise."""
-    noise, value = {name: body[name] for name in CHECKS if name in body}, body["value"]
-    if not are_named(config):
-        return {THE_VALUE: value, **noise}
-    if isinstance(value, Mapping):
-        return {"metrics": value, **noise}
-    if "std" in noise:  # the only metric's
-        noise["std"] = {config.lead: noise["std"]}
-    return {"metrics": {config.lead: value}, **noise}
+    noise = {name: body[name] for name in CHECKS if name in body}
+    if are_named(config):
+        return {"metrics": body["value"], **noise}
+    own = {"std": noise["std"][THE_VALUE]} if noise.get("std") else {}
+    return {THE_VALUE: body["value"][THE_VALUE], **noise, **own}
 
 
 def _flat(row: Json) -> Json:

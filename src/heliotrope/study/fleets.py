@@ -119,13 +119,13 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
     }
     logs = [np.log(world.lengths) for world in some]
     if any(len(one) != dimension for one in logs):  # other numbers of options
-        logs = [np.array([one.mean()]) for one in logs]
+        logs = [np.full(dimension, one.mean()) for one in logs]
     lengths = tuple(np.exp(np.mean(logs, axis=0)).tolist())
     mean = float(np.mean([world.mean for world in some]))
     warp = _average([world.warp for world in some])
     world = replace(some[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
-    return Model.of_world(world, pace).of_dimension(dimension)
+    return Model.of_world(world, pace)
 
 
 def _average(warps: Sequence[Warp]) -> Warp:

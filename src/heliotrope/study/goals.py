@@ -4,34 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, TypeAlias, TypedDict
+from typing import Any
 
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError
-from heliotrope.live.description import Aim, Live
-from heliotrope.live.rules import limits_to_json
+from heliotrope.live.rules import Live, limits_to_json
+from heliotrope.study.creation import GOAL_KEYS, Choice
 from heliotrope.study.measured import THE_VALUE
 from heliotrope.validation import Json, short_repr
-
-Choice: TypeAlias = Mapping[str, Any] | str
-"""Parameters by name, or the name of an option."""
-
-
-class GoalArguments(TypedDict, total=False):
-    """The arguments of ``Study.create`` that describe its goals."""
-
-    metrics: Mapping[str, Aim] | None
-    objective: Mapping[str, float] | None
-    limits: Mapping[str, Mapping[str, float | str]] | None
-    risk: float | None
-    baseline: Choice | None
-    share: float | None
-    safe: Sequence[Choice] | None
-    moves: Mapping[str, Mapping[str, float]] | None
-
-
-GOAL_KEYS = tuple(GoalArguments.__annotations__)
-"""The keys of a study's configuration that describe its goals."""
 
 _MOST = 20  # metrics: each has its own belief
 _LONGEST = 60  # characters of a name
@@ -90,9 +70,6 @@ def goals_from_json(data: Mapping[str, Any]) -> Goals | None:
 
 def goals_from(direction: Direction, given: Mapping[str, Any]) -> Goals | None:
     """Goals from arguments, of which None counts as not given; without metrics, of one value."""
-    for name in given:
-        if name not in GOAL_KEYS:
-            raise TypeError(f"create() got an unexpected keyword argument {name!r}")
     kept = {name: value for name, value in given.items() if value is not None}
     if not kept:
         return None

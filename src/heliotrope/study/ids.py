@@ -16,8 +16,7 @@ from heliotrope.errors import FormatError, UnknownSuggestionError
 from heliotrope.validation import Indices
 
 _PREFIX = 12  # digits of the uid
-_FORM = re.compile(r"[0-9a-f]{0,12}-(?:([0-9a-f]{8})-)?([0-9]{1,15})")
-_NO_MARK = 0  # of an id written by an earlier version
+_FORM = re.compile(r"[0-9a-f]{0,12}-([0-9a-f]{8})-([0-9]{1,15})")
 
 
 class Ids:
@@ -28,7 +27,7 @@ class Ids:
         self._marks = array("I")
 
     def next(self, mark: int) -> str:
-        """The id of the next evaluation, not yet added, with a random mark above 0."""
+        """The id of the next evaluation, not yet added, with a random mark."""
         return self._text(len(self._marks), mark)
 
     def add(self, id: str) -> None:
@@ -57,19 +56,18 @@ class Ids:
     def to_array(self) -> Indices:
         return np.array(self._marks, dtype=np.int64)
 
-    def restore(self, marks: Indices | None, asked: int) -> None:
-        """Take over the array of a snapshot; earlier versions have none."""
-        values = [_NO_MARK] * asked if marks is None else marks.tolist()
-        if len(values) != asked:
-            raise FormatError(f"marks of {asked} asks", str(len(values)))
-        self._marks = array("I", values)
+    def restore(self, marks: Indices, asked: int) -> None:
+        """Take over the array of a snapshot."""
+        if len(marks) != asked:
+            raise FormatError(f"marks of {asked} asks", str(len(marks)))
+        self._marks = array("I", marks.tolist())
 
     def _text(self, number: int, mark: int) -> str:
-        return f"{self._prefix}-{f'{mark:08x}-' if mark else ''}{number}"
+        return f"{self._prefix}-{mark:08x}-{number}"
 
     def _parts(self, id: object) -> tuple[int, int]:
         """Mark and number; the number of anything else is -1."""
         match = _FORM.fullmatch(id) if isinstance(id, str) else None
         if match is None:
-            return _NO_MARK, -1
-        return int(match[1] or "0", 16), int(match[2])
+            return 0, -1
+        return int(match[1], 16), int(match[2])

@@ -43,9 +43,9 @@ class Keys:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Keys:
-        """Read the keys of a snapshot; earlier versions kept only open ones."""
+        """Read the keys of a snapshot."""
         keys = cls()
         for key, id in data["keys"].items():
             keys.begin(key, id)
-        keys._closed = dict(data.get("closed_keys", {}))
+        keys._closed = dict(data["closed_keys"])
         return keys

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from heliotrope.policies.learner import Update, due_as_json
 from heliotrope.storage import EventBody
 from heliotrope.study.cache import Chain
-from heliotrope.study.state import VERSION_WITH_LEARNER, StudyState
+from heliotrope.study.state import VERSION, StudyState
 
 Learn: TypeAlias = Callable[[StudyState], Chain[None]]
 """Yields the events of what is learned after a result, or has that done elsewhere."""
@@ -56,7 +56,7 @@ def judge(state: StudyState) -> Chain[None]:
 def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
     """The event of a new model, which is that of the values as they are told."""
     model = update.model.signed(state.metrics[name].config.sign).to_json()
-    body = {"v": VERSION_WITH_LEARNER, "kind": "learned", "model": model}
+    body = {"v": VERSION, "kind": "learned", "model": model}
     found = update.contradicted
     ids = {} if found is None else {state.ids.of(key): found[key] for key in sorted(found)}
     stepwise = {} if found is None else {"contradicted": ids}

@@ -71,14 +71,14 @@ class Leases:
     def to_json(self) -> dict[str, Any]:
         leases = [[number, lease.length, lease.until] for number, lease in self._open.items()]
         expired = [[number, t, place] for number, (t, place) in self._expired.items()]
-        return {"leases": leases, "expired": expired} if leases or expired else {}
+        return {"leases": leases, "expired": expired}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Leases:
-        """Read the leases of a snapshot; earlier versions have none."""
+        """Read the leases of a snapshot."""
         found = cls()
-        for number, length, until in data.get("leases", ()):
+        for number, length, until in data["leases"]:
             found.begin(as_whole(number, "number", least=0), length, until)
-        for number, t, place in data.get("expired", ()):
+        for number, t, place in data["expired"]:
             found._expired[as_whole(number, "number", least=0)] = as_number(t, "t"), place
         return found

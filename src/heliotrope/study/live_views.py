@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from heliotrope.domains import Places, are_indices
 from heliotrope.errors import InputError
 from heliotrope.ledger import Observation
-from heliotrope.live import Belief
-from heliotrope.live.gains import Gain, TotalGain
+from heliotrope.live.beliefs import Belief, Gain, TotalGain
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
 from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
@@ -56,7 +55,7 @@ class MetricView(BeliefView):
 
     def _places(self, choices: Array | None) -> Places:
         assert self.outlook is not None
-        return self.outlook.all_places() if choices is None else self.outlook.of_points(choices)
+        return self.outlook.places() if choices is None else self.outlook.places_of(choices)
 
     def _predicted(self, places: Places) -> tuple[Array, Array]:
         assert self.believed is not None

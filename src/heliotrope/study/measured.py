@@ -57,6 +57,7 @@ VALUE = metadata_of(
     "The measured value, or the values by metric. A metric may be missing.",
     _number_or_numbers({"type": "number"}),
     as_values,
+    form="result",
 )
 """The field ``value`` of a command."""
 _NUMBER, _COUNT = {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "minimum": 0}

@@ -10,8 +10,8 @@ import numpy as np
 from heliotrope.domains import DomainAdapter, Finite
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
+from heliotrope.live.beliefs import cautious
 from heliotrope.live.rules import Limit
-from heliotrope.live.watching import cautious
 from heliotrope.policies import Policy, Uniform
 from heliotrope.policies.learner import Due, Update, due_from_json
 from heliotrope.study.commands import THE_VALUE, Measurement

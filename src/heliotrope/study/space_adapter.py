@@ -150,13 +150,6 @@ class SpaceAdapter:
         point = self.context_point(given)
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
-    def logged_place(self, event: Mapping[str, Any]) -> LoggedPlace:
-        """The place in an event; earlier versions had other coordinates of options."""
-        place: LoggedPlace = event["place"]
-        if isinstance(place, int) or len(place) == self.domain.dimension:
-            return place
-        return self.place_of(event["option"], event.get("context"))
-
     def place_of_suggestion(self, suggestion: Suggestion) -> LoggedPlace:
         """The place of a suggestion: its canonical point."""
         if suggestion.index is not None:

@@ -17,7 +17,7 @@ from heliotrope.errors import (
 )
 from heliotrope.estimation import Model
 from heliotrope.ledger import Observation, Suggestion
-from heliotrope.live.gains import Gain
+from heliotrope.live.beliefs import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
@@ -28,37 +28,24 @@ from heliotrope.study.keys import Keys
 from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import MetricState, named_results
 from heliotrope.tracker import Metric, Tracker
-from heliotrope.validation import Json, as_number, as_positive, as_whole
+from heliotrope.validation import Json, as_number, as_positive, as_whole, short_repr
 
-# Versions of events and snapshots; earlier versions of heliotrope refuse later ones
-VERSION = 1
-VERSION_WITH_GOALS = 2  # of created events: with metrics, limits, a baseline or moves
-VERSION_WITH_NOISE = 2  # of told events: results with their own noise
-VERSION_WITH_METRICS = 3  # of told events: values by metric
-VERSION_WITH_MARKS = 2  # of asked events: their ids have marks, and they may have leases
-VERSION_WITH_AVOIDANCE = 2  # of cancelled events: their places are avoided
-VERSION_WITH_LEARNER = 2  # of learned events: those of the one learner
-_SNAPSHOT = 3  # version of snapshots: others are not read, and the events are replayed
+VERSION = 1  # of all events
+_SNAPSHOT = 1  # version of snapshots: others are not read, and the events are replayed
 _KIND = "heliotrope.study"
-_NEWEST = {
-    "told": VERSION_WITH_METRICS,
-    "asked": VERSION_WITH_MARKS,
-    "learned": VERSION_WITH_LEARNER,
-    "cancelled": VERSION_WITH_AVOIDANCE,
-}
 _MARKS = "ids/marks"  # array of a snapshot
 
 
 def created_event(config: StudyConfig) -> EventBody:
     """The first event of a study."""
-    version = VERSION if config.goals is None else VERSION_WITH_GOALS
-    return {"v": version, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
+    return {"v": VERSION, "kind": "created", "setup": {"seed": 0, **config.to_json()}}
 
 
 def config_of(body: Mapping[str, Any]) -> StudyConfig:
     """The configuration in the first event."""
-    if body.get("kind") != "created" or body.get("v") not in (VERSION, VERSION_WITH_GOALS):
-        raise FormatError("a created event first", json.dumps(body)[:80], "Update heliotrope.")
+    _check_version(body)
+    if body.get("kind") != "created":
+        raise FormatError("a created event first", json.dumps(body)[:80])
     try:
         return StudyConfig.from_json(body["setup"])
     except InputError as error:
@@ -155,12 +142,8 @@ class StudyState:
 
     def apply(self, body: Mapping[str, Any]) -> None:
         """Apply the next event."""
+        _check_version(body)
         kind = body.get("kind")
-        newest = _NEWEST.get(str(kind), VERSION)
-        if body.get("v") not in range(VERSION, newest + 1):
-            raise FormatError(
-                f"events of version {newest}", f"version {body.get('v')!r}", "Update heliotrope."
-            )
         if kind == "asked":
             self._apply_asked(body)
         elif kind == "told":
@@ -234,9 +217,9 @@ class StudyState:
     def _apply_cancelled(self, body: Mapping[str, Any]) -> None:
         """Close an ask for good; if its lease has expired, only note the place to avoid."""
         expired = self.leases.expired(self.ids.number_of(body["id"]))
-        number, avoid = self._close(body["id"]), body["v"] >= VERSION_WITH_AVOIDANCE
+        number = self._close(body["id"])
         if expired is None:
-            self.tracker.cancel(number, avoid=avoid)
+            self.tracker.cancel(number, avoid=True)
         else:
             self.tracker.avoid(self.core.adapter.suggestion_at(number, *expired))
 
@@ -261,8 +244,7 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        place, reason = self.config.adapter.logged_place(body), body.get("reason")
-        asked = self.core.placed(place, body["t"])
+        asked, reason = self.core.placed(body["place"], body["t"]), body.get("reason")
         self.tracker.begin(replace(asked, reason=None if reason is None else str(reason)))
         if "lease" in body:
             self.leases.begin(asked.id, body["lease"], body["until"])
@@ -375,8 +357,6 @@ class StudyState:
     def loads(self, data: bytes) -> None:
         """Restore a snapshot of this study; a FormatError changes nothing."""
         header, arrays = archive.unpack_flat(data, _KIND, _SNAPSHOT, "a snapshot")
-        if header["version"] < _SNAPSHOT:
-            raise FormatError("a snapshot of this version", "an older one")
         with archive.readable("a snapshot of a study", "a snapshot"):
             metrics = self._metrics_of(header, arrays)
             lead, seq = metrics[self.config.lead], as_whole(header["seq"], "seq", least=1)
@@ -384,7 +364,7 @@ class StudyState:
             tracker.told = as_whole(header["told"], "told", least=0)
             tracker.progress.restore(header["progress"])
             keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
-            ids.restore(arrays.get(_MARKS), lead.core.asked)
+            ids.restore(arrays[_MARKS], lead.core.asked)
         self.leases, self.ids, self.keys = leases, ids, keys
         self.metrics, self.tracker, self.seq = metrics, tracker, seq
         self.context, self._bare = header.get("context"), False
@@ -400,6 +380,12 @@ class StudyState:
             inner, own = header["metrics"][name], part(arrays, f"metric/{i}/")
             restored[name] = metric.restored(inner, own)
         return {name: restored[name] for name in self.metrics}
+
+
+def _check_version(body: Mapping[str, Any]) -> None:
+    if body.get("v") != VERSION:
+        got = f"version {short_repr(body.get('v'))}"
+        raise FormatError(f"events of version {VERSION}", got, archive.ITS_WRITER)
 
 
 def errors_in(body: Mapping[str, Any]) -> dict[str, float]:

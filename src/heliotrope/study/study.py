@@ -7,35 +7,34 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, Unpack
+from typing import Any, Self, TypeVar
 
-from heliotrope.directions import Direction
-from heliotrope.errors import HeliotropeError, InputError, StudyExistsError, located, relocated
+from heliotrope.errors import HeliotropeError, StudyExistsError, located
 from heliotrope.policies.learner import Update
-from heliotrope.spaces import Parameter, SearchSpace, SpaceLike, as_space
 from heliotrope.storage import Event, Journal, Store, open_store
-from heliotrope.storage.protocol import DEFAULT_STORE, as_name
+from heliotrope.storage.protocol import DEFAULT_STORE
 from heliotrope.study import decisions, exports, fleets, learning, views
 from heliotrope.study.cache import Chain, Decision, StateCache
-from heliotrope.study.clocks import Clock, Steps, Wall, by_store
+from heliotrope.study.clocks import by_store
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation, as_time
 from heliotrope.study.config import StudyConfig, check_same
+from heliotrope.study.creating import CreatesInStore
+from heliotrope.study.creation import NewStudy
 from heliotrope.study.estimators import ConsidersEstimates
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.study.goals import GoalArguments, goals_from
-from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.state import StudyState, config_of, created_event
 from heliotrope.surroundings import REAL, Now, Surroundings
-from heliotrope.validation import counted, short_repr
+from heliotrope.validation import counted
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Study")
 
 _log = logging.getLogger(__name__)
 
 
-class Study(EverydayStudy):
+class Study(CreatesInStore, EverydayStudy):
     """Ask and tell by name, from any process: when a call returns, its events are on disk.
 
     Several threads may share a study, and several processes may open the same study of a store.
@@ -70,71 +69,12 @@ class Study(EverydayStudy):
         self._cache = StateCache(store, written_by, self._info.uid, now)
 
     @classmethod
-    def create(
-        cls,
-        name: str,
-        space: SpaceLike,
-        *,
-        context: SearchSpace | Mapping[str, Parameter] | None = None,
-        policy: Mapping[str, Any] | None = None,
-        direction: Direction = "maximize",
-        clock: Clock | str | None = None,
-        seed: int | None = None,
-        lease: str | None = None,
-        like: Sequence[str] = (),
-        store: Store | str = DEFAULT_STORE,
-        exist_ok: bool = False,
-        now: Now = time.time,
-        **goals: Unpack[GoalArguments],
-    ) -> Study:
-        """Create a study.
-
-        Parameters
-        ----------
-        space
-            Parameters by name, or the names of options; or a SearchSpace or Options.
-        context
-            Parameters by name that each ask gives instead of choosing them; or a SearchSpace.
-        policy
-            Such as ``{"epsilon": 0.01}``; parameters that are not given are learned.
-        direction
-            "maximize" or "minimize": whether high or low values are good.
-        clock
-            A unit of wall time such as "10min", so that epsilon is the drift in ten minutes. By
-            default time counts the asks.
-        seed
-            Random seed; 0 by default. Without one, ``exist_ok`` continues a study of any seed.
-        lease
-            Time such as "10min" after which an ask without a result or a heartbeat expires. By
-            default asks stay open.
-        like
-            Names of similar studies in the store. This one starts from what they have learned:
-            the terms of the model, its scales, and the means, as uncertain as the studies differ.
-        store
-            A store or its URL: memory:, sqlite:///file.db, postgresql://...
-        exist_ok
-            Whether to continue an existing study of this name. If it has another configuration, a
-            StudyExistsError says what differs.
-        now
-            The wall clock; tests replace it.
-        goals
-            Of a running system; each is optional, and the how-to page "Tuning a running system"
-            describes them. ``metrics`` has the aim of each, such as ``{"throughput": "maximize",
-            "p99": "watch"}``; ``objective`` has the weights of a sum to maximize. An ask crosses
-            one of the ``limits`` with a probability of at most ``risk``. The ``baseline`` is what
-            runs today; a ``share`` of the asks measures it again. ``safe`` lists other choices that
-            keep the limits. ``moves`` has the largest step and the cost of a unit, by parameter.
-        """
-        with located("policy"):
-            chosen = PolicyChoice.from_json(policy)
-        with located("clock"):
-            ticking = Wall(clock) if isinstance(clock, str) else clock or Steps()
-        given = (as_space(space), chosen, direction, ticking, seed, _as_context(context), lease)
-        config = StudyConfig(*given, _as_names(like), goals=goals_from(direction, goals))
+    def _create(cls, new: NewStudy, store: Store | str, exist_ok: bool, now: Now) -> Self:
+        config, surroundings = StudyConfig.of(new), Surroundings(now)
         return _with_store(
             store,
             lambda opened: cls.create_from(
-                name, config, opened, exist_ok=exist_ok, surroundings=Surroundings(now)
+                new.name, config, opened, exist_ok=exist_ok, surroundings=surroundings
             ),
         )
 
@@ -149,7 +89,7 @@ class Study(EverydayStudy):
         journal: Journal | None = None,
         estimators: ConsidersEstimates | None = None,
         surroundings: Surroundings = REAL,
-    ) -> Study:
+    ) -> Self:
         """Create a study from its configuration, or with ``exist_ok`` continue it.
 
         It starts from what the studies that it is ``like`` have learned by now.
@@ -174,7 +114,7 @@ class Study(EverydayStudy):
         return begin()
 
     @classmethod
-    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Study:
+    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Self:
         """Open an existing study."""
         surroundings = Surroundings(now)
         return _with_store(
@@ -336,27 +276,13 @@ class Study(EverydayStudy):
             state, state.time(self.surroundings.now()) if when is None else when
         )
 
-    def _readable(self) -> Study:
+    def _readable(self) -> Self:
         """Return itself, or raise an error if it cannot be read."""
         self._cache.read(lambda state: state.seq)
         return self
 
 
-def _as_names(like: Sequence[str]) -> tuple[str, ...]:
-    with located("like"):
-        if isinstance(like, str) or not isinstance(like, Sequence):
-            raise InputError("a list of names of studies", short_repr(like))
-        return tuple(as_name(name) for name in like)
-
-
-def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:
-    if context is None or isinstance(context, SearchSpace):
-        return context
-    with relocated("space", "context"):
-        return SearchSpace(context)
-
-
-def _with_store(store: Store | str, begin: Callable[[Store], Study], *, make: bool = True) -> Study:
+def _with_store(store: Store | str, begin: Callable[[Store], S], *, make: bool = True) -> S:
     """A study in a store; a store opened from a URL is closed with the study."""
     if isinstance(store, Store):
         return begin(store)

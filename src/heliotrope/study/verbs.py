@@ -80,7 +80,7 @@ class StudyVerbs(ABC):
             as if it was cancelled. A later result is still taken.
         cost
             The cost of a measurement, in the unit of the objective for one unit of time. With it
-            the answer may be a Hold: no measurement before that time is worth the cost.
+            the answer may be a Hold (hold_until): no measurement before that time is worth it.
         """
         return self.do(Ask(t=t, context=context, key=key, lease=lease, cost=cost))
 
@@ -364,7 +364,7 @@ class AsyncStudyVerbs(ABC):
             as if it was cancelled. A later result is still taken.
         cost
             The cost of a measurement, in the unit of the objective for one unit of time. With it
-            the answer may be a Hold: no measurement before that time is worth the cost.
+            the answer may be a Hold (hold_until): no measurement before that time is worth it.
         """
         return await self.do(Ask(t=t, context=context, key=key, lease=lease, cost=cost))
 

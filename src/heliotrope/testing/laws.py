@@ -59,8 +59,8 @@ def in_domain(subject: Subject) -> None:
     for key in range(_STEPS):
         t = key + 1.0
         place = agent.choose(t, stream.at(key))
-        found = getattr(place, "shape", type(place).__name__)
-        assert found == shape, f"choose returned {found}, but places have the shape {shape}"
+        chosen = getattr(place, "shape", type(place).__name__)
+        assert chosen == shape, f"choose returned {chosen}, but places have the shape {shape}"
         agent.open(key, t, place)
         agent.tell(key, measured(subject.domain.at(place)[0], t, rng))
     subject.game(subject.optimizer(), _STEPS)

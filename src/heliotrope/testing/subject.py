@@ -145,11 +145,11 @@ def believed(optimizer: Optimizer) -> Array | None:
     domain, rng = optimizer.domain, np.random.default_rng(5)
     X = domain.scaled(rng.random((8, domain.dimension))) if isinstance(domain, Box) else None
     try:
-        found = optimizer.belief(X=X)
+        belief = optimizer.belief(X=X)
         optimizer.best()
     except NoBeliefError:
         return None
-    return np.array([found.mean, found.std])
+    return np.array([belief.mean, belief.std])
 
 
 def state_size(agent: Agent) -> int:

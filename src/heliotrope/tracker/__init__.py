@@ -5,7 +5,5 @@ from heliotrope.tracker.metric import (
     Metric as Metric,
     check_weighing as check_weighing,
 )
-from heliotrope.tracker.outlook import Outlook as Outlook
-from heliotrope.tracker.progress import Progress as Progress
-from heliotrope.tracker.setup import Setup as Setup
-from heliotrope.tracker.tracker import Results as Results, Tracker as Tracker
+from heliotrope.tracker.outlook import Outlook as Outlook, Setup as Setup
+from heliotrope.tracker.tracker import Progress as Progress, Results as Results, Tracker as Tracker

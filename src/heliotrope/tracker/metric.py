@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Choices, DomainAdapter, PlaceLike, Places, all_choices
 from heliotrope.errors import InputError
 from heliotrope.ledger import Ledger, Visible
-from heliotrope.live.avoiding import Avoidance, failure_before
+from heliotrope.live.choosing import Avoidance, failure_before
 from heliotrope.policies.protocol import Weighing
 from heliotrope.policies.run import PolicyRun
 from heliotrope.precision import USUAL, Precision

@@ -8,36 +8,88 @@ from functools import cached_property
 
 import numpy as np
 
-from heliotrope.domains import Box, Choices, Places, all_choices
+from heliotrope.domains import Box, Choices, DomainAdapter, Places, all_choices
 from heliotrope.ledger import Suggestion
-from heliotrope.live.beliefs import Belief, Trust
-from heliotrope.live.choosing import VISITED, Chooser, Standing, candidates
-from heliotrope.live.deciding import Mask
-from heliotrope.live.description import Live
-from heliotrope.live.gains import Gain, gain
-from heliotrope.live.rules import Limit
-from heliotrope.live.trading import front, random_sum
+from heliotrope.live.beliefs import Belief, Gain, Trust, front, gain, random_sum
+from heliotrope.live.choosing import VISITED, candidates, safe
+from heliotrope.live.rules import Distances, Limit, Live, Mask
+from heliotrope.spaces import Options, SearchSpace
 from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
-from heliotrope.tracker.setup import Setup
 from heliotrope.validation import Array
 
-__all__ = ["Outlook"]
+__all__ = ["Outlook", "Setup"]
+
+
+class Setup:
+    """What a tracker is told once: the choices, the rules, and the settings that it starts from.
+
+    ``baseline`` and ``called_safe`` are choices as coordinates. The latter keep all limits by the
+    user's word; the baseline is the first of them. The rules name the parameters of moves as the
+    ``space`` does.
+    """
+
+    def __init__(
+        self,
+        adapter: DomainAdapter,
+        live: Live,
+        baseline: Array | None,
+        safe: Sequence[Array],
+        space: SearchSpace | Options | None = None,
+    ) -> None:
+        self.adapter, self.live, self.baseline = adapter, live, baseline
+        self.called_safe = (*safe,) if baseline is None else (baseline, *safe)
+        self.distances = Distances(live.rules.moves, adapter.domain, space)
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
-    """The beliefs about all metrics at a time, in a context given by its coordinates."""
+class Settings:
+    """The choices in a context given by its coordinates, and those of the setup, as places."""
 
     setup: Setup
-    metrics: Mapping[str, Metric]
-    t: float
-    context: Array | None = None
-    trust: Mapping[str, Trust] = field(default_factory=dict)
+    context: Array | None
 
     @property
     def live(self) -> Live:
         return self.setup.live
+
+    @cached_property
+    def choices(self) -> Choices:
+        """All choices, in the context."""
+        choices = self.setup.adapter.choices(self.context)
+        return all_choices(self.setup.adapter.domain) if choices is None else choices
+
+    def places_of(self, points: Array) -> Places:
+        """The places of choices (q, d) given by their coordinates."""
+        adapter = self.setup.adapter
+        if adapter.contextual is not None and self.context is not None:
+            points = adapter.contextual.points(points, self.context)
+        places = points if isinstance(self.choices, Box) else adapter.domain.places(points)
+        return np.asarray(places)
+
+    def place_of(self, asked: Suggestion) -> Places:
+        """The choice of an evaluation in this context."""
+        if asked.index is not None and self.context is None:
+            return np.array([asked.index])
+        return self.places_of(asked.choice[None])
+
+    @cached_property
+    def baseline(self) -> Places | None:
+        return None if self.setup.baseline is None else self.places_of(self.setup.baseline[None])
+
+    @cached_property
+    def called_safe(self) -> tuple[Places, ...]:
+        """The choices that keep all limits by the user's word."""
+        return tuple(self.places_of(choice[None]) for choice in self.setup.called_safe)
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook(Settings):
+    """The beliefs about all metrics at a time, in a context."""
+
+    metrics: Mapping[str, Metric]
+    t: float
+    trust: Mapping[str, Trust] = field(default_factory=dict)
 
     @property
     def lead(self) -> Metric:
@@ -47,25 +99,23 @@ class Outlook:
 
     def metric(self, name: str) -> Belief:
         """The belief about one metric, with the sign in which it is told."""
-        return Belief.of(self.metrics[name].agent, self.live.sign_of(name))
+        return self.weighted({name: 1.0})
 
     def weighted(self, weights: Mapping[str, float]) -> Belief:
         """The belief about a weighted sum of metrics, with the signs in which they are told."""
-        return Belief(
-            tuple(
-                (weight * self.live.sign_of(name), self.metrics[name].agent)
-                for name, weight in weights.items()
-            )
+        sign = self.live.sign_of
+        parts = (
+            (weight * sign(name), self.metrics[name].agent) for name, weight in weights.items()
         )
+        return Belief(tuple(parts))
 
     def objective(self, make_rng: RNGFactory) -> Belief:
         """The belief about what is maximized; with several objectives, a random sum of them."""
-        weights = self.live.weights
+        weights, names = self.live.weights, self.live.objectives
         if weights is not None:
             return self.weighted(weights)
-        agents = [(1.0, self.metrics[name].agent) for name in self.live.objectives]
-        spreads = np.array([self.spread(name) for name in self.live.objectives])
-        return random_sum(agents, spreads, make_rng)
+        spreads = np.array([self.spread(name) for name in names])
+        return random_sum([(1.0, self.metrics[name].agent) for name in names], spreads, make_rng)
 
     def objective_as_told(self) -> Belief:
         """The belief about the objective as it is shown: low values are good if it is minimized.
@@ -84,69 +134,30 @@ class Outlook:
         y = self.metrics[name].history.y
         return float(np.std(y)) or 1.0 if len(y) else 1.0
 
-    def chooser(self, make_rng: RNGFactory) -> Chooser:
-        limited = {name: self.metric(name) for name in self.live.rules.limited}
-        objective, distances = self.objective(make_rng), self.setup.distances
-        return Chooser(self.live.rules, self.choices, distances, objective, limited, self.trust)
-
-    # ---- places
-
-    @cached_property
-    def choices(self) -> Choices:
-        """All choices, in the context."""
-        choices = self.setup.adapter.choices(self.context)
-        return all_choices(self.setup.adapter.domain) if choices is None else choices
-
-    def place(self, choice: Array) -> Places:
-        """The place of one choice given by its coordinates."""
-        return self.of_points(choice[None])
-
-    def of_points(self, points: Array) -> Places:
-        """The places of choices (q, d) given by their coordinates."""
-        adapter = self.setup.adapter
-        if adapter.contextual is not None and self.context is not None:
-            points = adapter.contextual.points(points, self.context)
-        places = points if isinstance(self.choices, Box) else adapter.domain.places(points)
-        return np.asarray(places)
-
-    def all_places(self) -> Places:
-        """All choices of a list as places."""
-        assert not isinstance(self.choices, Box)
-        return self.choices
-
-    def of_open(self, asked: Suggestion) -> Places:
-        """The choice of an open evaluation in the present context."""
-        if asked.index is not None and self.context is None:
-            return np.array([asked.index])
-        return self.of_points(asked.choice[None])
-
-    @cached_property
-    def baseline(self) -> Places | None:
-        return None if self.setup.baseline is None else self.place(self.setup.baseline)
-
-    @cached_property
-    def known(self) -> tuple[Places, ...]:
-        """The choices that keep all limits by the user's word."""
-        return tuple(self.place(choice) for choice in self.setup.known)
-
-    def visited(self) -> list[Places]:
-        """The latest measured choices of a box, in the present context."""
-        if not isinstance(self.choices, Box):
-            return []
-        problem = self.setup.adapter.contextual
-        width = (self.setup.adapter.domain if problem is None else problem.choices).dimension
-        return [self.of_points(x[None, :width]) for x in self.lead.history.x[-VISITED:]]
-
-    def places(self, visited: Sequence[Places] = ()) -> Places:
-        """All choices of a list; of a box, some everywhere and some near measured or known ones."""
-        near = (*visited, *self.visited(), self.own_best())
-        return candidates(self.choices, Standing(known=self.known, visited=near), _fixed)
-
     # ---- limits
+
+    def margins(self, places: Places) -> tuple[Array, Array]:
+        """Mean and deviation of how far inside each limit places are, (q, l) each."""
+        limits = self.live.rules.limits
+        margin, doubt = np.empty((2, len(places), len(limits)))
+        for i, limit in enumerate(limits):
+            belief = self.metric(limit.metric)
+            if limit.relative:
+                assert self.baseline is not None
+                mean, variance = belief.contrast(self.t, places, self.baseline, limit.bound)
+            else:
+                mean, variance = belief.predict(self.t, places)
+                mean = mean - limit.bound
+            margin[:, i], doubt[:, i] = limit.sign * mean, self.factor(limit) * np.sqrt(variance)
+        return margin, doubt
+
+    def factor(self, limit: Limit) -> float:
+        """The factor of the model's deviation: how far its metric's belief is trusted."""
+        return self.trust.get(limit.metric, Trust()).factor
 
     def safe(self, places: Places) -> Mask:
         """Which places keep each limit with a probability of at least 1 - risk."""
-        return self.chooser(_fixed).safe(places, self.t, self.baseline)
+        return safe(*self.margins(places), self.live.rules.risk_of_each)
 
     def bound(self, limit: Limit) -> float:
         """The bound in the unit of its metric; a relative one is a share of the baseline's mean."""
@@ -156,6 +167,18 @@ class Outlook:
         return limit.bound * float(mean[0])
 
     # ---- the best
+
+    def visited(self) -> list[Places]:
+        """The latest measured choices of a box, in the present context."""
+        if not isinstance(self.choices, Box):
+            return []
+        width = self.setup.adapter.choice_domain.dimension
+        return [self.places_of(self.lead.history.x[-VISITED:, :width])]
+
+    def places(self) -> Places:
+        """All choices of a list; of a box, some everywhere and some near measured or safe ones."""
+        near = (*self.called_safe, *self.visited(), self.own_best())
+        return candidates(self.choices, near, _fixed)
 
     def own_best(self) -> Places:
         """The best place of the leading metric, whether or not it keeps the limits."""
@@ -169,13 +192,13 @@ class Outlook:
         limits, and False.
         """
         places = self.places()
-        safe = np.flatnonzero(self.safe(places))
-        if len(safe):
+        kept = places[self.safe(places)]
+        if len(kept):
             lead = self.live.lead
             weights = self.live.weights or {lead: self.live.sign_of(lead)}
-            mean, _ = self.weighted(weights).predict(self.t, places[safe])
-            return places[[safe[int(np.argmax(mean))]]], True
-        return (self.known[0] if self.known else self.own_best()), False
+            mean, _ = self.weighted(weights).predict(self.t, kept)
+            return kept[[int(np.argmax(mean))]], True
+        return (self.called_safe[0] if self.called_safe else self.own_best()), False
 
     def gain(self, place: Places) -> Gain | None:
         """The gain of a place over the baseline; None without one, or with several objectives.

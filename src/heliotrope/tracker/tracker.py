@@ -6,34 +6,95 @@ change the state. An optimizer keeps its tracker in memory; a study writes an ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Places, initial_count
+from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
 from heliotrope.ledger import Suggestion
-from heliotrope.live.beliefs import Trust, standardized_error
-from heliotrope.live.choosing import Standing
-from heliotrope.live.deciding import Reason
-from heliotrope.live.gains import Gain
-from heliotrope.live.holding import hold_until
+from heliotrope.live.beliefs import (
+    Belief,
+    Gain,
+    TotalGain,
+    Trust,
+    hold_until,
+    standardized_error,
+)
+from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
+from heliotrope.live.rules import Mask, Rules
 from heliotrope.precision import Precision
 from heliotrope.serialization.codec import Arrays, JsonTree, part, under
+from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
-from heliotrope.tracker.outlook import Outlook
-from heliotrope.tracker.progress import Progress
-from heliotrope.tracker.setup import Setup
-from heliotrope.validation import Array, as_whole
+from heliotrope.tracker.outlook import Outlook, Setup
+from heliotrope.validation import Array, Indices, Json, as_whole
 
-__all__ = ["Results", "Tracker"]
+__all__ = ["Progress", "Results", "Tracker"]
 
 _PURPOSE = 2  # of the random stream: not that of a metric's own choice
+_REMEMBERED = 1000  # asks whose reasons are kept
 
 Results = Mapping[str, tuple[float, Precision]]
 """Values and precisions by metric."""
+
+
+class Progress:
+    """What a tracker knows beside its metrics; without rules, only what runs now.
+
+    ``applied`` are the coordinates of the choice that runs now. ``reasons`` are those of the latest
+    asks, by number. ``trust`` says how far the predictions of limited metrics were off. ``total``
+    is the gain of all evaluations. ``at_baseline`` counts the asks at the baseline.
+    """
+
+    def __init__(self, setup: Setup | None) -> None:
+        self._rules = Rules() if setup is None else setup.live.rules
+        self._baseline = self.applied = None if setup is None else setup.baseline
+        self.reasons: dict[int, str] = {}
+        self.at_baseline = 0
+        self.trust = {name: Trust() for name in self._rules.limited}
+        self.total = TotalGain()
+
+    def begin(self, number: int, choice: Array, reason: str | None) -> None:
+        """Note that a choice was asked for."""
+        if reason is not None:
+            self.reasons[number] = reason
+            if len(self.reasons) > _REMEMBERED:
+                del self.reasons[next(iter(self.reasons))]
+        if self._baseline is not None and np.array_equal(choice, self._baseline):
+            self.at_baseline += 1
+
+    def tell(
+        self, number: int, choice: Array, values: Mapping[str, float], errors: Mapping[str, float]
+    ) -> None:
+        """Take results and their errors; a choice that the rules asked for runs from now on."""
+        rules, reason = self._rules, self.reasons.get(number)
+        for name, error in errors.items():
+            crossed = reason != "fallback" and rules.crosses(name, values[name])
+            self.trust[name] = self.trust[name].after(error, crossed=crossed, risk=rules.risk)
+        if reason is not None:
+            self.applied = choice
+
+    def to_json(self) -> Json:
+        """The progress as a part of a file."""
+        return {
+            "at_baseline": self.at_baseline,
+            "applied": None if self.applied is None else self.applied.tolist(),
+            "reasons": list(self.reasons.items()),
+            "trust": {name: astuple(trust) for name, trust in self.trust.items()},
+            "total": astuple(self.total),
+        }
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_json` wrote."""
+        self.at_baseline = as_whole(data["at_baseline"], "at_baseline", least=0)
+        self.applied = None if data["applied"] is None else np.array(data["applied"], dtype=float)
+        self.reasons = {as_whole(n, "number", least=0): str(why) for n, why in data["reasons"]}
+        self.trust = {name: Trust(*numbers) for name, numbers in data["trust"].items()}
+        self.total = TotalGain(*data["total"])
 
 
 class Tracker:
@@ -69,12 +130,12 @@ class Tracker:
 
     def outlook(self, t: float, context: Array | None) -> Outlook:
         """The beliefs at a present or future time."""
-        return Outlook(self.rules, self.metrics, t, context, self.progress.trust)
+        return Outlook(self.rules, context, self.metrics, t, self.progress.trust)
 
     def hold(self, t: float, context: Array | None, cost: float) -> float | None:
         """Until when a measurement is not worth its cost; None if it is worth it at time t."""
-        outlook, setup = self.outlook(t, context), self.rules
-        if not outlook.is_known() or self.told < initial_count(setup.adapter.choice_domain):
+        outlook, domain = self.outlook(t, context), self.rules.adapter.choice_domain
+        if not outlook.is_known() or self.told < initial_count(domain):
             return None
         places = outlook.places()
         places = places[outlook.safe(places)]
@@ -103,7 +164,7 @@ class Tracker:
         if self.setup is None or self.setup.baseline is None:
             return None
         outlook = self.outlook(max(told.t, self.lead.latest), told.context)
-        return outlook.gain(outlook.place(told.choice))
+        return outlook.gain(outlook.places_of(told.choice[None]))
 
     # ---- applying
 
@@ -150,11 +211,11 @@ class Tracker:
 
     def apply(self, choice: Array) -> None:
         """Note that a choice runs now."""
-        self.progress.apply(choice)
+        self.progress.applied = choice
 
     def gain(self, gain: Gain) -> None:
         """Add the gain of an evaluation to the total."""
-        self.progress.gain(gain)
+        self.progress.total = self.progress.total.after(gain)
 
     def set_back(self, latest: float) -> None:
         """Move all later times back to ``latest``."""
@@ -190,29 +251,90 @@ class Tracker:
     def _chosen(self, own: Suggestion) -> tuple[Places, Reason]:
         """The choice by the rules, and why; ``own`` is that of the leading metric's policy."""
         outlook, make_rng = self.outlook(own.t, own.context), self.lead.rng(_PURPOSE)
-        standing = self._standing(outlook, own.place)
-        chooser = replace(outlook.chooser(make_rng), avoids=self.lead.avoidance().avoids)
-        if self._spreads(standing) and chooser.reachable(own.place, standing).all():
+        progress, asked, rules = self.progress, self.lead.asked, outlook.live.rules
+        runs = None if progress.applied is None else outlook.places_of(progress.applied[None])
+        opened = [outlook.place_of(suggestion) for suggestion in self.lead.open]
+        if self._spreads() and _reachable(outlook, own.place, runs, opened).all():
             return own.place, "first"
-        return chooser.choose(standing, own.t, make_rng)
+        near = (runs, outlook.baseline, *outlook.called_safe, *outlook.visited(), own.place)
+        named = [place for place in near if place is not None]
+        places = candidates(outlook.choices, named, make_rng)
+        objective = outlook.objective(make_rng)
+        reachable = _reachable(outlook, places, runs, opened)
+        view = _view(outlook, objective, places, reachable, runs, make_rng)
+        gain = _gain(outlook, objective, view, places)
+        due = gain is not None and rules.remeasure.is_due(asked, progress.at_baseline, *gain)
+        told = min([self.told, *(len(self.metrics[name].history) for name in rules.limited)])
+        chosen = decide(view, rules.risk_of_each, make_rng, first=told == 0, baseline_due=due)
+        return places[[chosen.index]], chosen.reason
 
-    def _standing(self, outlook: Outlook, own: Places) -> Standing:
-        """What runs now, what is open, and what was measured."""
-        progress = self.progress
-        return Standing(
-            baseline=outlook.baseline,
-            known=outlook.known,
-            applied=None if progress.applied is None else outlook.place(progress.applied),
-            open=tuple(outlook.of_open(suggestion) for suggestion in self.lead.open),
-            visited=(*outlook.visited(), own),
-            asked=self.lead.asked,
-            at_baseline=progress.at_baseline,
-            told=min([self.told, *(len(self.metrics[name].history) for name in progress.trust)]),
-        )
-
-    def _spreads(self, standing: Standing) -> bool:
+    def _spreads(self) -> bool:
         """Whether this is one of the first asks, which are spread where no limit forbids it."""
-        setup = self.rules
-        if setup.live.rules.limits or standing.asked >= initial_count(setup.adapter.choice_domain):
+        setup, asked = self.rules, self.lead.asked
+        if setup.live.rules.limits or asked >= initial_count(setup.adapter.choice_domain):
             return False
-        return setup.baseline is None or standing.at_baseline > 0
+        return setup.baseline is None or self.progress.at_baseline > 0
+
+
+def _reachable(
+    outlook: Outlook, places: Places, runs: Places | None, opened: Sequence[Places]
+) -> Mask:
+    """Which places are within the largest move of what runs now, and of all open asks.
+
+    Then every move is small enough, in whatever order open asks are applied.
+    """
+    if runs is None:
+        return np.ones(len(places), dtype=bool)
+    near = outlook.setup.distances.reachable(places, [runs, *opened])
+    return near if near.any() else outlook.setup.distances.reachable(places, [runs])
+
+
+def _view(
+    outlook: Outlook,
+    objective: Belief,
+    places: Places,
+    reachable: Mask,
+    runs: Places | None,
+    make_rng: RNGFactory,
+) -> View:
+    """What is believed of places."""
+    limits = outlook.live.rules.limits
+    beliefs = [outlook.metric(limit.metric) for limit in limits]
+    mean, variance, score = objective.judge(outlook.t, places, make_rng)
+    margin, doubt = outlook.margins(places)
+
+    def covariance(limit: int, rows: Indices, columns: Indices) -> Array:
+        return beliefs[limit].covariance(outlook.t, places[rows], places[columns])
+
+    def index(place: Places) -> int:
+        same = places == place if are_indices(places) else (places == place).all(axis=1)
+        return int(np.flatnonzero(same)[0])
+
+    return View(
+        score,
+        mean,
+        np.sqrt(variance),
+        margin,
+        doubt,
+        reachable,
+        price=outlook.setup.distances.price(places, runs) / HORIZON,
+        noise=np.array([belief.noise for belief in beliefs]),
+        covariance=covariance,
+        called_safe=tuple(index(place) for place in outlook.called_safe),
+        baseline=None if outlook.baseline is None else index(outlook.baseline),
+        horizon=HORIZON,
+        avoided=outlook.lead.avoidance().avoids(places),
+        factor=np.array([outlook.factor(limit) for limit in limits]),
+    )
+
+
+def _gain(
+    outlook: Outlook, objective: Belief, view: View, places: Places
+) -> tuple[float, float] | None:
+    """The gain of the best safe place over the baseline, and its deviation; None without one."""
+    if outlook.baseline is None:
+        return None
+    kept = safe(view.margin, view.doubt, outlook.live.rules.risk_of_each)
+    best = int(np.argmax(np.where(kept | ~kept.any(), view.mean, -np.inf)))
+    mean, variance = objective.contrast(outlook.t, places[[best]], outlook.baseline)
+    return float(mean[0]), float(np.sqrt(variance[0]))

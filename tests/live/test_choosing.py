@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
-from heliotrope.live.deciding import Decision, View, decide, expected_excess, safe
+from heliotrope.live.choosing import Decision, View, decide, expected_excess, safe
 from heliotrope.validation import Array, Indices
 
 
@@ -85,7 +85,7 @@ def _simulated_chance(
 
 
 def test_the_search_starts_from_what_is_known() -> None:
-    one = replace(view([1.0, 3.0], [-1.0, 1.0]), known=(0,))
+    one = replace(view([1.0, 3.0], [-1.0, 1.0]), called_safe=(0,))
     assert chosen(one, first=True) == Decision(0, "first")
 
 
