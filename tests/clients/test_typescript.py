@@ -64,7 +64,7 @@ def test_the_client_passes_tsc_and_its_tests_against_a_service() -> None:
     service = create_app("memory:", tokens=[TOKEN])
     with serving(service) as http:
         said = npm("test", HELIOTROPE_URL=str(http.base_url), HELIOTROPE_TOKEN=TOKEN)
-    assert "# pass 8" in said
+    assert "# pass 9" in said
     assert "# fail 0" in said
 
 

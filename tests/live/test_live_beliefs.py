@@ -69,8 +69,8 @@ def test_a_weighted_sum_is_that_of_independent_metrics() -> None:
     assert_allclose(mean, 2.0 * a[0] - 3.0 * b[0])
     assert_allclose(variance, 4.0 * a[1] + 9.0 * b[1])
     assert_allclose(total.noise, 13.0 * 0.05)
-    scores = total.scores(t, DOMAIN.indices, np.random.default_rng)
-    assert_allclose(scores, mean + 2.0 * np.sqrt(variance))
+    judged = total.judge(t, DOMAIN.indices, np.random.default_rng)
+    assert_allclose(judged, (mean, variance, mean + 2.0 * np.sqrt(variance)))
 
 
 def test_trust_follows_errors_and_crossings() -> None:

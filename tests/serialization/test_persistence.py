@@ -257,7 +257,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 PARTS = {
-    "setup": ["domain", "direction", "policy", "seed", "live", "policies"],
+    "setup": ["domain", "direction", "policy", "seed", "live", "names", "policies"],
     "snapshot": ["asked", "latest", "open", "visible", "failures", "tracker"],
 }
 KEYS = ["format", "version", *PARTS, *(key for keys in PARTS.values() for key in keys)]

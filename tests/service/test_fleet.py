@@ -21,6 +21,7 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.service import Limits, create_app
+from heliotrope.service.batches import together
 from heliotrope.service.studies import Studies
 from heliotrope.storage import Append, GroupCommit, Journal, MemoryStore
 from heliotrope.study import Study
@@ -60,20 +61,21 @@ def studies(request: pytest.FixtureRequest) -> Iterator[Studies]:
 def test_many_studies_are_written_with_one_sync(studies: Studies) -> None:
     names = [f"s{number}" for number in range(20)]
     with mock.patch.object(studies.store, "append", wraps=studies.store.append) as append:
-        asks = studies.do_together([(name, Ask()) for name in names])
+        asks = together(studies, [(name, Ask()) for name in names])
         assert append.call_count == 1
         tells: list[Any] = [
             (name, Tell(ask.id, 1.0, Ask())) for name, ask in zip(names, asks, strict=True)
         ]
-        following = studies.do_together(tells)
+        following = together(studies, tells)
         assert append.call_count == 2
     for name, ask in zip(names, following, strict=True):
         assert studies.use(name, lambda study: study.open_asks()) == [ask]
 
 
 def test_each_command_is_answered_on_its_own(studies: Studies) -> None:
-    first, other = studies.do_together([("s0", Ask()), ("s1", Ask())])
-    results = studies.do_together(
+    first, other = together(studies, [("s0", Ask()), ("s1", Ask())])
+    results = together(
+        studies,
         [
             ("s0", Tell(first.id, 1.0)),
             ("s0", Tell(first.id, 2.0)),
@@ -82,7 +84,7 @@ def test_each_command_is_answered_on_its_own(studies: Studies) -> None:
             ("s1", Tell(other.id, 3.0)),
             ("s0", Ask()),
             ("s0", Tell(first.id, 1.0)),
-        ]
+        ],
     )
     kinds = [type(result) for result in results]
     assert kinds[:5] == [
@@ -94,14 +96,14 @@ def test_each_command_is_answered_on_its_own(studies: Studies) -> None:
     ]
     assert results[6] is None
     assert studies.use("s0", lambda study: study.open_asks()) == [results[5]]
-    assert studies.do_together([]) == []
+    assert together(studies, []) == []
 
 
 def test_a_study_that_was_replaced_is_found(studies: Studies) -> None:
     studies.use("s3", lambda study: study.ask())
     studies.store.delete(studies.find("s3").uid)
     Study.create("s3", ["c", "d"], store=studies.store)
-    (ask,) = studies.do_together([("s3", Ask())])
+    (ask,) = together(studies, [("s3", Ask())])
     assert ask.option in ("c", "d")
 
 
@@ -111,7 +113,7 @@ def test_batches_from_many_threads_lose_nothing(studies: Studies) -> None:
 
     def work(client: int) -> list[Any]:
         order = names[client:] + names[:client]
-        return studies.do_together([(name, Add(1.0, option="a")) for name in order * 3])
+        return together(studies, [(name, Add(1.0, option="a")) for name in order * 3])
 
     with ThreadPoolExecutor(8) as pool:
         results = [one for found in pool.map(work, range(8)) for one in found]

@@ -15,6 +15,7 @@ import pytest
 from heliotrope.domains import Finite
 from heliotrope.domains.adapters import UnitCube
 from heliotrope.service import Limits, create_app, memory
+from heliotrope.service.batches import together
 from heliotrope.service.memory import (
     HeldStudy,
     Memory,
@@ -146,7 +147,7 @@ def test_a_domain_that_fills_the_cube_is_not_copied() -> None:
 def test_a_batch_to_many_studies_holds_few_at_a_time(few: Studies) -> None:
     commands = [(f"s{number}", Ask()) for number in range(20)]
     outcomes = list[Any]()
-    assert most_states(lambda: outcomes.extend(few.do_together(commands))) <= 6
+    assert most_states(lambda: outcomes.extend(together(few, commands))) <= 6
     assert [type(outcome).__name__ for outcome in outcomes] == ["Evaluation"] * 20
 
 

@@ -26,7 +26,7 @@ from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreE
 from heliotrope.service import Limits, Settings, create_app
 from heliotrope.service.app import app_from
 from heliotrope.service.errors import response_to
-from heliotrope.service.settings import checked_hosts, is_loopback
+from heliotrope.service.running import checked_hosts, is_loopback
 from heliotrope.service.studies import STEPS, Demos, Studies, peaks
 from heliotrope.storage import GroupCommit, MemoryStore, open_store
 from heliotrope.study import Study

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cluster import wait_for
+from heliotrope.cli.estimate import Watcher
 from heliotrope.errors import UnknownStudyError
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.policies.inner import InnerAgent
@@ -19,7 +20,6 @@ from heliotrope.spaces import Options
 from heliotrope.storage import MemoryStore
 from heliotrope.study import Study, StudyConfig
 from heliotrope.study.estimators import Estimators
-from heliotrope.study.watching import Watcher
 from heliotrope.surroundings import Surroundings
 from studies import SPACES, shown, twin_of
 

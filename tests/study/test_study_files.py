@@ -88,7 +88,7 @@ class Play:
 
 
 def played(space: str, policy: str) -> Play:
-    contexts = {"context": CONTEXTUAL[space][1]} if space in CONTEXTUAL else {}
+    contexts: dict[str, Any] = {"context": CONTEXTUAL[space][1]} if space in CONTEXTUAL else {}
     choices = SPACES[CONTEXTUAL[space][0] if space in CONTEXTUAL else space]
     study = Study.create(
         "pump", choices, store=MemoryStore(), policy=policy_for(policy, choices), seed=3, **contexts
@@ -96,7 +96,7 @@ def played(space: str, policy: str) -> Play:
     one = Play(study, random.Random(5))
     for number in range(9):
         ask = one.step(study)
-        study.tell(ask, np.sin(number) + 0.1 * number, **({"std": 0.5} if number == 4 else {}))
+        study.tell(ask, np.sin(number) + 0.1 * number, std=0.5 if number == 4 else None)
     study.cancel(one.step(study))
     one.step(study)
     return one
@@ -133,6 +133,23 @@ def test_every_policy_and_space_goes_through_a_file(
         one.study.tell(ask, 0.3)
         other.tell(copied, 0.3)
         optimizer.tell(suggested, 0.3)
+
+
+def test_moves_are_kept_in_contexts(tmp_path: Path) -> None:
+    start = {"x": 0.5, "mode": "a"}
+    space = {"x": ht.Real(0, 1), "mode": ht.Categorical(["a", "b"])}
+    moves = {"largest": {"x": 0.2}, "cost": {"x": 0.1}}
+    rules: dict[str, Any] = {"baseline": start, "moves": moves, "context": {"load": ht.Real(0, 1)}}
+    study = Study.create("pump", space, store="memory:", **rules)
+    for number in range(6):
+        study.tell(study.ask(context={"load": 0.5}), float(number % 3))
+    study.save(tmp_path / "file")
+    optimizer = ht.Optimizer.load(tmp_path / "file")
+    optimizer.save(tmp_path / "again")
+    point = study.config.adapter.context_point({"load": 0.5})
+    wanted = study.ask(context={"load": 0.5}).params
+    for one in (optimizer, ht.Optimizer.load(tmp_path / "again")):
+        assert study.config.adapter.describe(one.ask(context=point).x)["params"] == wanted
 
 
 def test_a_loaded_study_has_the_log_of_the_saved_one(tmp_path: Path) -> None:

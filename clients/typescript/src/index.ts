@@ -43,6 +43,7 @@ type ConfigOf<Parameters extends Space> = Omit<Config, "space"> & { space?: Para
 /** A value, or one of the other forms of a result, and its noise if it is known. */
 export type Result = Omit<Body<"tell">, "id" | "ask">;
 export type AskOptions = Omit<Body<"ask">, "uid">;
+export type HeartbeatOptions = Omit<Body<"heartbeat">, "id">;
 export type AddOptions = Omit<Body<"add">, "params" | "option" | "uid">;
 
 export interface Options {
@@ -173,6 +174,22 @@ export class Study<Params extends AnyValues = AnyValues> {
   async cancel(evaluation: Evaluation<Params> | string): Promise<void> {
     const body = { id: idOf(evaluation) };
     unwrap(await this.client.POST("/api/studies/{name}/cancel", { ...this.at, body }));
+  }
+
+  /** Prolong the lease of an open evaluation by its length, or by a new one, from now on. */
+  async heartbeat(
+    evaluation: Evaluation<Params> | string,
+    options: HeartbeatOptions = {},
+  ): Promise<Evaluation<Params>> {
+    const body = { id: idOf(evaluation), ...options };
+    const path = "/api/studies/{name}/heartbeat";
+    return chosen(unwrap(await this.client.POST(path, { ...this.at, body })));
+  }
+
+  /** Move later times back to the present, after a clock was ahead. */
+  async retime(options: Body<"retime"> = {}): Promise<void> {
+    const body = options;
+    unwrap(await this.client.POST("/api/studies/{name}/retime", { ...this.at, body }));
   }
 
   /** The configuration, the counts, the best now and the drift. */

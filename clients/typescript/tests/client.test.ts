@@ -61,6 +61,16 @@ test("options, results from elsewhere, cancelled evaluations", async () => {
   assert.equal(events.length, last - 1);
 });
 
+test("leases are prolonged, and later times are moved back", async () => {
+  const study = await service.create(name("leases"), { options: ["red", "blue"] });
+  const asked = await study.ask({ t: 9, lease: "10min" });
+  const prolonged = await study.heartbeat(asked, { lease: "1h" });
+  assert.equal(prolonged.id, asked.id);
+  assert.ok((prolonged.until ?? 0) > (asked.until ?? 0));
+  await study.retime({ t: 3 });
+  assert.equal((await study.ask({ t: 4 })).t, 4);
+});
+
 test("metrics, limits, what runs, and a hold", async () => {
   const study = await service.create(name("live"), {
     space: { workers: { type: "integer", low: 1, high: 16 } },

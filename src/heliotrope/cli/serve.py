@@ -53,9 +53,9 @@ def serve_command(
             advice = "Pass --store, or change HELIOTROPE_STORE."
             raise InputError("a store to serve", f"{store}, which is a service", advice)
         with requires_extra("service"):  # slow to load
-            from heliotrope.service import running, settings
+            from heliotrope.service import Settings, running
         tokens = () if token_file is None else read_tokens(token_file)
-        hosts = settings.checked_hosts(host, allow_host or [], tokens)
+        hosts = running.checked_hosts(host, allow_host or [], tokens)
         beside = None if estimate_in_requests else estimators
-        wanted = settings.Settings(store, tokens, hosts, demo, beside)
-        running.run_service(wanted, host, port, workers=workers, token_file=token_file)
+        settings = Settings(store, tokens, hosts, demo, beside)
+        running.run_service(settings, host, port, workers=workers, token_file=token_file)

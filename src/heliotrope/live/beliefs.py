@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import NormalDist
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -88,10 +88,6 @@ class Belief:
             optimism = optimism + np.square(w * u) * np.sign(u)
         return mean, variance, mean + np.sign(optimism) * np.sqrt(np.abs(optimism))
 
-    def scores(self, t: float, places: Places, make_rng: RNGFactory) -> Array:
-        """The acquisition's scores of f_t, with open evaluations."""
-        return self.judge(t, places, make_rng)[2]
-
     def covariance(self, t: float, places: Places, others: Places) -> Array:
         """Covariances (places, others) of f_t."""
         parts = [w**2 * _weighing(agent).covariance(t, places, others) for w, agent in self.parts]
@@ -113,8 +109,8 @@ class Belief:
 
 
 def _weighing(agent: Agent) -> Weighing:
-    assert isinstance(agent, Weighing)
-    return agent
+    """The agent, which was checked when its tracker was made: each check reads its noise."""
+    return cast("Weighing", agent)
 
 
 # ---- trade-offs
@@ -133,15 +129,14 @@ def front(values: Array) -> Mask:
     return np.asarray(~np.any(at_least & better, axis=1))
 
 
-def random_sum(agents: list[tuple[float, Agent]], spreads: Array, make_rng: RNGFactory) -> Belief:
+def random_sum(agents: Sequence[Agent], spreads: Array, make_rng: RNGFactory) -> Belief:
     """A weighted sum of objectives with random weights, all trade-offs being equally likely.
 
     Weights are per ``spreads``, the deviation of each objective's values, so units do not matter.
     Each ask takes other weights, so the asks take turns among the trade-offs.
     """
     weights = make_rng().dirichlet(np.ones(len(agents))) / spreads
-    pairs = zip(agents, weights.tolist(), strict=True)
-    return Belief(tuple((sign * weight, agent) for (sign, agent), weight in pairs))
+    return Belief(tuple(zip(weights.tolist(), agents, strict=True)))
 
 
 # ---- gains
@@ -181,14 +176,14 @@ class Gain:
         return f"{mean:.3g}{unit} better, 95 % between {low:.3g} and {high:.3g}"
 
 
-def gain(objective: Belief, t: float, place: Places, baseline: Places, factor: float = 1.0) -> Gain:
-    """The gain of a place over the baseline at time t, whose deviation is multiplied by a factor.
+def gain(objective: Belief, t: float, place: Places, baseline: Places) -> Gain:
+    """The gain of a place over the baseline at time t.
 
     It is the joint posterior of f_t(x) - f_t(baseline), in which what all places share cancels.
     """
     mean, variance = objective.contrast(t, place, baseline)
     base, _ = objective.predict(t, baseline)
-    return Gain(float(mean[0]), factor * sqrt(float(variance[0])), float(base[0]))
+    return Gain(float(mean[0]), sqrt(float(variance[0])), float(base[0]))
 
 
 @dataclass(frozen=True)
@@ -312,31 +307,28 @@ def standardized_error(
 
 def watching(limits: Sequence[Limit] = ()) -> Adaptive:
     """The policy that learns a metric with limits."""
-    return _cautious(Tracking(), limits, 1.0)
+    return _cautious(Tracking(), limits)
 
 
-def cautious(policy: Policy, limits: Sequence[Limit], sign: float) -> Policy:
-    """A cautious ``auto`` for a metric with limits; any other policy stays as it is.
-
-    The policy sees the values times ``sign``.
-    """
+def cautious(policy: Policy, limits: Sequence[Limit]) -> Policy:
+    """A cautious ``auto`` for a metric with limits; any other policy stays as it is."""
     if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
         return policy
-    return replace(_cautious(policy.recipe, limits, sign), deferred=policy.deferred)
+    return replace(_cautious(policy.recipe, limits), deferred=policy.deferred)
 
 
-def _cautious(recipe: Tracking, limits: Sequence[Limit], sign: float) -> Adaptive:
-    bounds = tuple(sign * limit.bound for limit in limits if not limit.relative)
+def _cautious(recipe: Tracking, limits: Sequence[Limit]) -> Adaptive:
+    bounds = tuple(limit.bound for limit in limits if not limit.relative)
     shares = tuple(limit.bound for limit in limits if limit.relative)
     return Adaptive(Watching(recipe.season, recipe.candidates, bounds, shares))
 
 
 def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
     """The policy of a metric: ``policy``, but a watched metric learns even if that does not."""
-    limits, sign = live.limits_of(metric), live.sign_of(metric)
+    limits = live.limits_of(metric)
     if metric in live.objectives or isinstance(policy, Adaptive):
-        return cautious(policy, limits, sign)
-    return _cautious(Tracking(), limits, sign)
+        return cautious(policy, limits)
+    return _cautious(Tracking(), limits)
 
 
 @register
@@ -351,8 +343,12 @@ class Watching(Tracking):
     shares: tuple[float, ...] = ()
     doubts: ClassVar[bool] = False
 
+    def negated(self) -> Watching:
+        """The same for values with the opposite sign."""
+        return replace(self, bounds=tuple(-bound for bound in self.bounds))
+
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        if model.world is None:
+        if model.is_plain:
             return before_results(model)
         return watching_policy(model.world, bounds=self.bounds, shares=self.shares)
 

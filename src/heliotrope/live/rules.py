@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -214,11 +215,6 @@ class Rules:
         """The risk of crossing one limit: the whole risk, divided among the limits."""
         return self.risk / max(len(self.limits), 1)
 
-    @property
-    def needs_baseline(self) -> bool:
-        """Whether a limit is relative to the baseline."""
-        return any(limit.relative for limit in self.limits)
-
 
 @dataclass(frozen=True, init=False, eq=False)
 class Live:
@@ -277,7 +273,7 @@ class Live:
                 )
                 raise InputError(expected, short_repr(name), advice, "limits")
         self._check_objectives()
-        if self.baseline is None and self.rules.needs_baseline:
+        if self.baseline is None and any(limit.relative for limit in self.rules.limits):
             raise InputError("a baseline for relative limits", "none", "", "baseline")
         if self.baseline is None and not self.safe and self.rules.limits:
             advice = "Limits widen from a setting that is known to keep them."
@@ -312,7 +308,7 @@ class Live:
             raise InputError(f"a {sign} weight of a metric to {aim}", f"{weight:g}", advice)
         return weight
 
-    @property
+    @cached_property
     def objectives(self) -> dict[str, float]:
         """The metrics to maximize (1) or minimize (-1)."""
         return {name: _SIGNS[aim] for name, aim in self.metrics.items() if aim != "watch"}

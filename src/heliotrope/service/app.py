@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from heliotrope.linalg import one_thread
-from heliotrope.service import pages
+from heliotrope.service import Limits, Settings, pages
 from heliotrope.service.auth import AuthMiddleware
 from heliotrope.service.connections import PiecesMiddleware
 from heliotrope.service.errors import HANDLERS
@@ -22,7 +22,6 @@ from heliotrope.service.metrics import Health, Metrics, MetricsMiddleware
 from heliotrope.service.routes import Api
 from heliotrope.service.routing import openapi_document, routes_of
 from heliotrope.service.running import ShutdownMiddleware, end_soon, end_with, inherited_settings
-from heliotrope.service.settings import Limits, Settings
 from heliotrope.service.streaming import EventStreams
 from heliotrope.service.studies import Demos, Studies
 from heliotrope.storage import GroupCommit, open_store

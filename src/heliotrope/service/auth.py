@@ -13,15 +13,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from heliotrope.service import Settings
 from heliotrope.service.errors import RequestError, response_to
-from heliotrope.service.settings import ANY_HOST, Settings
 
-_OPEN = (
-    "/",
-    "/docs",
-    "/healthz",
-    "/openapi.json",
-)  # need no token: they reveal nothing about a study
+ANY_HOST = "*"
+# these need no token: they reveal nothing about a study
+_OPEN = ("/", "/docs", "/healthz", "/openapi.json")
 _OPEN_BELOW = ("/static/", "/studies/")
 _READING = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {

@@ -1,10 +1,12 @@
 """Batches: commands to many studies in one request, each answered on its own."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, TypeAlias, TypeVar
 
-from heliotrope.errors import HeliotropeError, InputError, located
+from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError, located
 from heliotrope.service.errors import as_answer
+from heliotrope.service.memory import NoRoomError
 from heliotrope.service.studies import Studies
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import BY_VERB
@@ -12,6 +14,12 @@ from heliotrope.validation import Json, short_repr
 
 MOST = 1_000  # commands in one request
 _KEYS = ("study", "verb", "body")
+
+T = TypeVar("T")
+OfStudy: TypeAlias = tuple[str, Command[Any]]
+"""The name of a study, and a command to it."""
+Finish: TypeAlias = Callable[[], list[Any]]
+"""Waits for commands that were begun, and returns the result or error of each."""
 
 BATCH: Json = {
     "title": "Batch",
@@ -38,13 +46,67 @@ def carry_out(studies: Studies, body: Json, count: Callable[[Command[Any]], None
     answers: list[Any] = [_read(entry) for entry in _entries(body)]
     valid = [i for i, read in enumerate(answers) if not isinstance(read, HeliotropeError)]
     commands = [answers[i] for i in valid]
-    outcomes = studies.do_together(commands)
+    outcomes = together(studies, commands)
     for i, (_, command), outcome in zip(valid, commands, outcomes, strict=True):
         answers[i] = outcome
         if not isinstance(outcome, Exception):
             count(command)
             answers[i] = {"status": 200, "answer": command.answer(outcome)}
     return [as_answer(item) if isinstance(item, Exception) else item for item in answers]
+
+
+def together(studies: Studies, commands: Sequence[OfStudy]) -> list[Any]:
+    """Carry out commands to many studies; return each result or error.
+
+    The commands to studies that fit into the memory together are written with one sync.
+    """
+    by_study: dict[str, list[int]] = {}
+    for number, (name, _) in enumerate(commands):
+        by_study.setdefault(name, []).append(number)
+    left, results = list(by_study.items()), list[Any]([None] * len(commands))
+    while left:
+        with ExitStack() as uses:
+            waiting = [(name, [commands[i][1] for i in numbers]) for name, numbers in left]
+            begun = _begin(studies, waiting, uses)
+            for (_, numbers), finish in zip(left, begun, strict=False):
+                for number, result in zip(numbers, finish(), strict=True):
+                    results[number] = result
+        del left[: len(begun)]
+    return [
+        _again(studies, *command) if isinstance(result, UnknownStudyError) else result
+        for command, result in zip(commands, results, strict=True)
+    ]
+
+
+def _begin(
+    studies: Studies, waiting: Sequence[tuple[str, list[Command[Any]]]], uses: ExitStack
+) -> Sequence[Finish]:
+    """Begin the commands to as many studies as there is room for; without any, refuse all."""
+    begun = list[Finish]()
+    with studies.journal.together():
+        for name, commands in waiting:
+            try:
+                study = uses.enter_context(studies.using(name, wait=not begun))
+                begun.append(study.begin_all(commands))
+            except NoRoomError as error:
+                if begun:
+                    break
+                return [_failing(error, len(commands)) for _, commands in waiting]
+            except Exception as error:
+                begun.append(_failing(error, len(commands)))
+    return begun
+
+
+def _failing(error: Exception, count: int) -> Finish:
+    return lambda: [error] * count
+
+
+def _again(studies: Studies, name: str, command: Command[T]) -> T | Exception:
+    """The outcome of a command whose study may have been replaced."""
+    try:
+        return studies.use(name, lambda study: study.do(command), getattr(command, "uid", None))
+    except Exception as error:
+        return error
 
 
 def _entries(body: Json) -> Sequence[Any]:
@@ -58,7 +120,7 @@ def _entries(body: Json) -> Sequence[Any]:
     return entries
 
 
-def _read(entry: Any) -> tuple[str, Command[Any]] | HeliotropeError:
+def _read(entry: Any) -> OfStudy | HeliotropeError:
     """The study and the command of an entry, or the error to answer."""
     try:
         if not isinstance(entry, dict) or {*entry} != {*_KEYS}:

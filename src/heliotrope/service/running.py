@@ -8,9 +8,10 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 
@@ -19,10 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heliotrope.client import read_tokens
 from heliotrope.errors import InputError
+from heliotrope.service import Limits, Settings
+from heliotrope.service.auth import ANY_HOST
 from heliotrope.service.connections import GuardedProtocol
 from heliotrope.service.errors import RequestError, log, response_to
 from heliotrope.service.metrics import FOLDER
-from heliotrope.service.settings import Limits, Settings
 from heliotrope.storage import open_store
 
 _SHUTDOWN = 5  # seconds for streams to end when the service stops
@@ -85,6 +87,34 @@ def _shared_metrics() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="heliotrope-") as folder:
         os.environ[FOLDER] = folder
         yield
+
+
+def checked_hosts(host: str, names: Iterable[str], tokens: Iterable[str]) -> tuple[str, ...]:
+    """The host names of a service at an address; InputError if others reach it without a token.
+
+    A DNS rebinding attack calls a loopback address by the name of another site, so only the known
+    names are valid there. At other addresses the token protects, and any name is valid.
+    """
+    names = tuple(names)
+    if is_loopback(host):
+        return (*Settings.hosts, host, *names)
+    if not any(tokens):
+        raise InputError(
+            "a token for an address that others can reach",
+            f"none for {host}",
+            "Pass --token-file, or use 127.0.0.1.",
+        )
+    return names or (ANY_HOST,)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reachable from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 # Worker processes

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from heliotrope.errors import HeliotropeError, UnknownStudyError
-from heliotrope.service.errors import RequestError, log, response_to
+from heliotrope.service.errors import RequestError, log
 from heliotrope.storage import Event, Store
 
 STREAM = "text/event-stream"
@@ -132,11 +132,8 @@ class EventStreamResponse(StreamingResponse):
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            with self._streams.room():
-                await super().__call__(scope, receive, send)
-        except RequestError as error:  # nothing was sent yet
-            await response_to(error)(scope, receive, send)
+        with self._streams.room():
+            await super().__call__(scope, receive, send)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

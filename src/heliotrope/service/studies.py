@@ -5,19 +5,19 @@ Demo studies are driven by the service itself: two moving peaks.
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from threading import Event, Lock, Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError, located
 from heliotrope.policies.learner import Estimation, Update
+from heliotrope.service import Limits
 from heliotrope.service.errors import RequestError, log
-from heliotrope.service.memory import HeldStudy, Memory, NoRoomError, expected_bytes
-from heliotrope.service.settings import Limits
+from heliotrope.service.memory import HeldStudy, Memory, expected_bytes
 from heliotrope.spaces import Options
 from heliotrope.storage import Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
@@ -35,7 +35,6 @@ STEPS = 300
 _PAUSE = 0.2  # seconds between two steps
 _NOISE = 0.1  # standard deviation
 _SPACE = {name: {"type": "real", "low": 0.0, "high": 1.0} for name in ("x", "y")}
-_OfStudy: TypeAlias = tuple[str, Sequence[int]]  # a name, and the positions of its commands
 
 
 class Studies:
@@ -54,7 +53,7 @@ class Studies:
         estimators: Estimators | None = None,
         surroundings: Surroundings = REAL,
     ) -> None:
-        self.store, self._journal, self._limits = store, journal, limits
+        self.store, self.journal, self._limits = store, journal, limits
         self._estimators, self.surroundings = estimators, surroundings
         self._memory = Memory(1_000_000 * limits.memory, count)
 
@@ -69,7 +68,7 @@ class Studies:
                 most = f"at most {self._limits.studies:,} studies"
                 raise RequestError(422, "limit", most, "one more", "Delete some first.")
             study = Study.create_from(
-                name, config, self.store, journal=self._journal, surroundings=self.surroundings
+                name, config, self.store, journal=self.journal, surroundings=self.surroundings
             )
             return study.summary()
 
@@ -102,64 +101,12 @@ class Studies:
             self._memory.release(held)
             return await (await self._get_async(name, uid)).do(command)
 
-    def do_together(self, commands: Sequence[tuple[str, Command[Any]]]) -> list[Any]:
-        """Carry out commands to many studies; return each result or error.
-
-        The commands to studies that fit into the memory together are written with one sync.
-        """
-        by_study: dict[str, list[int]] = {}
-        for number, (name, _) in enumerate(commands):
-            by_study.setdefault(name, []).append(number)
-        left, results = list(by_study.items()), list[Any]([None] * len(commands))
-        while left:
-            with ExitStack() as uses:
-                begun = self._begin_together(left, commands, uses)
-                for (_, numbers), finish in zip(left, begun, strict=False):
-                    for number, result in zip(numbers, finish(), strict=True):
-                        results[number] = result
-            del left[: len(begun)]
-        return [
-            self._again(*command) if isinstance(result, UnknownStudyError) else result
-            for command, result in zip(commands, results, strict=True)
-        ]
-
-    def _begin_together(
-        self,
-        left: Sequence[_OfStudy],
-        commands: Sequence[tuple[str, Command[Any]]],
-        uses: ExitStack,
-    ) -> Sequence[Callable[[], list[Any]]]:
-        """Begin the commands to as many studies as there is room for; without any, refuse all."""
-        begun = list[Callable[[], list[Any]]]()
-        with self._journal.together():
-            for name, numbers in left:
-                wanted = [commands[number][1] for number in numbers]
-                try:
-                    begun.append(self._begun(name, wanted, uses, wait=not begun))
-                except NoRoomError as error:
-                    if begun:
-                        break
-                    return [_failing(error, len(numbers)) for _, numbers in left]
-        return begun
-
-    def _begun(
-        self, name: str, commands: Sequence[Command[Any]], uses: ExitStack, *, wait: bool
-    ) -> Callable[[], list[Any]]:
-        try:
-            held = self._get(name, None)
-            uses.enter_context(self._memory.using(held, wait=wait))
-            return held.study.begin_all(commands)
-        except NoRoomError:
-            raise
-        except Exception as error:
-            return _failing(error, len(commands))
-
-    def _again(self, name: str, command: Command[T]) -> T | Exception:
-        """The outcome of a command whose study may have been replaced, as in use()."""
-        try:
-            return self.use(name, lambda study: study.do(command), getattr(command, "uid", None))
-        except Exception as error:
-            return error
+    @contextmanager
+    def using(self, name: str, *, wait: bool) -> Iterator[Study]:
+        """Use a study for a while; NoRoomError without room, with ``wait`` after some seconds."""
+        held = self._get(name, None)
+        with self._memory.using(held, wait=wait):
+            yield held.study
 
     def delete(self, name: str, uid: str | None = None) -> None:
         """Delete a study, which has this uid if one is given; UnknownStudyError."""
@@ -193,7 +140,7 @@ class Studies:
             study = Study(
                 self.store,
                 name,
-                journal=self._journal,
+                journal=self.journal,
                 estimators=waiting,
                 surroundings=self.surroundings,
             )
@@ -222,10 +169,6 @@ class AdmittedEstimators:
                 learn(update)
 
         self._estimators.consider(uid, due, learn_admitted)
-
-
-def _failing(error: Exception, count: int) -> Callable[[], list[Any]]:
-    return lambda: [error] * count
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.rules import Live
-from heliotrope.policies import Adaptive, Policy
+from heliotrope.policies import Adaptive, Policy, Tracking
+from heliotrope.policies.registry import Named
 from heliotrope.serialization.archive import pack, pack_flat, readable, unpack
 from heliotrope.serialization.codec import Arrays, encode
 from heliotrope.spaces import Options, SearchSpace
@@ -21,6 +23,7 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.study.goals import Goals
 from heliotrope.study.ids import Ids
 from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.state import VERSION, StudyState, created_event
 from heliotrope.surroundings import Surroundings
 from heliotrope.tracker import Tracker
@@ -31,7 +34,7 @@ from heliotrope.tracker.archives import (
     archived,
     unarchived,
 )
-from heliotrope.validation import Json, as_number
+from heliotrope.validation import Array, Json, as_number
 
 _IDS, _BY_ID = ("faults", "plausible"), "contradicted"  # fields of events beside id
 
@@ -47,6 +50,7 @@ def dumps(state: StudyState, events: Sequence[Event]) -> bytes:
         config.direction,
         config.seed or 0,
         _live(state.tracker, named=named),
+        None if named else config.space,
     )
     logged = [[event.at, event.body] for event in events]
     return pack(*archived(told, state.tracker, policies, logged))
@@ -126,27 +130,36 @@ def config_of(told: OptimizerConfig, tracker: Tracker) -> StudyConfig:
         got, advice = type(told.problem).__name__, "Open the file by Optimizer.load."
         raise InputError("an optimizer of named parameters or options", got, advice, "space")
     wanted = {name: _as_text(metric.policy) for name, metric in tracker.metrics.items()}
-    for choice in _choices(told.policy):
-        config = StudyConfig(
-            told.problem, choice, told.direction, seed=told.seed, goals=_goals(told, tracker)
-        )
-        state = StudyState("", config, 0.0)
-        state.extend([])
-        own = {n: _as_text(_undeferred(m.core.policy)) for n, m in state.metrics.items()}
-        if own == wanted:
-            return config
+    goals = _goals(told, tracker)
+    for kind, parameters in _descriptions(told.policy):
+        with suppress(InputError):  # such as a length scale of options without features
+            choice = PolicyChoice(kind, parameters)
+            config = StudyConfig(told.problem, choice, told.direction, seed=told.seed, goals=goals)
+            if _policies(config) == wanted:
+                return config
     got, advice = f"a {type(told.policy).__name__}", "Open the file by Optimizer.load."
     raise InputError("a policy that a study can have, such as auto", got, advice, "policy")
 
 
-def _choices(policy: Policy) -> Iterator[PolicyChoice]:
-    """The policies of studies that may be this one."""
-    recipe = getattr(policy, "recipe", None)
-    season = getattr(recipe, "season", None)
-    yield PolicyChoice(parameters={"season": season}) if season else PolicyChoice()
-    yield PolicyChoice("uniform")
-    if recipe is not None and hasattr(recipe, "name"):
-        yield PolicyChoice(recipe.name, json.loads(getattr(recipe, "given", "{}")))
+def _policies(config: StudyConfig) -> dict[str, str]:
+    """The policy of each metric of a study."""
+    state = StudyState("", config, 0.0)
+    state.extend([])
+    policies = {name: metric.core.policy for name, metric in state.metrics.items()}
+    return {name: _as_text(_undeferred(policy)) for name, policy in policies.items()}
+
+
+def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
+    """The kinds and parameters of a study's policy that may stand for this one."""
+    if not isinstance(policy, Adaptive):
+        yield "uniform", {}
+    elif isinstance(policy.recipe, Named):
+        given = json.loads(policy.recipe.given)
+        yield policy.recipe.name, given
+        yield policy.recipe.name, {n: v for n, v in given.items() if n != "length_scale"}
+    elif isinstance(policy.recipe, Tracking):
+        season = policy.recipe.season
+        yield "auto", {"season": season} if season else {}
 
 
 def _as_text(policy: Policy) -> str:
@@ -174,18 +187,19 @@ def _goals(told: OptimizerConfig, tracker: Tracker) -> Goals | None:
         baseline=live.baseline,
         safe=live.safe,
     )
-    points = list(setup.called_safe)
-    words = [
-        place if isinstance(place, (Mapping, str)) else _words(told.problem, point)
-        for place, point in zip(goals.known, points, strict=True)
+    places = live.safe if live.baseline is None else (live.baseline, *live.safe)
+    choices = [
+        place if isinstance(place, (Mapping, str)) else _named(told, point)
+        for place, point in zip(places, setup.called_safe, strict=True)
     ]
-    baseline = None if live.baseline is None else words.pop(0)
-    return goals.with_choices(baseline, words)
+    baseline = None if live.baseline is None else choices.pop(0)
+    return goals.with_choices(baseline, choices)
 
 
-def _words(space: Any, point: Any) -> Any:
-    config = StudyConfig(space)
-    words = config.adapter.describe_choice(point)
+def _named(told: OptimizerConfig, point: Array) -> Any:
+    """The parameters or the option at the coordinates of a choice."""
+    assert isinstance(told.problem, (SearchSpace, Options))
+    words = SpaceAdapter(told.problem).describe_choice(point)
     return words.get("params", words.get("option"))
 
 

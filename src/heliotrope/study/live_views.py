@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,8 @@ from heliotrope.spaces import Options
 from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
+from heliotrope.study.goals import Goals
 from heliotrope.study.past import blank, fed, past_belief
-from heliotrope.study.space_adapter import Context
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Outlook
 from heliotrope.validation import Array, Json, short_repr
@@ -29,123 +28,188 @@ _STOPS = 20  # times of the track with a best: each needs the beliefs about all 
 _FRONT = 60  # trade-offs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MetricView(BeliefView):
     """The belief about a metric or a weighted sum, with the choices that keep all limits."""
 
-    outlook: Outlook | None = None
-    believed: Belief | None = None
+    outlook: Outlook
+    believed: Belief
 
     def _best(self) -> Best:
-        assert self.outlook is not None
         place, _ = self.outlook.best()
         mean, std = self._predicted(place)
-        index = int(place[0]) if place.ndim == 1 else None
-        x = self.config.adapter.domain.at(place)[0]
-        return Best(self.t, x, index, float(mean[0]), float(std[0]))
+        index = int(place[0]) if are_indices(place) else None
+        return Best(
+            self.t, self.config.adapter.domain.at(place)[0], index, float(mean[0]), float(std[0])
+        )
 
     def _at(self, choices: Array | None) -> tuple[Array, Array]:
         return self._predicted(self._places(choices))
 
     def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
-        assert self.outlook is not None
-        if not self.outlook.live.rules.limits:
-            return None
-        return self.outlook.safe(self._places(choices))
+        limits = self.outlook.live.rules.limits
+        return self.outlook.safe(self._places(choices)) if limits else None
 
     def _places(self, choices: Array | None) -> Places:
-        assert self.outlook is not None
         return self.outlook.places() if choices is None else self.outlook.places_of(choices)
 
     def _predicted(self, places: Places) -> tuple[Array, Array]:
-        assert self.believed is not None
         mean, variance = self.believed.predict(self.t, places)
         return mean, np.sqrt(variance)
 
 
-def belief(
-    state: StudyState, t: float, context: Context | None, metric: str | None
-) -> Callable[[], Json]:
-    """The belief about a metric, or about the objective, and which choices keep the limits."""
-    config, goals = state.config, state.config.goals
-    assert goals is not None
+@dataclass(frozen=True, eq=False)
+class GoalsView:
+    """The beliefs at a time as JSON."""
+
+    config: StudyConfig
+    outlook: Outlook
+
+    def words(self, place: Places) -> Json:
+        """The params or the option of one place, and the context."""
+        return self.config.adapter.describe(int(place[0]) if are_indices(place) else place[0])
+
+    def value(self, believed: Belief, place: Places) -> Json:
+        """Mean and deviation at one place."""
+        mean, variance = believed.predict(self.outlook.t, place)
+        return {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
+
+    def values(self, place: Places) -> Json:
+        """Mean and deviation of each metric with results at one place."""
+        outlook, metrics = self.outlook, self.outlook.metrics.items()
+        told = [name for name, metric in metrics if len(metric.history)]
+        return {name: self.value(outlook.metric(name), place) for name in told}
+
+    def valued(self, place: Places, believed: Belief) -> Json:
+        """A choice with the mean and deviation of the objective and of each metric."""
+        value = self.value(believed, place)
+        return {**self.words(place), **value, "metrics": self.values(place)}
+
+    def baseline(self, believed: Belief) -> Json:
+        """The baseline with its values, if there is one."""
+        baseline = self.outlook.baseline
+        return {} if baseline is None else {"baseline": self.valued(baseline, believed)}
+
+    def limits(self) -> Json:
+        """The bounds of each limited metric, in its unit."""
+        bounds: Json = {}
+        for limit in self.outlook.live.rules.limits:
+            if len(self.outlook.metrics[limit.metric].history) or not limit.relative:
+                bound = {"side": limit.side, "bound": self.outlook.bound(limit)}
+                bounds.setdefault(limit.metric, []).append(bound)
+        return bounds
+
+    def confidence(self, best: Places) -> Json:
+        """The probability that nothing that keeps the limits is better by more than a margin.
+
+        The margin is that of a study without goals. It is unknown if nothing is known to keep them.
+        """
+        outlook, weights = self.outlook, self.outlook.live.weights
+        y, places = outlook.lead.history.y, outlook.kept_places()
+        if weights is None or len(y) < FEW or np.ptp(y) == 0.0 or not len(places):
+            return {"probability": None, "margin": None}
+        spreads = [weight * outlook.spread(name) for name, weight in weights.items()]
+        spread = float(np.sqrt(np.square(spreads).sum()))
+        margin = 0.0 if isinstance(self.config.space, Options) else SHARE * spread
+        believed = outlook.weighted(weights)
+        mean, variance = believed.predict(outlook.t, places)
+        rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
+        joint = np.concatenate([best, rivals])
+        means, _ = believed.predict(outlook.t, joint)
+        covariance = believed.covariance(outlook.t, joint, joint)
+        rng = np.random.default_rng(0)
+        f = rng.multivariate_normal(means, covariance, SAMPLES, check_valid="ignore", method="eigh")
+        is_beaten = f.max(axis=1) - f[:, 0] > margin + 1e-6 * spread  # rounding errors
+        return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
+
+    def front(self) -> list[Json]:
+        """The best trade-offs between several objectives, by the first of them."""
+        if not self.outlook.is_known():
+            return []
+        places, first = self.outlook.front()[:_FRONT], next(iter(self.outlook.live.objectives))
+        single = (places[i : i + 1] for i in range(len(places)))
+        choices = [{**self.words(place), "metrics": self.values(place)} for place in single]
+        return sorted(choices, key=lambda choice: float(choice["metrics"][first]["mean"]))
+
+    def stop(self) -> list[Json]:
+        """The best and the baseline; nothing before every objective has a result."""
+        if not self.outlook.is_known():
+            return []
+        believed, (place, _) = self.outlook.objective_as_told(), self.outlook.best()
+        return [{"t": self.outlook.t, **self.valued(place, believed), **self.baseline(believed)}]
+
+
+def belief(state: StudyState, head: Json, metric: str | None) -> Callable[[], Json]:
+    """The belief about a metric, or about the objective, and which choices keep the limits.
+
+    ``head`` has the time ``t``, and the ``context`` in a study with contexts.
+    """
+    config, goals = state.config, _goals(state)
     if metric is not None and metric not in goals.metrics:
-        known = ", ".join(goals.metrics)
-        raise InputError(f"a metric among {known}", short_repr(metric), "", "metric")
-    make = _beliefs_at(state, t, context)
-    told = {name for name, learned in state.metrics.items() if len(learned.core.history)}
-    name = metric or (goals.lead if goals.weights is None or len(goals.weights) == 1 else None)
+        expected = f"a metric among {', '.join(goals.metrics)}"
+        raise InputError(expected, short_repr(metric), "", "metric")
+    weights, name = goals.weights or {}, metric
+    if metric is not None or len(weights) <= 1:
+        name = metric or goals.lead
+        weights, head = {name: 1.0}, {**head, "metric": name}
+    is_told = all(len(state.metrics[told].core.history) for told in weights)
+    make = _beliefs_at(state, head)
 
     def show() -> Json:
-        head: Json = {"t": t, **({} if context is None else {"context": context})}
-        head |= {} if name is None else {"metric": name}
-        outlook = make()
-        weights = {name: 1.0} if name is not None else goals.weights or {}
-        if not told.issuperset(weights):
+        if not is_told:
             return {**head, "view": "none"}
-        believed = outlook.weighted(weights)
-        limits = [
-            {"side": limit.side, "bound": outlook.bound(limit)}
-            for limit in goals.rules.limits
-            if limit.metric == name and name in told
-        ]
-        view = MetricView(config, outlook.lead, t, outlook.context, outlook, believed)
-        base = _baseline(config, outlook, believed)
-        return {**head, **view.belief(), **({"limits": limits} if limits else {}), **base}
+        outlook = make()
+        believed, view = outlook.weighted(weights), GoalsView(config, outlook)
+        place = (config, outlook.lead, outlook.t, outlook.context)
+        shown = MetricView(*place, outlook=outlook, believed=believed).belief()
+        bounds = view.limits()
+        limited = {"limits": bounds[name]} if name in bounds else {}
+        return {**head, **shown, **limited, **view.baseline(believed)}
 
     return show
 
 
-def summary(state: StudyState, t: float, context: Context | None) -> Json:
+def summary(state: StudyState, head: Json) -> Json:
     """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
-    goals = state.config.goals
-    assert goals is not None
-    config, outlook = state.config, _outlook(state, t, context)
+    goals, outlook = _goals(state), _outlook(state, head)
+    view = GoalsView(state.config, outlook)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
     if state.applied is not None:
         shown["applied"] = state.applied
     if outlook.baseline is not None:
-        shown |= {"baseline": _words(config, outlook.baseline), "gain": None}
+        shown |= {"baseline": view.words(outlook.baseline), "gain": None}
     if not outlook.is_known():
         return shown
     place, is_safe = outlook.best()
     objective = outlook.objective_as_told()
-    best = {**_valued(config, outlook, place, objective), **_confidence(config, outlook, place)}
-    shown["best"] = {"t": t, **best, **({"safe": is_safe} if goals.rules.limits else {})}
+    shown["best"] = {"t": outlook.t, **view.valued(place, objective), **view.confidence(place)}
+    if goals.rules.limits:
+        shown["best"]["safe"] = is_safe
     if outlook.baseline is not None:
-        shown["baseline"] = _valued(config, outlook, outlook.baseline, objective)
-        total = state.tracker.progress.total
-        shown["gain"] = _gain(outlook.gain(place), total, goals.sign)
+        gain, total = outlook.gain(place), state.tracker.progress.total
+        shown |= {**view.baseline(objective), "gain": _gain(gain, total, goals.sign)}
     if goals.weights is None:
-        shown["front"] = front(state, t, context)
+        shown["front"] = front(state, head)
     return shown
 
 
-def front(state: StudyState, t: float, context: Context | None) -> Json:
+def front(state: StudyState, head: Json) -> Json:
     """The best trade-offs between several objectives, by the first of them."""
     goals = state.config.goals
     if goals is None or goals.weights is not None:
         expected, got = "a study with several objectives", "one with a single objective"
         raise InputError(expected, got, "Maximize or minimize two metrics or more.", "metrics")
-    outlook, objectives, choices = _outlook(state, t, context), list(goals.objectives), []
-    if outlook.is_known():
-        for place in outlook.front()[:_FRONT]:
-            where = np.asarray(place)[None]
-            words = _words(state.config, where)
-            choices.append({**words, "metrics": _values(outlook, where)})
-        choices.sort(key=lambda choice: float(choice["metrics"][objectives[0]]["mean"]))
-    head = {"t": t, **({} if context is None else {"context": context})}
-    return {**head, "objectives": objectives, "choices": choices}
+    choices = GoalsView(state.config, _outlook(state, head)).front()
+    return {**head, "objectives": list(goals.objectives), "choices": choices}
 
 
 def track(state: StudyState) -> Callable[[], Json]:
     """The latest results, and the best and the baseline as they were believed at some times."""
-    config, results = state.config, _results(state)
-    metrics = state.metrics
+    config, metrics, results = state.config, state.metrics, _results(state)
     histories = {name: metric.core.history[-_SHOWN:] for name, metric in metrics.items()}
     empty = {name: blank(metric, histories[name]) for name, metric in metrics.items()}
-    latest = _outlook(state, state.core.latest, state.context)
-    limits = _limits(latest)
+    latest = _outlook(state, {"t": state.core.latest, "context": state.context})
+    limits = GoalsView(config, latest).limits()
 
     def show() -> Json:
         best = _stops(config, replace(latest, metrics=empty, trust={}), histories)
@@ -154,88 +218,34 @@ def track(state: StudyState) -> Callable[[], Json]:
     return show
 
 
-def _outlook(state: StudyState, t: float, context: Context | None) -> Outlook:
+def _goals(state: StudyState) -> Goals:
+    assert state.config.goals is not None
+    return state.config.goals
+
+
+def _outlook(state: StudyState, head: Json) -> Outlook:
     """The beliefs at a present or future time."""
-    return state.tracker.outlook(t, state.config.adapter.context_point(context))
+    context = state.config.adapter.context_point(head.get("context"))
+    return state.tracker.outlook(head["t"], context)
 
 
-def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callable[[], Outlook]:
+def _beliefs_at(state: StudyState, head: Json) -> Callable[[], Outlook]:
     """The beliefs at a time; those of the past are built when they are needed."""
-    present = _outlook(state, t, context)
-    if t >= state.core.latest:
+    present = _outlook(state, head)
+    if present.t >= state.core.latest:
         return lambda: present
-    made = {name: past_belief(metric, t) for name, metric in state.metrics.items()}
-    trust = dict(present.trust)
-    return lambda: replace(
-        present, metrics={name: build() for name, build in made.items()}, trust=trust
-    )
+    made = {name: past_belief(metric, present.t) for name, metric in state.metrics.items()}
+    past = replace(present, trust=dict(present.trust))
+    return lambda: replace(past, metrics={name: build() for name, build in made.items()})
 
 
 def _metrics(state: StudyState) -> Json:
     """Each metric's aim, number of results and drift."""
-    goals = state.config.goals
-    assert goals is not None
-    return {
-        name: {
-            "aim": goals.metrics[name],
-            "told": len(metric.core.history),
-            "drift": describe_drift(metric)["words"],
-        }
-        for name, metric in state.metrics.items()
-    }
-
-
-def _words(config: StudyConfig, place: Places) -> Json:
-    """The params or the option of one place, and the context."""
-    return config.adapter.describe(int(place[0]) if are_indices(place) else place[0])
-
-
-def _values(outlook: Outlook, place: Places) -> dict[str, Json]:
-    """Mean and deviation of each metric with results at one place."""
-    shown = {}
-    for name, metric in outlook.metrics.items():
-        if len(metric.history):
-            mean, variance = outlook.metric(name).predict(outlook.t, place)
-            shown[name] = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
+    aims, shown = _goals(state).metrics, {}
+    for name, metric in state.metrics.items():
+        told, drift = len(metric.core.history), describe_drift(metric)["words"]
+        shown[name] = {"aim": aims[name], "told": told, "drift": drift}
     return shown
-
-
-def _valued(config: StudyConfig, outlook: Outlook, place: Places, believed: Belief) -> Json:
-    """A choice with the mean and deviation of the objective and of each metric."""
-    mean, variance = believed.predict(outlook.t, place)
-    value = {"mean": float(mean[0]), "std": float(np.sqrt(variance[0]))}
-    return {**_words(config, place), **value, "metrics": _values(outlook, place)}
-
-
-def _baseline(config: StudyConfig, outlook: Outlook, believed: Belief) -> Json:
-    """The baseline with its values, if there is one."""
-    if outlook.baseline is None:
-        return {}
-    return {"baseline": _valued(config, outlook, outlook.baseline, believed)}
-
-
-def _confidence(config: StudyConfig, outlook: Outlook, best: Places) -> Json:
-    """The probability that nothing that keeps the limits is better by more than a margin.
-
-    The margin is that of a study without goals. It is unknown if nothing is known to keep them.
-    """
-    is_listed, weights = isinstance(config.space, Options), outlook.live.weights
-    y, places = outlook.lead.history.y, outlook.places()
-    places = places[outlook.safe(places)]
-    if weights is None or len(y) < FEW or np.ptp(y) == 0.0 or not len(places):
-        return {"probability": None, "margin": None}
-    spread = np.sqrt(sum((weight * outlook.spread(name)) ** 2 for name, weight in weights.items()))
-    margin = 0.0 if is_listed else SHARE * float(spread)
-    believed = outlook.weighted(weights)
-    mean, variance = believed.predict(outlook.t, places)
-    rivals = places[np.argsort(-(mean + 3.0 * np.sqrt(variance)), kind="stable")[:RIVALS]]
-    joint = np.concatenate([best, rivals])
-    means, _ = believed.predict(outlook.t, joint)
-    covariance = believed.covariance(outlook.t, joint, joint)
-    rng = np.random.default_rng(0)
-    f = rng.multivariate_normal(means, covariance, SAMPLES, check_valid="ignore", method="eigh")
-    is_beaten = f.max(axis=1) - f[:, 0] > margin + 1e-6 * float(spread)  # rounding errors
-    return {"probability": 1.0 - float(is_beaten.mean()), "margin": margin}
 
 
 def _gain(best: Gain | None, total: TotalGain, sign: float) -> Json | None:
@@ -249,16 +259,6 @@ def _gain(best: Gain | None, total: TotalGain, sign: float) -> Json | None:
         words += f" All {total.steps:,} results together: {told}."
         summed = {**told.to_json(), "steps": total.steps}
     return {"now": now.to_json(), "total": summed, "words": words}
-
-
-def _limits(outlook: Outlook) -> Json:
-    """The bounds of each limited metric, in its unit."""
-    bounds: Json = {}
-    for limit in outlook.live.rules.limits:
-        if len(outlook.metrics[limit.metric].history) or not limit.relative:
-            bound = {"side": limit.side, "bound": outlook.bound(limit)}
-            bounds.setdefault(limit.metric, []).append(bound)
-    return bounds
 
 
 def _results(state: StudyState) -> list[Json]:
@@ -283,42 +283,19 @@ def _results(state: StudyState) -> list[Json]:
 
 
 def _stops(
-    config: StudyConfig,
-    blank: Outlook,
-    histories: Mapping[str, Sequence[Observation]],
+    config: StudyConfig, blank: Outlook, histories: Mapping[str, Sequence[Observation]]
 ) -> list[Json]:
     """The best and the baseline at some times, from the results up to each."""
-    in_time = {
-        name: sorted(results, key=lambda result: result.t) for name, results in histories.items()
-    }
-    times = np.unique([result.t for results in in_time.values() for result in results])
-    stops, seen = [], dict.fromkeys(in_time, 0)
+    results = [(result, name) for name, history in histories.items() for result in history]
+    results.sort(key=lambda pair: pair[0].t)
+    times = np.unique([result.t for result, _ in results])
+    stops, seen = list[Json](), 0
     for part in np.array_split(times, min(_STOPS, len(times))) if len(times) else []:
-        until, latest = float(part[-1]), None
-        for name, results in in_time.items():
-            new = [result for result in results[seen[name] :] if result.t <= until]
-            seen[name] += len(new)
-            fed(blank.metrics[name], new)
-            latest = new[-1] if new else latest
-        context = config.adapter.context_point(_context_of(config, latest))
-        stops += _stop(config, replace(blank, t=until, context=context))
+        until, before = float(part[-1]), seen
+        while seen < len(results) and results[seen][0].t <= until:
+            seen += 1
+        for name, metric in blank.metrics.items():
+            fed(metric, [result for result, of in results[before:seen] if of == name])
+        context = config.adapter.context_of(results[seen - 1][0].x)
+        stops += GoalsView(config, replace(blank, t=until, context=context)).stop()
     return stops
-
-
-def _context_of(config: StudyConfig, result: Observation | None) -> Any:
-    """The context of a result, or the default one; None if the study has no contexts."""
-    if config.context is None:
-        return None
-    if result is None:
-        return config.adapter.default_context()
-    place = result.x if result.index is None else result.index
-    return config.adapter.describe(place)["context"]
-
-
-def _stop(config: StudyConfig, outlook: Outlook) -> list[Json]:
-    """The best and the baseline at one time; nothing before every objective has a result."""
-    if not outlook.is_known():
-        return []
-    believed, (place, _) = outlook.objective_as_told(), outlook.best()
-    best = _valued(config, outlook, place, believed)
-    return [{"t": outlook.t, **best, **_baseline(config, outlook, believed)}]

@@ -40,7 +40,7 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
     if not state.config.policy.has_model:
         return lambda: {**head, "view": "none"}
     if state.config.goals is not None:
-        return live_views.belief(state, t, there.get("context"), metric)
+        return live_views.belief(state, head, metric)
     if metric not in (None, THE_VALUE):
         expected = "no metric, because the study has one value"
         raise InputError(expected, short_repr(metric), "", "metric")
@@ -55,13 +55,13 @@ def summary(state: StudyState, t: float, context: object) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
     core, config = state.core, state.config
     there, point = _context(state, context)
-    model = config.metrics[config.lead].given.override(state.model)
+    model = state.lead.known_model
     view = BeliefView(config, core, t, point)
     is_known = config.policy.has_model and len(core.history) > 0
     if config.goals is None:
         own = {"best": view.best_with_confidence(model.variance) if is_known else None}
     else:
-        own = live_views.summary(state, t, there.get("context"))
+        own = live_views.summary(state, {"t": t, **there})
     return {
         "setup": config.to_json(),
         "created": state.created,
@@ -100,7 +100,7 @@ def _accuracy(core: Metric) -> Json | None:
 def front(state: StudyState, t: float, context: object) -> Json:
     """The best trade-offs between several objectives."""
     there, _ = _context(state, context)
-    return live_views.front(state, t, there.get("context"))
+    return live_views.front(state, {"t": t, **there})
 
 
 def track(state: StudyState) -> Show:
@@ -125,7 +125,7 @@ def track(state: StudyState) -> Show:
 def _certificate(state: StudyState) -> Callable[[], Json | None]:
     """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
     config, core = state.config, state.core
-    known = config.given.complete and config.policy.epsilon is not None
+    known = config.policy.has_model and core.learner is None
     if not known or config.context is not None or core.asked > _CERTIFIED:
         return lambda: None
     policy, domain = core.policy, core.domain

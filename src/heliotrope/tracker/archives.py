@@ -28,13 +28,17 @@ Problem: TypeAlias = Domain | Contextual | SearchSpace | Options
 
 @dataclass(frozen=True, eq=False)
 class OptimizerConfig:
-    """What an optimizer is told once."""
+    """What an optimizer is told once.
+
+    ``names`` is the space whose parameters the rules name, if the problem has coordinates only.
+    """
 
     problem: Problem
     policy: Policy
     direction: Direction
     seed: int
     live: Live | None = None
+    names: SearchSpace | Options | None = None
 
     @cached_property
     def adapter(self) -> DomainAdapter:
@@ -66,7 +70,7 @@ class OptimizerConfig:
             baseline = None if live.baseline is None else adapter.choice(live.baseline)
         with located("safe"):
             safe = [adapter.choice(place) for place in live.safe]
-        space = adapter.space if isinstance(adapter, NamedAdapter) else None
+        space = adapter.space if isinstance(adapter, NamedAdapter) else self.names
         return Setup(adapter, live, baseline, safe, space)
 
     def encoded(self, policies: Mapping[str, Policy], arrays: Arrays) -> JsonTree:
@@ -78,6 +82,7 @@ class OptimizerConfig:
             "policy": encode(self.policy, arrays),
             "seed": self.seed,
             "live": live,
+            "names": None if self.names is None else _described(self.names, arrays),
             "policies": {} if live is None else {n: encode(p, arrays) for n, p in policies.items()},
         }
 
@@ -104,12 +109,14 @@ def archived(
 def unarchived(header: JsonTree, arrays: Arrays) -> tuple[OptimizerConfig, Tracker]:
     """The setup and the tracker of an archive."""
     setup = header["setup"]
+    live, names = setup["live"], setup["names"]
     config = OptimizerConfig(
         _problem(setup, arrays),
         decode(setup["policy"], arrays),
         setup["direction"],
         setup["seed"],
-        None if setup["live"] is None else decode_live(setup["live"], arrays),
+        None if live is None else decode_live(live, arrays),
+        None if names is None else _space(names),
     )
     own = {name: decode(tree, arrays) for name, tree in setup["policies"].items()}
     tracker = config.tracker(own)
@@ -133,9 +140,13 @@ def _described(problem: Problem, arrays: Arrays) -> JsonTree:
 
 def _problem(setup: JsonTree, arrays: Arrays) -> Problem:
     """Read what :func:`_described` wrote."""
-    if "space" in setup:
-        return SearchSpace.from_json(setup["space"])
-    if "options" in setup:
-        return Options.from_json(setup["options"])
+    if "domain" not in setup:
+        return _space(setup)
     domain: Domain | Contextual = decode(setup["domain"], arrays)
     return domain
+
+
+def _space(described: JsonTree) -> SearchSpace | Options:
+    if "space" in described:
+        return SearchSpace.from_json(described["space"])
+    return Options.from_json(described["options"])

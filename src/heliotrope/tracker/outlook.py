@@ -44,10 +44,14 @@ class Setup:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The choices in a context given by its coordinates, and those of the setup, as places."""
+    """The choices in a context given by its coordinates, and those with a role, as places.
+
+    ``applied`` are the coordinates of the choice that runs now.
+    """
 
     setup: Setup
-    context: Array | None
+    context: Array | None = None
+    applied: Array | None = None
 
     @property
     def live(self) -> Live:
@@ -78,12 +82,16 @@ class Settings:
         return None if self.setup.baseline is None else self.places_of(self.setup.baseline[None])
 
     @cached_property
+    def running(self) -> Places | None:
+        return None if self.applied is None else self.places_of(self.applied[None])
+
+    @cached_property
     def called_safe(self) -> tuple[Places, ...]:
         """The choices that keep all limits by the user's word."""
         return tuple(self.places_of(choice[None]) for choice in self.setup.called_safe)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Outlook(Settings):
     """The beliefs about all metrics at a time, in a context."""
 
@@ -111,11 +119,11 @@ class Outlook(Settings):
 
     def objective(self, make_rng: RNGFactory) -> Belief:
         """The belief about what is maximized; with several objectives, a random sum of them."""
-        weights, names = self.live.weights, self.live.objectives
-        if weights is not None:
-            return self.weighted(weights)
-        spreads = np.array([self.spread(name) for name in names])
-        return random_sum([(1.0, self.metrics[name].agent) for name in names], spreads, make_rng)
+        if self.live.weights is not None:
+            return self.weighted(self.live.weights)
+        spreads = {name: self.spread(name) for name in self.live.objectives}
+        agents = [self.metrics[name].agent for name in spreads]
+        return random_sum(agents, np.array([*spreads.values()]), make_rng)
 
     def objective_as_told(self) -> Belief:
         """The belief about the objective as it is shown: low values are good if it is minimized.
@@ -134,7 +142,18 @@ class Outlook(Settings):
         y = self.metrics[name].history.y
         return float(np.std(y)) or 1.0 if len(y) else 1.0
 
-    # ---- limits
+    # ---- limits and moves
+
+    def reachable(self, places: Places) -> Mask:
+        """Which places are within the largest move of what runs now, and of all open asks.
+
+        Then every move is small enough, in whatever order open asks are applied.
+        """
+        if self.running is None:
+            return np.ones(len(places), dtype=bool)
+        reachable, asked = self.setup.distances.reachable, self.lead.open
+        near = reachable(places, [self.running, *(self.place_of(open) for open in asked)])
+        return near if near.any() else reachable(places, [self.running])
 
     def margins(self, places: Places) -> tuple[Array, Array]:
         """Mean and deviation of how far inside each limit places are, (q, l) each."""
@@ -177,8 +196,15 @@ class Outlook(Settings):
 
     def places(self) -> Places:
         """All choices of a list; of a box, some everywhere and some near measured or safe ones."""
+        if not isinstance(self.choices, Box):
+            return self.choices
         near = (*self.called_safe, *self.visited(), self.own_best())
         return candidates(self.choices, near, _fixed)
+
+    def kept_places(self) -> Places:
+        """Those of :meth:`places` that keep all limits."""
+        places = self.places()
+        return places[self.safe(places)]
 
     def own_best(self) -> Places:
         """The best place of the leading metric, whether or not it keeps the limits."""
@@ -191,8 +217,7 @@ class Outlook(Settings):
         If none does, it is the first choice that the user calls safe, or else the best without
         limits, and False.
         """
-        places = self.places()
-        kept = places[self.safe(places)]
+        kept = self.kept_places()
         if len(kept):
             lead = self.live.lead
             weights = self.live.weights or {lead: self.live.sign_of(lead)}
@@ -212,11 +237,10 @@ class Outlook(Settings):
 
     def front(self, places: Places | None = None) -> Places:
         """The best trade-offs that keep the limits, among some places or by default all."""
-        places = self.places() if places is None else places
-        places = places[self.safe(places)]
+        kept = self.kept_places() if places is None else places[self.safe(places)]
         agents = [self.metrics[name].agent for name in self.live.objectives]
-        means = [agent.predict(self.t, places, count_open=False)[0] for agent in agents]
-        return places[front(np.column_stack(means))] if len(places) else places
+        means = [agent.predict(self.t, kept, count_open=False)[0] for agent in agents]
+        return kept[front(np.column_stack(means))] if len(kept) else kept
 
 
 def _fixed() -> np.random.Generator:

@@ -6,8 +6,9 @@ change the state. An optimizer keeps its tracker in memory; a study writes an ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,9 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
 from heliotrope.ledger import Suggestion
-from heliotrope.live.beliefs import (
-    Belief,
-    Gain,
-    TotalGain,
-    Trust,
-    hold_until,
-    standardized_error,
-)
+from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, standardized_error
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
-from heliotrope.live.rules import Mask, Rules
+from heliotrope.live.rules import Rules
 from heliotrope.precision import Precision
 from heliotrope.serialization.codec import Arrays, JsonTree, part, under
 from heliotrope.surroundings import RNGFactory
@@ -58,25 +52,23 @@ class Progress:
         self.trust = {name: Trust() for name in self._rules.limited}
         self.total = TotalGain()
 
-    def begin(self, number: int, choice: Array, reason: str | None) -> None:
+    def begin(self, asked: Suggestion) -> None:
         """Note that a choice was asked for."""
-        if reason is not None:
-            self.reasons[number] = reason
+        if asked.reason is not None:
+            self.reasons[asked.id] = asked.reason
             if len(self.reasons) > _REMEMBERED:
                 del self.reasons[next(iter(self.reasons))]
-        if self._baseline is not None and np.array_equal(choice, self._baseline):
+        if self._baseline is not None and np.array_equal(asked.choice, self._baseline):
             self.at_baseline += 1
 
-    def tell(
-        self, number: int, choice: Array, values: Mapping[str, float], errors: Mapping[str, float]
-    ) -> None:
+    def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take results and their errors; a choice that the rules asked for runs from now on."""
-        rules, reason = self._rules, self.reasons.get(number)
+        rules, reason = self._rules, self.reasons.get(asked.id)
         for name, error in errors.items():
-            crossed = reason != "fallback" and rules.crosses(name, values[name])
+            crossed = reason != "fallback" and rules.crosses(name, results[name][0])
             self.trust[name] = self.trust[name].after(error, crossed=crossed, risk=rules.risk)
         if reason is not None:
-            self.applied = choice
+            self.applied = asked.choice
 
     def to_json(self) -> Json:
         """The progress as a part of a file."""
@@ -125,20 +117,20 @@ class Tracker:
         own = self.lead.propose(t, context)
         if self.setup is None:
             return own
-        place, reason = self._chosen(own)
+        place, reason = _chosen(self, own)
         return replace(self.lead.suggestion_of(place, own.t), reason=reason)
 
     def outlook(self, t: float, context: Array | None) -> Outlook:
         """The beliefs at a present or future time."""
-        return Outlook(self.rules, context, self.metrics, t, self.progress.trust)
+        applied, trust = self.progress.applied, self.progress.trust
+        return Outlook(self.rules, context, applied, metrics=self.metrics, t=t, trust=trust)
 
     def hold(self, t: float, context: Array | None, cost: float) -> float | None:
         """Until when a measurement is not worth its cost; None if it is worth it at time t."""
         outlook, domain = self.outlook(t, context), self.rules.adapter.choice_domain
         if not outlook.is_known() or self.told < initial_count(domain):
             return None
-        places = outlook.places()
-        places = places[outlook.safe(places)]
+        places = outlook.kept_places()
         if not len(places):
             return None
         objective = outlook.objective(self.lead.rng(_PURPOSE))
@@ -172,7 +164,7 @@ class Tracker:
         """Open an evaluation."""
         for metric in self.metrics.values():
             metric.begin(suggestion)
-        self.progress.begin(suggestion.id, suggestion.choice, suggestion.reason)
+        self.progress.begin(suggestion)
 
     def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take the results of an open evaluation.
@@ -186,18 +178,15 @@ class Tracker:
                 metric.tell(asked.id, *results[name], contradicts=wrong)
             else:
                 metric.cancel(asked.id, avoid=False)
-        self._note(asked, results, errors)
+        self.told += 1
+        self.progress.tell(asked, results, errors)
 
     def tell_late(self, asked: Suggestion, results: Results) -> None:
         """Take results of an evaluation that was cancelled."""
         for name, result in results.items():
             self.metrics[name].tell_late(asked, *result)
-        self._note(asked, results, {})
-
-    def _note(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         self.told += 1
-        values = {name: value for name, (value, _) in results.items()}
-        self.progress.tell(asked.id, asked.choice, values, errors)
+        self.progress.tell(asked, results, {})
 
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an evaluation without a result; suggestions may avoid its place for a while."""
@@ -243,61 +232,32 @@ class Tracker:
         for i, name in enumerate(self._others()):
             self.metrics[name].restore(header["metrics"][name], part(arrays, f"metric/{i}/"))
 
-    # ---- private
-
     def _others(self) -> list[str]:
         return [name for name in self.metrics if name != self.leading]
 
-    def _chosen(self, own: Suggestion) -> tuple[Places, Reason]:
-        """The choice by the rules, and why; ``own`` is that of the leading metric's policy."""
-        outlook, make_rng = self.outlook(own.t, own.context), self.lead.rng(_PURPOSE)
-        progress, asked, rules = self.progress, self.lead.asked, outlook.live.rules
-        runs = None if progress.applied is None else outlook.places_of(progress.applied[None])
-        opened = [outlook.place_of(suggestion) for suggestion in self.lead.open]
-        if self._spreads() and _reachable(outlook, own.place, runs, opened).all():
-            return own.place, "first"
-        near = (runs, outlook.baseline, *outlook.called_safe, *outlook.visited(), own.place)
-        named = [place for place in near if place is not None]
-        places = candidates(outlook.choices, named, make_rng)
-        objective = outlook.objective(make_rng)
-        reachable = _reachable(outlook, places, runs, opened)
-        view = _view(outlook, objective, places, reachable, runs, make_rng)
-        gain = _gain(outlook, objective, view, places)
-        due = gain is not None and rules.remeasure.is_due(asked, progress.at_baseline, *gain)
-        told = min([self.told, *(len(self.metrics[name].history) for name in rules.limited)])
-        chosen = decide(view, rules.risk_of_each, make_rng, first=told == 0, baseline_due=due)
-        return places[[chosen.index]], chosen.reason
 
-    def _spreads(self) -> bool:
-        """Whether this is one of the first asks, which are spread where no limit forbids it."""
-        setup, asked = self.rules, self.lead.asked
-        if setup.live.rules.limits or asked >= initial_count(setup.adapter.choice_domain):
-            return False
-        return setup.baseline is None or self.progress.at_baseline > 0
+def _chosen(tracker: Tracker, own: Suggestion) -> tuple[Places, Reason]:
+    """The choice by the rules, and why; ``own`` is that of the leading metric's policy."""
+    lead, progress = tracker.lead, tracker.progress
+    outlook, make_rng = tracker.outlook(own.t, own.context), lead.rng(_PURPOSE)
+    rules, domain = outlook.live.rules, outlook.setup.adapter.choice_domain
+    is_first = not rules.limits and lead.asked < initial_count(domain)
+    is_spread = is_first and (outlook.baseline is None or progress.at_baseline > 0)
+    if is_spread and outlook.reachable(own.place).all():
+        return own.place, "first"
+    roles = (outlook.running, outlook.baseline, *outlook.called_safe)
+    near = [*(place for place in roles if place is not None), *outlook.visited(), own.place]
+    places, objective = candidates(outlook.choices, near, make_rng), outlook.objective(make_rng)
+    view = _view(outlook, objective, places, make_rng)
+    gain = _gain(outlook, objective, view, places)
+    due = gain is not None and rules.remeasure.is_due(lead.asked, progress.at_baseline, *gain)
+    told = min([tracker.told, *(len(tracker.metrics[name].history) for name in rules.limited)])
+    chosen = decide(view, rules.risk_of_each, make_rng, first=told == 0, baseline_due=due)
+    return places[[chosen.index]], chosen.reason
 
 
-def _reachable(
-    outlook: Outlook, places: Places, runs: Places | None, opened: Sequence[Places]
-) -> Mask:
-    """Which places are within the largest move of what runs now, and of all open asks.
-
-    Then every move is small enough, in whatever order open asks are applied.
-    """
-    if runs is None:
-        return np.ones(len(places), dtype=bool)
-    near = outlook.setup.distances.reachable(places, [runs, *opened])
-    return near if near.any() else outlook.setup.distances.reachable(places, [runs])
-
-
-def _view(
-    outlook: Outlook,
-    objective: Belief,
-    places: Places,
-    reachable: Mask,
-    runs: Places | None,
-    make_rng: RNGFactory,
-) -> View:
-    """What is believed of places."""
+def _view(outlook: Outlook, objective: Belief, places: Places, make_rng: RNGFactory) -> View:
+    """What is believed of places, and which of them can be reached."""
     limits = outlook.live.rules.limits
     beliefs = [outlook.metric(limit.metric) for limit in limits]
     mean, variance, score = objective.judge(outlook.t, places, make_rng)
@@ -311,13 +271,13 @@ def _view(
         return int(np.flatnonzero(same)[0])
 
     return View(
-        score,
-        mean,
-        np.sqrt(variance),
-        margin,
-        doubt,
-        reachable,
-        price=outlook.setup.distances.price(places, runs) / HORIZON,
+        score=score,
+        mean=mean,
+        std=np.sqrt(variance),
+        margin=margin,
+        doubt=doubt,
+        reachable=outlook.reachable(places),
+        price=outlook.setup.distances.price(places, outlook.running) / HORIZON,
         noise=np.array([belief.noise for belief in beliefs]),
         covariance=covariance,
         called_safe=tuple(index(place) for place in outlook.called_safe),
@@ -332,9 +292,11 @@ def _gain(
     outlook: Outlook, objective: Belief, view: View, places: Places
 ) -> tuple[float, float] | None:
     """The gain of the best safe place over the baseline, and its deviation; None without one."""
-    if outlook.baseline is None:
+    if view.baseline is None:
         return None
     kept = safe(view.margin, view.doubt, outlook.live.rules.risk_of_each)
     best = int(np.argmax(np.where(kept | ~kept.any(), view.mean, -np.inf)))
-    mean, variance = objective.contrast(outlook.t, places[[best]], outlook.baseline)
-    return float(mean[0]), float(np.sqrt(variance[0]))
+    pair = [best, view.baseline]
+    shared = objective.covariance(outlook.t, places[pair[:1]], places[pair[1:]])
+    variance = float(np.square(view.std[pair]).sum() - 2.0 * shared[0, 0])
+    return float(view.mean[best] - view.mean[view.baseline]), sqrt(max(variance, 0.0))

@@ -1,0 +1,1 @@
+"""What ``scripts/write_surfaces.py`` writes, by kind of surface."""
