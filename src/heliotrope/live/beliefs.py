@@ -129,15 +129,14 @@ def front(values: Array) -> Mask:
     return np.asarray(~np.any(at_least & better, axis=1))
 
 
-def random_sum(agents: list[tuple[float, Agent]], spreads: Array, make_rng: RNGFactory) -> Belief:
+def random_sum(agents: Sequence[Agent], spreads: Array, make_rng: RNGFactory) -> Belief:
     """A weighted sum of objectives with random weights, all trade-offs being equally likely.
 
     Weights are per ``spreads``, the deviation of each objective's values, so units do not matter.
     Each ask takes other weights, so the asks take turns among the trade-offs.
     """
     weights = make_rng().dirichlet(np.ones(len(agents))) / spreads
-    pairs = zip(agents, weights.tolist(), strict=True)
-    return Belief(tuple((sign * weight, agent) for (sign, agent), weight in pairs))
+    return Belief(tuple(zip(weights.tolist(), agents, strict=True)))
 
 
 # ---- gains

@@ -215,11 +215,6 @@ class Rules:
         """The risk of crossing one limit: the whole risk, divided among the limits."""
         return self.risk / max(len(self.limits), 1)
 
-    @property
-    def needs_baseline(self) -> bool:
-        """Whether a limit is relative to the baseline."""
-        return any(limit.relative for limit in self.limits)
-
 
 @dataclass(frozen=True, init=False, eq=False)
 class Live:
@@ -278,7 +273,7 @@ class Live:
                 )
                 raise InputError(expected, short_repr(name), advice, "limits")
         self._check_objectives()
-        if self.baseline is None and self.rules.needs_baseline:
+        if self.baseline is None and any(limit.relative for limit in self.rules.limits):
             raise InputError("a baseline for relative limits", "none", "", "baseline")
         if self.baseline is None and not self.safe and self.rules.limits:
             advice = "Limits widen from a setting that is known to keep them."

@@ -99,9 +99,10 @@ class StudyConfig:
         """The rules with their settings as coordinates; None without goals."""
         if self.goals is None:
             return None
-        safe = [self.adapter.choice_point(choice) for choice in self.goals.known]
-        baseline = None if self.goals.baseline is None else safe.pop(0)
-        return Setup(adapter, self.goals, baseline, safe, self.space)
+        point, baseline = self.adapter.choice_point, self.goals.baseline
+        safe = [point(choice) for choice in self.goals.safe]
+        first = None if baseline is None else point(baseline)
+        return Setup(adapter, self.goals, first, safe, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""

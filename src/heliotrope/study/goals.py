@@ -35,11 +35,6 @@ class Goals(Live):
         if len(self.metrics) > _MOST:
             raise InputError(f"at most {_MOST} metrics", str(len(self.metrics)), "", "metrics")
 
-    @property
-    def known(self) -> list[Choice]:
-        """The choices that keep all limits by the user's word, the baseline first."""
-        return [*([] if self.baseline is None else [self.baseline]), *self.safe]
-
     def with_choices(self, baseline: Choice | None, safe: Sequence[Choice]) -> Goals:
         """The same goals with these choices."""
         found = copy(self)

@@ -19,7 +19,6 @@ from heliotrope.study.config import StudyConfig
 from heliotrope.study.drift import describe_drift
 from heliotrope.study.goals import Goals
 from heliotrope.study.past import blank, fed, past_belief
-from heliotrope.study.space_adapter import Context
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Outlook
 from heliotrope.validation import Array, Json, short_repr
@@ -106,8 +105,7 @@ class GoalsView:
         The margin is that of a study without goals. It is unknown if nothing is known to keep them.
         """
         outlook, weights = self.outlook, self.outlook.live.weights
-        y, places = outlook.lead.history.y, outlook.places()
-        places = places[outlook.safe(places)]
+        y, places = outlook.lead.history.y, outlook.kept_places()
         if weights is None or len(y) < FEW or np.ptp(y) == 0.0 or not len(places):
             return {"probability": None, "margin": None}
         spreads = [weight * outlook.spread(name) for name, weight in weights.items()]
@@ -141,27 +139,28 @@ class GoalsView:
         return [{"t": self.outlook.t, **self.valued(place, believed), **self.baseline(believed)}]
 
 
-def belief(
-    state: StudyState, t: float, context: Context | None, metric: str | None
-) -> Callable[[], Json]:
-    """The belief about a metric, or about the objective, and which choices keep the limits."""
+def belief(state: StudyState, head: Json, metric: str | None) -> Callable[[], Json]:
+    """The belief about a metric, or about the objective, and which choices keep the limits.
+
+    ``head`` has the time ``t``, and the ``context`` in a study with contexts.
+    """
     config, goals = state.config, _goals(state)
     if metric is not None and metric not in goals.metrics:
         expected = f"a metric among {', '.join(goals.metrics)}"
         raise InputError(expected, short_repr(metric), "", "metric")
-    make = _beliefs_at(state, t, context)
-    told = {name for name, learned in state.metrics.items() if len(learned.core.history)}
-    name = metric or (goals.lead if goals.weights is None or len(goals.weights) == 1 else None)
+    weights, name = goals.weights or {}, metric
+    if metric is not None or len(weights) <= 1:
+        name = metric or goals.lead
+        weights, head = {name: 1.0}, {**head, "metric": name}
+    is_told = all(len(state.metrics[told].core.history) for told in weights)
+    make = _beliefs_at(state, head)
 
     def show() -> Json:
-        head: Json = {"t": t, **({} if context is None else {"context": context})}
-        head |= {} if name is None else {"metric": name}
-        outlook = make()
-        weights = {name: 1.0} if name is not None else goals.weights or {}
-        if not told.issuperset(weights):
+        if not is_told:
             return {**head, "view": "none"}
+        outlook = make()
         believed, view = outlook.weighted(weights), GoalsView(config, outlook)
-        place = (config, outlook.lead, t, outlook.context)
+        place = (config, outlook.lead, outlook.t, outlook.context)
         shown = MetricView(*place, outlook=outlook, believed=believed).belief()
         bounds = view.limits()
         limited = {"limits": bounds[name]} if name in bounds else {}
@@ -170,9 +169,9 @@ def belief(
     return show
 
 
-def summary(state: StudyState, t: float, context: Context | None) -> Json:
+def summary(state: StudyState, head: Json) -> Json:
     """The best that keeps all limits, the baseline and the gain over it, and the trade-offs."""
-    goals, outlook = _goals(state), _outlook(state, t, context)
+    goals, outlook = _goals(state), _outlook(state, head)
     view = GoalsView(state.config, outlook)
     shown: Json = {"lead": goals.lead, "best": None, "metrics": _metrics(state)}
     if state.applied is not None:
@@ -183,25 +182,24 @@ def summary(state: StudyState, t: float, context: Context | None) -> Json:
         return shown
     place, is_safe = outlook.best()
     objective = outlook.objective_as_told()
-    shown["best"] = {"t": t, **view.valued(place, objective), **view.confidence(place)}
+    shown["best"] = {"t": outlook.t, **view.valued(place, objective), **view.confidence(place)}
     if goals.rules.limits:
         shown["best"]["safe"] = is_safe
     if outlook.baseline is not None:
         gain, total = outlook.gain(place), state.tracker.progress.total
         shown |= {**view.baseline(objective), "gain": _gain(gain, total, goals.sign)}
     if goals.weights is None:
-        shown["front"] = front(state, t, context)
+        shown["front"] = front(state, head)
     return shown
 
 
-def front(state: StudyState, t: float, context: Context | None) -> Json:
+def front(state: StudyState, head: Json) -> Json:
     """The best trade-offs between several objectives, by the first of them."""
     goals = state.config.goals
     if goals is None or goals.weights is not None:
         expected, got = "a study with several objectives", "one with a single objective"
         raise InputError(expected, got, "Maximize or minimize two metrics or more.", "metrics")
-    choices = GoalsView(state.config, _outlook(state, t, context)).front()
-    head = {"t": t, **({} if context is None else {"context": context})}
+    choices = GoalsView(state.config, _outlook(state, head)).front()
     return {**head, "objectives": list(goals.objectives), "choices": choices}
 
 
@@ -210,7 +208,7 @@ def track(state: StudyState) -> Callable[[], Json]:
     config, metrics, results = state.config, state.metrics, _results(state)
     histories = {name: metric.core.history[-_SHOWN:] for name, metric in metrics.items()}
     empty = {name: blank(metric, histories[name]) for name, metric in metrics.items()}
-    latest = _outlook(state, state.core.latest, state.context)
+    latest = _outlook(state, {"t": state.core.latest, "context": state.context})
     limits = GoalsView(config, latest).limits()
 
     def show() -> Json:
@@ -225,17 +223,18 @@ def _goals(state: StudyState) -> Goals:
     return state.config.goals
 
 
-def _outlook(state: StudyState, t: float, context: Context | None) -> Outlook:
+def _outlook(state: StudyState, head: Json) -> Outlook:
     """The beliefs at a present or future time."""
-    return state.tracker.outlook(t, state.config.adapter.context_point(context))
+    context = state.config.adapter.context_point(head.get("context"))
+    return state.tracker.outlook(head["t"], context)
 
 
-def _beliefs_at(state: StudyState, t: float, context: Context | None) -> Callable[[], Outlook]:
+def _beliefs_at(state: StudyState, head: Json) -> Callable[[], Outlook]:
     """The beliefs at a time; those of the past are built when they are needed."""
-    present = _outlook(state, t, context)
-    if t >= state.core.latest:
+    present = _outlook(state, head)
+    if present.t >= state.core.latest:
         return lambda: present
-    made = {name: past_belief(metric, t) for name, metric in state.metrics.items()}
+    made = {name: past_belief(metric, present.t) for name, metric in state.metrics.items()}
     past = replace(present, trust=dict(present.trust))
     return lambda: replace(past, metrics={name: build() for name, build in made.items()})
 

@@ -40,7 +40,7 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
     if not state.config.policy.has_model:
         return lambda: {**head, "view": "none"}
     if state.config.goals is not None:
-        return live_views.belief(state, t, there.get("context"), metric)
+        return live_views.belief(state, head, metric)
     if metric not in (None, THE_VALUE):
         expected = "no metric, because the study has one value"
         raise InputError(expected, short_repr(metric), "", "metric")
@@ -61,7 +61,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
     if config.goals is None:
         own = {"best": view.best_with_confidence(model.variance) if is_known else None}
     else:
-        own = live_views.summary(state, t, there.get("context"))
+        own = live_views.summary(state, {"t": t, **there})
     return {
         "setup": config.to_json(),
         "created": state.created,
@@ -100,7 +100,7 @@ def _accuracy(core: Metric) -> Json | None:
 def front(state: StudyState, t: float, context: object) -> Json:
     """The best trade-offs between several objectives."""
     there, _ = _context(state, context)
-    return live_views.front(state, t, there.get("context"))
+    return live_views.front(state, {"t": t, **there})
 
 
 def track(state: StudyState) -> Show:

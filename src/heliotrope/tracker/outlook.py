@@ -119,11 +119,11 @@ class Outlook(Settings):
 
     def objective(self, make_rng: RNGFactory) -> Belief:
         """The belief about what is maximized; with several objectives, a random sum of them."""
-        weights, names = self.live.weights, self.live.objectives
-        if weights is not None:
-            return self.weighted(weights)
-        spreads = np.array([self.spread(name) for name in names])
-        return random_sum([(1.0, self.metrics[name].agent) for name in names], spreads, make_rng)
+        if self.live.weights is not None:
+            return self.weighted(self.live.weights)
+        spreads = {name: self.spread(name) for name in self.live.objectives}
+        agents = [self.metrics[name].agent for name in spreads]
+        return random_sum(agents, np.array([*spreads.values()]), make_rng)
 
     def objective_as_told(self) -> Belief:
         """The belief about the objective as it is shown: low values are good if it is minimized.
@@ -201,6 +201,11 @@ class Outlook(Settings):
         near = (*self.called_safe, *self.visited(), self.own_best())
         return candidates(self.choices, near, _fixed)
 
+    def kept_places(self) -> Places:
+        """Those of :meth:`places` that keep all limits."""
+        places = self.places()
+        return places[self.safe(places)]
+
     def own_best(self) -> Places:
         """The best place of the leading metric, whether or not it keeps the limits."""
         best = self.lead.best(self.t, self.context)
@@ -212,8 +217,7 @@ class Outlook(Settings):
         If none does, it is the first choice that the user calls safe, or else the best without
         limits, and False.
         """
-        places = self.places()
-        kept = places[self.safe(places)]
+        kept = self.kept_places()
         if len(kept):
             lead = self.live.lead
             weights = self.live.weights or {lead: self.live.sign_of(lead)}
@@ -233,11 +237,10 @@ class Outlook(Settings):
 
     def front(self, places: Places | None = None) -> Places:
         """The best trade-offs that keep the limits, among some places or by default all."""
-        places = self.places() if places is None else places
-        places = places[self.safe(places)]
+        kept = self.kept_places() if places is None else places[self.safe(places)]
         agents = [self.metrics[name].agent for name in self.live.objectives]
-        means = [agent.predict(self.t, places, count_open=False)[0] for agent in agents]
-        return places[front(np.column_stack(means))] if len(places) else places
+        means = [agent.predict(self.t, kept, count_open=False)[0] for agent in agents]
+        return kept[front(np.column_stack(means))] if len(kept) else kept
 
 
 def _fixed() -> np.random.Generator:

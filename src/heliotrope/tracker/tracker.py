@@ -17,14 +17,7 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
 from heliotrope.ledger import Suggestion
-from heliotrope.live.beliefs import (
-    Belief,
-    Gain,
-    TotalGain,
-    Trust,
-    hold_until,
-    standardized_error,
-)
+from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, standardized_error
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Rules
 from heliotrope.precision import Precision
@@ -59,25 +52,23 @@ class Progress:
         self.trust = {name: Trust() for name in self._rules.limited}
         self.total = TotalGain()
 
-    def begin(self, number: int, choice: Array, reason: str | None) -> None:
+    def begin(self, asked: Suggestion) -> None:
         """Note that a choice was asked for."""
-        if reason is not None:
-            self.reasons[number] = reason
+        if asked.reason is not None:
+            self.reasons[asked.id] = asked.reason
             if len(self.reasons) > _REMEMBERED:
                 del self.reasons[next(iter(self.reasons))]
-        if self._baseline is not None and np.array_equal(choice, self._baseline):
+        if self._baseline is not None and np.array_equal(asked.choice, self._baseline):
             self.at_baseline += 1
 
-    def tell(
-        self, number: int, choice: Array, values: Mapping[str, float], errors: Mapping[str, float]
-    ) -> None:
+    def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take results and their errors; a choice that the rules asked for runs from now on."""
-        rules, reason = self._rules, self.reasons.get(number)
+        rules, reason = self._rules, self.reasons.get(asked.id)
         for name, error in errors.items():
-            crossed = reason != "fallback" and rules.crosses(name, values[name])
+            crossed = reason != "fallback" and rules.crosses(name, results[name][0])
             self.trust[name] = self.trust[name].after(error, crossed=crossed, risk=rules.risk)
         if reason is not None:
-            self.applied = choice
+            self.applied = asked.choice
 
     def to_json(self) -> Json:
         """The progress as a part of a file."""
@@ -139,8 +130,7 @@ class Tracker:
         outlook, domain = self.outlook(t, context), self.rules.adapter.choice_domain
         if not outlook.is_known() or self.told < initial_count(domain):
             return None
-        places = outlook.places()
-        places = places[outlook.safe(places)]
+        places = outlook.kept_places()
         if not len(places):
             return None
         objective = outlook.objective(self.lead.rng(_PURPOSE))
@@ -174,7 +164,7 @@ class Tracker:
         """Open an evaluation."""
         for metric in self.metrics.values():
             metric.begin(suggestion)
-        self.progress.begin(suggestion.id, suggestion.choice, suggestion.reason)
+        self.progress.begin(suggestion)
 
     def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take the results of an open evaluation.
@@ -188,18 +178,15 @@ class Tracker:
                 metric.tell(asked.id, *results[name], contradicts=wrong)
             else:
                 metric.cancel(asked.id, avoid=False)
-        self._note(asked, results, errors)
+        self.told += 1
+        self.progress.tell(asked, results, errors)
 
     def tell_late(self, asked: Suggestion, results: Results) -> None:
         """Take results of an evaluation that was cancelled."""
         for name, result in results.items():
             self.metrics[name].tell_late(asked, *result)
-        self._note(asked, results, {})
-
-    def _note(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         self.told += 1
-        values = {name: value for name, (value, _) in results.items()}
-        self.progress.tell(asked.id, asked.choice, values, errors)
+        self.progress.tell(asked, results, {})
 
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an evaluation without a result; suggestions may avoid its place for a while."""
