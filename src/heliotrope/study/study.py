@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -116,7 +115,7 @@ class Study(CreatesInStore, EverydayStudy):
         return begin()
 
     @classmethod
-    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Self:
+    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = REAL.now) -> Self:
         """Open an existing study."""
         surroundings = Surroundings(now)
         return _with_store(
@@ -131,8 +130,8 @@ class Study(CreatesInStore, EverydayStudy):
         path: str | os.PathLike[str],
         name: str,
         store: Store | str = DEFAULT_STORE,
-        now: Now = time.time,
-    ) -> Study:
+        now: Now = REAL.now,
+    ) -> Self:
         """Create a study from a file that ``save`` of a study or of an optimizer wrote.
 
         It asks what the saved one would ask. A study has named parameters or options and a policy
@@ -142,7 +141,7 @@ class Study(CreatesInStore, EverydayStudy):
         return _with_store(store, lambda opened: cls._loaded(data, str(path), name, opened, now))
 
     @classmethod
-    def _loaded(cls, data: bytes, source: str, name: str, store: Store, now: Now) -> Study:
+    def _loaded(cls, data: bytes, source: str, name: str, store: Store, now: Now) -> Self:
         surroundings = Surroundings(now)
         files.load(data, source, name, store, surroundings)
         study = cls(store, name, surroundings=surroundings)
