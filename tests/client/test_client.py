@@ -134,7 +134,7 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 def test_it_has_the_methods_of_a_study() -> None:
     of_the_service = {"create", "create_from", "open", "close"}
-    of_a_server = {"do_all", "begin_all", "consider", "state"}
+    of_a_server = {"do_all", "begin_all", "consider", "state", "load"}
     of_a_server |= {"first_config", "in_memory", "unload"}
     for name, member in inspect.getmembers(ht.Study):
         if name.startswith("_") or name in of_the_service | of_a_server:

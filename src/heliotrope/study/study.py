@@ -255,6 +255,7 @@ class Study(CreatesInStore, EverydayStudy):
         return Track(self._cache.read(views.track)())
 
     def file(self) -> bytes:
+        """The bytes that :meth:`save` writes."""
         return self._cache.read(lambda state: files.dumps(state, self.events(limit=state.seq)))
 
     def export(self, kind: str = "csv") -> str:
