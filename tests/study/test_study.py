@@ -1200,7 +1200,7 @@ def test_an_unused_study_is_freed_at_once(space: str) -> None:
     """Without the garbage collector: it comes late, as it does not see how large arrays are."""
     study = begin(space)
     study.tell(study.ask().id, 1.0)
-    optimizer = weakref.ref(study._cache.read(lambda state: state.core))
+    optimizer = weakref.ref(study._cache.read(lambda state: state.lead))
     gc.disable()
     try:
         del study

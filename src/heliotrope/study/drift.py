@@ -4,7 +4,7 @@ import numpy as np
 
 from heliotrope.estimation import World
 from heliotrope.study.clocks import Wall, duration, short
-from heliotrope.study.metrics import MetricState
+from heliotrope.study.metrics import StudyMetric
 from heliotrope.validation import Json
 
 _WARPED = {
@@ -16,33 +16,33 @@ _SHOWN_SHARE = 0.01  # of the variance, that is worth a mention
 _FASTEST = 1.0 - 1e-12  # drift per unit of time that leaves something to say
 
 
-def describe_drift(state: MetricState) -> Json:
+def describe_drift(metric: StudyMetric) -> Json:
     """The drift rate and its meaning in words."""
-    policy = state.config.policy
+    policy = metric.config.policy
     if not (policy.entry.has_drift or policy.learns_sums):
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if not (len(state.core.history) or "epsilon" in policy.parameters):
+    if not (len(metric.history) or "epsilon" in policy.parameters):
         return {"epsilon": None, "words": "There are no results yet: the drift is unknown."}
-    model = state.known_model
-    words = _world_in_words(state, model.world) if policy.learns_sums else _in_words(state)
+    model = metric.known_model
+    words = _world_in_words(metric, model.world) if policy.learns_sums else _in_words(metric)
     return {"epsilon": model.epsilon, "words": words}
 
 
-def _in_words(state: MetricState) -> str:
+def _in_words(metric: StudyMetric) -> str:
     """How fast results become stale."""
-    epsilon = state.known_model.epsilon
+    epsilon = metric.known_model.epsilon
     if epsilon <= 0.0:
         return "Nothing becomes stale: the function does not change."
     if epsilon >= _FASTEST:
         return "All that is learned is stale at the next step."
-    return f"Half of what is learned is stale after {_half_life(state, epsilon)}."
+    return f"Half of what is learned is stale after {_half_life(metric, epsilon)}."
 
 
-def _world_in_words(state: MetricState, world: World) -> str:
+def _world_in_words(metric: StudyMetric, world: World) -> str:
     """What the world is made of: shares of the variance, half-lives and noise."""
-    model = state.model
+    model = metric.latest_model
     lives = {
-        name: _half_life(state, model.per_unit(rate))
+        name: _half_life(metric, model.per_unit(rate))
         for name, rate in (("drifts", world.drift_rate), ("level", world.level_rate))
     }
     said = {
@@ -50,25 +50,25 @@ def _world_in_words(state: MetricState, world: World) -> str:
         "drifts": f"drifts with a half-life of {lives['drifts']}",
         "level": f"is a level that all places share (half-life {lives['level']})",
         "noise": "is noise",
-        "season": f"returns every {_time(state, world.period * model.pace)}",
+        "season": f"returns every {_time(metric, world.period * model.pace)}",
     }
     shares = sorted(world.shares().items(), key=lambda item: -item[1])
     words = ", ".join(
         f"{share:.0%} {said[name]}" for name, share in shares if share >= _SHOWN_SHARE
     )
-    faults = len(state.faults)
+    faults = len(metric.faults)
     taken = f" {faults:,} result{'s' * (faults != 1)} taken for faults." if faults else ""
     return f"Of the variation, {words}.{_WARPED[world.warp.kind]}{taken}"
 
 
-def _half_life(state: MetricState, epsilon: float) -> str:
-    return _time(state, float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, _FASTEST))))
+def _half_life(metric: StudyMetric, epsilon: float) -> str:
+    return _time(metric, float(np.log(0.5) / np.log1p(-np.clip(epsilon, 1e-300, _FASTEST))))
 
 
-def _time(state: MetricState, units: float) -> str:
+def _time(metric: StudyMetric, units: float) -> str:
     """A length of time in words."""
-    clock = state.config.clock
+    clock = metric.config.clock
     if isinstance(clock, Wall):
         return duration(units * clock.seconds)
-    is_counted = state.core.latest == state.core.asked
+    is_counted = metric.latest == metric.asked
     return f"{short(units)} {'steps' if is_counted else 'units of t'}"

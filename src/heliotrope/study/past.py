@@ -6,34 +6,33 @@ import numpy as np
 
 from heliotrope.ledger import Observation
 from heliotrope.policies.learner import Update
-from heliotrope.study.metrics import MetricState
+from heliotrope.study.metrics import StudyMetric
 from heliotrope.tracker import Metric
 
 _RECENT = 300  # latest results before a past time that its belief rests on
 
 
-def past_belief(state: MetricState, t: float) -> Callable[[], Metric]:
+def past_belief(metric: StudyMetric, t: float) -> Callable[[], Metric]:
     """The belief about a metric at a past time; building it takes a while, and reads no state."""
-    history, since = state.core.history, state.since if t >= state.since else -np.inf
+    history, since = metric.history, metric.since if t >= metric.since else -np.inf
     by_then = np.flatnonzero((history.t <= t) & (history.t >= since))[-_RECENT:]
     past = [history[i] for i in by_then.tolist()]
-    empty = blank(state, past)
+    empty = blank(metric, past)
     return lambda: fed(empty, past)
 
 
-def blank(state: MetricState, results: Sequence[Observation]) -> Metric:
+def blank(metric: StudyMetric, results: Sequence[Observation]) -> Metric:
     """A metric without results, with the present model.
 
     If the results that it will get precede a jump, it has their mean.
     """
-    config, model = state.config, state.model
-    if results and results[-1].t < state.since:
-        mean = float(np.mean([result.y for result in results]))
-        model = model.with_mean(mean)
-    metric = Metric(state.core.adapter, state.policy(config), 0, config.sign)
-    if metric.learner is not None:
-        metric.learner.update(Update(model.signed(config.sign)))
-    return metric
+    model = metric.latest_model
+    if results and results[-1].t < metric.since:
+        model = model.with_mean(float(np.mean([result.y for result in results])))
+    empty = Metric(metric.adapter, metric.policy, 0, metric.sign)
+    if empty.learner is not None:
+        empty.learner.update(Update(model.signed(metric.sign)))
+    return empty
 
 
 def fed(metric: Metric, results: Sequence[Observation]) -> Metric:
