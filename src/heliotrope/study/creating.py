@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from heliotrope.storage.protocol import DEFAULT_STORE
+from heliotrope.surroundings import REAL
 
 if TYPE_CHECKING:
     from heliotrope.directions import Direction
@@ -52,7 +52,7 @@ class CreatesInStore(ABC):
         moves: Mapping[str, Mapping[str, float]] | None = None,
         store: Store | str = DEFAULT_STORE,
         exist_ok: bool = False,
-        now: Now = time.time,
+        now: Now = REAL.now,
     ) -> Self:
         """Create a study of parameters (a ``space``) or of named ``options``.
 
