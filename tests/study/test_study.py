@@ -45,9 +45,9 @@ from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
+from heliotrope.study.asks import Keys
 from heliotrope.study.cache import Chain, Decision
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed

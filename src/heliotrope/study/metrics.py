@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from heliotrope.domains import DomainAdapter, Finite
 from heliotrope.errors import FormatError, InputError
 from heliotrope.estimation import Model
+from heliotrope.ledger import Observation
 from heliotrope.live.beliefs import cautious
 from heliotrope.live.rules import Limit
 from heliotrope.policies import Policy, Uniform
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from heliotrope.serialization.codec import Arrays
     from heliotrope.study.config import StudyConfig
 
+_RECENT = 300  # latest results before a past time that its belief rests on
 _NUMBERS, _LABELS = "history/numbers", "history/labels"  # times, values and points; indices
 
 
@@ -130,3 +132,35 @@ class StudyMetric(Metric):
     def configured_policy(self) -> Policy:
         """The policy, which is told its model; that of a limited metric is cautious while young."""
         return cautious(self.config.build(), self._limits)
+
+
+def past_belief(metric: StudyMetric, t: float) -> Callable[[], Metric]:
+    """The belief about a metric at a past time; building it takes a while, and reads no state."""
+    history, since = metric.history, metric.since if t >= metric.since else -np.inf
+    by_then = np.flatnonzero((history.t <= t) & (history.t >= since))[-_RECENT:]
+    past = [history[i] for i in by_then.tolist()]
+    empty = blank(metric, past)
+    return lambda: fed(empty, past)
+
+
+def blank(metric: StudyMetric, results: Sequence[Observation]) -> Metric:
+    """A metric without results, with the present model.
+
+    If the results that it will get precede a jump, it has their mean.
+    """
+    model = metric.latest_model
+    if results and results[-1].t < metric.since:
+        model = model.with_mean(float(np.mean([result.y for result in results])))
+    empty = Metric(metric.adapter, metric.policy, 0, metric.sign)
+    if empty.learner is not None:
+        empty.learner.update(Update(model.signed(metric.sign)))
+    return empty
+
+
+def fed(metric: Metric, results: Sequence[Observation]) -> Metric:
+    """Tell a metric some results in the order of their times, and return it."""
+    for result in sorted(results, key=lambda result: result.t):
+        opened = metric.placed(result.x if result.index is None else result.index, result.t)
+        metric.begin(opened)
+        metric.tell(opened.id, result.y, result.precision)
+    return metric

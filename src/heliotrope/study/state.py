@@ -20,11 +20,9 @@ from heliotrope.live.beliefs import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
+from heliotrope.study.asks import Ids, Keys, Leases
 from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, point_of
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.ids import Ids
-from heliotrope.study.keys import Keys
-from heliotrope.study.leases import Leases
 from heliotrope.study.metrics import StudyMetric, named_results
 from heliotrope.tracker import Tracker
 from heliotrope.validation import Json, as_number, as_positive, as_whole, short_repr

@@ -14,9 +14,8 @@ from heliotrope.study import live_views
 from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.drift import describe_drift
-from heliotrope.study.following import LATEST, warning
-from heliotrope.study.past import blank, fed, past_belief
+from heliotrope.study.metrics import blank, fed, past_belief
+from heliotrope.study.remarks import LATEST, describe_drift, warning
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Metric
 from heliotrope.validation import Array, Json, short_repr
