@@ -19,9 +19,9 @@ from heliotrope.serialization.archive import pack, pack_flat, readable, unpack
 from heliotrope.serialization.codec import Arrays, encode
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.storage import Append, Event, EventBody, Store
+from heliotrope.study.asks import Ids
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.goals import Goals
-from heliotrope.study.ids import Ids
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.state import VERSION, StudyState, created_event
@@ -43,7 +43,7 @@ def dumps(state: StudyState, events: Sequence[Event]) -> bytes:
     """The bytes of a study's file, from its state and all its events."""
     config, lead = state.config, state.config.lead
     named = config.adapter.problem is config.space.domain
-    policies = {name: _undeferred(metric.core.policy) for name, metric in state.metrics.items()}
+    policies = {name: _undeferred(metric.policy) for name, metric in state.metrics.items()}
     told = OptimizerConfig(
         config.space if named else config.adapter.problem,
         _undeferred(config.metrics[lead].build()),
@@ -145,7 +145,7 @@ def _policies(config: StudyConfig) -> dict[str, str]:
     """The policy of each metric of a study."""
     state = StudyState("", config, 0.0)
     state.extend([])
-    policies = {name: metric.core.policy for name, metric in state.metrics.items()}
+    policies = {name: metric.policy for name, metric in state.metrics.items()}
     return {name: _as_text(_undeferred(policy)) for name, policy in policies.items()}
 
 
