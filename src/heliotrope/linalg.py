@@ -25,6 +25,7 @@ from heliotrope.validation import Array, Indices
 _RECYCLED = 2**25 - 2**16  # bytes, just below glibc's own maximum: see :func:`_recycle_memory`
 _BLAS = ThreadpoolController()  # of numpy and scipy
 T = TypeVar("T")
+_ROUNDING = 1e-6  # a variance further below zero than this share is no rounding error
 JITTER = 1e-10  # share of the mean variance added before factorizing a kernel; the only jitter
 
 NUMERICAL_FAILURES = (KernelError, np.linalg.LinAlgError, ArithmeticError)
@@ -89,6 +90,17 @@ def jittered_cholesky(K: Array, jitter: float = JITTER) -> Array:
             "Check the kernel, or raise the matrix's negative eigenvalues to zero.",
         )
     return factor
+
+
+def checked_variance(variance: float, prior_variance: float, rounding: float = _ROUNDING) -> float:
+    """Clip a variance that rounding made negative; a truly negative one is a kernel error."""
+    if variance < -rounding * max(prior_variance, 1e-300):
+        raise KernelError(
+            "a positive definite kernel",
+            f"a posterior variance of {variance:.3g} where the prior's is {prior_variance:.3g}",
+            "Check the kernel over the whole domain.",
+        )
+    return max(variance, 0.0)
 
 
 def pivoted_cholesky(K: Array, tolerance: float) -> tuple[Array, Array]:

@@ -37,12 +37,100 @@ class Tradeoff:
     option: str = ""
 
 
-class Queries:
-    """The part of an optimizer that only reads its state."""
+class LiveQueries:
+    """The queries that follow from live rules."""
 
     _exclusive: Exclusive
     _tracker: Tracker
     _lead: Metric  # the tracker's
+
+    def avoidance(self) -> Avoidance:
+        """The places that suggestions avoid now, since evaluations there failed lately."""
+        return self._lead.avoidance()
+
+    @exclusive
+    def safe(
+        self,
+        t: float | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
+        *,
+        context: ArrayLike | None = None,
+    ) -> Mask:
+        """Which points are known to keep all limits; points as in :meth:`belief`."""
+        outlook = self._outlook(t, context)
+        return outlook.safe(outlook.setup.adapter.places(X, context))
+
+    @exclusive
+    def gain(self, t: float | None = None, *, context: ArrayLike | None = None) -> Gain:
+        """The gain of the best safe setting over the baseline, by default at the latest time."""
+        outlook = self._outlook(t, context)
+        self._check_baseline(outlook.setup)
+        gain = outlook.gain(outlook.best()[0])
+        if gain is None:
+            expected = "a single objective, with results of it and of all limited metrics"
+            raise NoBeliefError(expected, "several objectives, or no results yet")
+        return gain.as_told(outlook.live.sign)
+
+    @exclusive
+    def total_gain(self) -> Gain:
+        """The sum of the gains of all evaluations over the baseline."""
+        setup = self._tracker.rules
+        self._check_baseline(setup)
+        return self._tracker.progress.total.gain.as_told(setup.live.sign)
+
+    @exclusive
+    def front(
+        self,
+        t: float | None = None,
+        X: ArrayLike | Sequence[PlaceLike] | None = None,
+        *,
+        context: ArrayLike | None = None,
+    ) -> list[Tradeoff]:
+        """The best trade-offs between the objectives among safe settings.
+
+        By default all settings of a list are compared; of a box, some everywhere and some near
+        measured ones.
+        """
+        outlook, adapter = self._outlook(t, context), self._lead.adapter
+        among = None if X is None else adapter.places(X, context)
+        return [self._tradeoff(outlook, place[None]) for place in outlook.front(among)]
+
+    def _tradeoff(self, outlook: Outlook, place: Array) -> Tradeoff:
+        adapter = self._lead.adapter
+        means = {
+            name: float(outlook.metric(name).predict(outlook.t, place)[0][0])
+            for name in outlook.live.objectives
+        }
+        x, labels = adapter.domain.at(place)[0], adapter.labels(place)
+        return Tradeoff(x, means, adapter.index(place), **labels)
+
+    @exclusive
+    def hold(
+        self, cost: float, t: float | None = None, *, context: ArrayLike | None = None
+    ) -> float | None:
+        """Until when a measurement is not worth its cost; None if it is worth it now.
+
+        The cost is in the unit of the objective.
+        """
+        paid = as_number(cost, "cost")
+        if paid < 0.0:
+            raise InputError("a cost of at least 0", f"{paid:g}", "", "cost")
+        point = self._lead.adapter.context(context)
+        return self._tracker.hold(self._lead.next_time(t), point, paid)
+
+    def _outlook(self, t: float | None, context: ArrayLike | None) -> Outlook:
+        now, point = self._lead.ledger.query_time(t), self._lead.adapter.context(context)
+        return self._tracker.outlook(now, point)
+
+    @staticmethod
+    def _check_baseline(setup: Setup) -> None:
+        if setup.baseline is None:
+            raise InputError("a baseline", "none", "Create the optimizer with one.", "baseline")
+
+
+class Queries(LiveQueries):
+    """The part of an optimizer that only reads its state."""
+
     _policy: Policy
     _direction: Direction
 
@@ -61,10 +149,6 @@ class Queries:
     def agent(self) -> Agent:
         """The running policy, which has seen the observations; it must not be changed."""
         return self._lead.agent
-
-    def avoidance(self) -> Avoidance:
-        """The places that suggestions avoid now, since evaluations there failed lately."""
-        return self._lead.avoidance()
 
     # ---- beliefs
 
@@ -165,87 +249,6 @@ class Queries:
         Its length scale is that of the unit cube; ``epsilon`` is the drift per unit of time.
         """
         return self._lead.model()
-
-    # ---- with live rules
-
-    @exclusive
-    def safe(
-        self,
-        t: float | None = None,
-        X: ArrayLike | Sequence[PlaceLike] | None = None,
-        *,
-        context: ArrayLike | None = None,
-    ) -> Mask:
-        """Which points are known to keep all limits; points as in :meth:`belief`."""
-        outlook = self._outlook(t, context)
-        return outlook.safe(outlook.setup.adapter.places(X, context))
-
-    @exclusive
-    def gain(self, t: float | None = None, *, context: ArrayLike | None = None) -> Gain:
-        """The gain of the best safe setting over the baseline, by default at the latest time."""
-        outlook = self._outlook(t, context)
-        self._check_baseline(outlook.setup)
-        gain = outlook.gain(outlook.best()[0])
-        if gain is None:
-            expected = "a single objective, with results of it and of all limited metrics"
-            raise NoBeliefError(expected, "several objectives, or no results yet")
-        return gain.as_told(outlook.live.sign)
-
-    @exclusive
-    def total_gain(self) -> Gain:
-        """The sum of the gains of all evaluations over the baseline."""
-        setup = self._tracker.rules
-        self._check_baseline(setup)
-        return self._tracker.progress.total.gain.as_told(setup.live.sign)
-
-    @exclusive
-    def front(
-        self,
-        t: float | None = None,
-        X: ArrayLike | Sequence[PlaceLike] | None = None,
-        *,
-        context: ArrayLike | None = None,
-    ) -> list[Tradeoff]:
-        """The best trade-offs between the objectives among safe settings.
-
-        By default all settings of a list are compared; of a box, some everywhere and some near
-        measured ones.
-        """
-        outlook, adapter = self._outlook(t, context), self._lead.adapter
-        among = None if X is None else adapter.places(X, context)
-        return [self._tradeoff(outlook, place[None]) for place in outlook.front(among)]
-
-    def _tradeoff(self, outlook: Outlook, place: Array) -> Tradeoff:
-        adapter = self._lead.adapter
-        means = {
-            name: float(outlook.metric(name).predict(outlook.t, place)[0][0])
-            for name in outlook.live.objectives
-        }
-        x, labels = adapter.domain.at(place)[0], adapter.labels(place)
-        return Tradeoff(x, means, adapter.index(place), **labels)
-
-    @exclusive
-    def hold(
-        self, cost: float, t: float | None = None, *, context: ArrayLike | None = None
-    ) -> float | None:
-        """Until when a measurement is not worth its cost; None if it is worth it now.
-
-        The cost is in the unit of the objective.
-        """
-        paid = as_number(cost, "cost")
-        if paid < 0.0:
-            raise InputError("a cost of at least 0", f"{paid:g}", "", "cost")
-        point = self._lead.adapter.context(context)
-        return self._tracker.hold(self._lead.next_time(t), point, paid)
-
-    def _outlook(self, t: float | None, context: ArrayLike | None) -> Outlook:
-        now, point = self._lead.ledger.query_time(t), self._lead.adapter.context(context)
-        return self._tracker.outlook(now, point)
-
-    @staticmethod
-    def _check_baseline(setup: Setup) -> None:
-        if setup.baseline is None:
-            raise InputError("a baseline", "none", "Create the optimizer with one.", "baseline")
 
     # ---- in words
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from typer.testing import CliRunner, Result
 import heliotrope as ht
 from heliotrope.cli import app as all_commands
 from heliotrope.cli.study import study_app
+from heliotrope.storage import open_store
+from heliotrope.storage.protocol import DEFAULT_STORE
 from served import Served
 
 SPACE = (
@@ -151,11 +154,11 @@ def test_results_are_exported(folder: Path) -> None:
     assert_refused(invoke("export", "sensors", "--kind", "xml"), "--kind", code=2)
 
 
-def test_many_studies_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.cli.backends._PAGE", 2)
-    names = ["a", "b", "c", "d", "e"]
-    for name in names:
-        ht.Study.create(name, ["x", "y"])
+def test_many_studies_are_listed() -> None:
+    names = [f"study {number:03}" for number in range(101)]  # more than a store lists by default
+    with closing(open_store(DEFAULT_STORE)) as store:
+        for name in names:
+            store.create(name, {}, at=0.0)
     assert [info["name"] for info in run("list")] == names
 
 

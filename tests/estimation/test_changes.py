@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import multivariate_normal
 
 from heliotrope.estimation import (
-    Model,
     Regime,
     Results,
     World,
@@ -160,10 +159,8 @@ def test_warped_values_are_judged_by_what_their_world_describes() -> None:
     assert length_of_new_world(regime(np.exp(y), world=logarithm)) == 3
 
 
-def test_a_model_without_a_world_drifts_as_a_whole() -> None:
-    model = Model(mean=2.0, variance=3.0, noise=0.1, length_scale=0.4, rate=0.05)
-    world = model.as_world(2)
-    assert (world.mean, world.drifts, world.noise, world.drift_rate) == (2.0, 3.0, 0.1, 0.05)
-    assert world.lengths == (0.4, 0.4)
-    assert world.shares()["drifts"] == pytest.approx(3.0 / 3.1, rel=1e-5)
-    assert Model.of_world(WORLD, 1.0).as_world(1) is WORLD
+def test_a_world_of_one_term_drifts_as_a_whole() -> None:
+    world = World.of_one_term(mean=2.0, variance=3.0, noise=0.1, rate=0.05, lengths=(0.4, 0.4))
+    assert world.is_one_term
+    assert world.shares() == {"drifts": pytest.approx(3.0 / 3.1), "noise": pytest.approx(0.1 / 3.1)}
+    assert not WORLD.is_one_term

@@ -190,23 +190,13 @@ def test_values_after_a_change_are_no_outliers() -> None:
     assert not _far_from_most(np.where(np.arange(100) >= 80, y + 60.0, y)).any()
 
 
-def test_a_world_of_an_early_version_is_read() -> None:
-    early = {name: value for name, value in WORLD.to_json().items() if name != "warp"}
-    logarithm = Logarithm(-1.0, 0.5)
-    for scale, warp in (("identity", IDENTITY), ("log", logarithm)):
-        data = {**early, "scale": scale, "sign": -1.0, "floor": 0.5}
-        assert World.from_json(data) == replace(WORLD, warp=warp)
-    with pytest.raises(InputError):
-        World.from_json({**early, "scale": "root", "sign": 1.0, "floor": 0.0})
-
-
 def test_terms_that_vanish_are_left_out() -> None:
     kinds = [type(term) for term in replace(WORLD, stays=1e-6).prior().terms]
     assert kinds == [Drifts, Level, Level]
 
 
 def test_a_model_keeps_its_world_as_json() -> None:
-    model = replace(Model.of_world(WORLD, pace=2.0), high=30.0)
+    model = Model(WORLD, pace=2.0)
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert again == model
     assert again.world == WORLD

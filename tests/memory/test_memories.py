@@ -30,8 +30,7 @@ from heliotrope.memory.resets import EventTrigger, Innovation, River
 from heliotrope.memory.wasserstein import RemovalDistances
 from heliotrope.policies import GPPolicy
 from heliotrope.posterior import Accuracy, DenseOptions, HasSurface, ReferenceEngine, sample
-from heliotrope.posterior.mixture import for_acquisition
-from heliotrope.posterior.spacetime import Records, SpaceTime
+from heliotrope.posterior.spacetime import Records, SpaceTime, for_acquisition
 from heliotrope.precision import USUAL, Precision
 from heliotrope.testing import LAWS, check_policy
 from heliotrope.validation import Array

@@ -167,7 +167,7 @@ def test_parts_are_those_of_the_learned_world(study: ht.Study) -> None:
     shares = opt.shares()
     assert set(shares) == {"stays", "drifts", "level", "noise"}
     assert sum(shares.values()) == pytest.approx(1.0)
-    assert shares == opt.model().world.shares()  # type: ignore[union-attr]
+    assert shares == opt.model().world.shares()
     names = [label.get_text() for label in ht.plot.parts(study).get_yticklabels()]
     assert sorted(names) == sorted(shares)
     empty = ht.Study.create("empty", WIDE, store="memory:")

@@ -16,8 +16,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 import heliotrope as ht
 from heliotrope.domains import UnitCube
-from heliotrope.estimation import Model, OutlierBounds, World
-from heliotrope.policies import GPPolicy
+from heliotrope.estimation import Model, World
+from heliotrope.policies import GPPolicy, Named
 from heliotrope.policies.adaptive import Adaptive, AdaptiveAgent
 from heliotrope.policies.auto import Tracking
 from heliotrope.policies.elimination import PriorElimination
@@ -158,18 +158,16 @@ def test_the_noise_of_a_result_follows_the_slope(
 # ---- what a frame follows from
 
 
-def test_a_model_without_a_world_clips_outliers() -> None:
-    model = Model(low=-2.0, high=5.0, pace=4.0)
-    frame = Frame(cube=UnitCube(DOMAIN)).learned(model, 10.0, 7)
-    assert [frame.value(y) for y in (-3.0, 1.0, 99.0)] == [-2.0, 1.0, 5.0]
-    assert frame.time(14.0) == 8.0
-    assert Frame().learned(model, 10.0, 7) == Frame(bounds=OutlierBounds(-2.0, 5.0))
+def test_time_is_counted_in_results_or_in_paces() -> None:
+    model = Model(pace=4.0)
+    assert Frame(counts=True).learned(model, 10.0, 7).time(14.0) == 8.0
+    assert Frame().learned(model, 10.0, 7).time(14.0) == 3.5
 
 
 def test_a_model_of_a_world_warps_values() -> None:
     world = replace(WORLD, warp=Logarithm(1.0, 1e-3))
-    frame = Frame().learned(replace(Model.of_world(world, pace=4.0), high=5.0), 10.0, 7)
-    assert frame == Frame(warp=world.warp)
+    frame = Frame().learned(Model(world, pace=4.0), 10.0, 7)
+    assert frame == Frame(warp=world.warp, pace=4.0)
     assert not frame.is_linear
 
 
@@ -178,10 +176,10 @@ PRIOR = ht.Prior(RBF(0.3), noise=0.1, mean=1.5)
 
 def test_a_policy_of_negated_values_keeps_its_meaning() -> None:
     turned = Frame(sign=-1.0)
-    gp = GPPolicy(PRIOR, ht.tv_gp_ucb(PRIOR).acquisition, low=-1.0, high=9.0)
-    found = turned.policy(gp)
-    assert isinstance(found, GPPolicy)
-    assert (found.prior.mean, found.low, found.high) == (-1.5, -9.0, 1.0)
+    gp = ht.tv_gp_ucb(PRIOR)
+    negated = turned.policy(gp)
+    assert isinstance(negated, GPPolicy)
+    assert negated.prior.mean == -1.5
     ranged = turned.policy(ht.policies.rexp3(low=-1.0, high=4.0, batch=5))
     assert isinstance(ranged, RangedPolicy)
     assert (ranged.low, ranged.high) == (-4.0, 1.0)
@@ -189,7 +187,10 @@ def test_a_policy_of_negated_values_keeps_its_meaning() -> None:
     assert isinstance(several, PriorElimination)
     assert [one.mean for one in several.priors] == [-1.5, -1.5]
     learns = ht.auto(DOMAIN)
-    assert turned.policy(learns) is learns
+    assert turned.policy(learns) == learns
+    named = turned.policy(Adaptive(Named("tv_gp_ucb", '{"mean": 2.0}')))
+    assert isinstance(named, Adaptive)
+    assert named.recipe == Named("tv_gp_ucb", '{"mean": -2.0}')
     assert Frame().policy(gp) is gp
 
 
@@ -203,7 +204,7 @@ class Known(Tracking):
     world: World = field(default=WORLD)
 
     def estimate(self, results: object, *_: object) -> Model:
-        return Model.of_world(self.world, pace=1.0)
+        return Model(self.world)
 
 
 def agent_of(opt: ht.Optimizer) -> AdaptiveAgent:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-from scipy.spatial.distance import pdist
 
 import heliotrope as ht
 from heliotrope.errors import InputError
 from heliotrope.memory import KeepAll, Restart
 from heliotrope.policies import GPPolicy
-from heliotrope.serialization.codec import Arrays, decode, encode
 from strategies import PRIOR, refusal
 
 
@@ -56,41 +52,6 @@ def test_the_uniform_policy_fills_a_box() -> None:
     assert np.all(np.abs(unit.var(axis=0) - 1 / 12) < 5.0 * np.sqrt(1 / 180 / 2000))
 
 
-def test_first_points_lie_apart_also_after_a_reload(tmp_path: Path) -> None:
-    policy = GPPolicy(PRIOR, ht.UCB(2.0), first="apart")
-    domains: list[ht.Finite | ht.Box] = [ht.grid(20, 20), ht.Box([-3.0, 0.0], [3.0, 100.0])]
-    for domain in domains:
-        width = np.ptp(domain.points, axis=0) if isinstance(domain, ht.Finite) else [6.0, 100.0]
-        optimizer = ht.Optimizer(domain, policy, seed=0)
-        points = []
-        for number in range(5):
-            suggestion = optimizer.ask()
-            optimizer.tell(suggestion, 1.0 if number else 100.0)  # the first would draw the rest
-            points.append(suggestion.x / width)
-            optimizer.save(tmp_path / "saved")
-            optimizer = ht.Optimizer.load(tmp_path / "saved")
-        assert pdist(np.array(points)).min() > 0.3
-
-
-def test_first_is_a_point_or_one_of_two_words() -> None:
+def test_first_is_a_point_or_a_word() -> None:
     with refusal(InputError):
         GPPolicy(PRIOR, ht.UCB(2.0), first="nearby")
-
-
-def test_values_are_clipped_to_the_outlier_bounds() -> None:
-    prior = ht.Prior(noise=0.1)
-    agents = [GPPolicy(prior, ht.UCB(2.0), low=-1.0, high=1.0).start(ht.grid(3)) for _ in range(2)]
-    for agent, y in zip(agents, (1e9, 1.0), strict=True):
-        agent.open(0, 1.0, np.array([1]))
-        agent.tell(0, y)
-    one, other = (agent.predict(1.0, np.arange(3), count_open=False)[0] for agent in agents)
-    np.testing.assert_array_equal(one, other)
-
-
-def test_older_clipping_policies_are_read() -> None:
-    policy = GPPolicy(ht.Prior(noise=0.1), ht.UCB(2.0), high=3.0)
-    arrays: Arrays = {}
-    tree = encode(policy, arrays)
-    assert tree["$type"] == "GPPolicy"
-    read = decode({**tree, "$type": "Tamed"}, arrays)
-    assert (type(read), read.low, read.high) == (GPPolicy, -np.inf, 3.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import heliotrope as ht
-from heliotrope.estimation import Model
+from heliotrope.estimation import Model, World
 from heliotrope.policies import Named, Recipe, Tracking, WindowUCB, parameters
 from heliotrope.policies.registry import REGISTRY
 from strategies import fixed
@@ -26,7 +26,7 @@ RECIPES: dict[str, Recipe] = {
 @example(digits=12.0, rate=0.9)
 @fixed(10)
 def test_a_recipe_makes_a_policy_at_any_pace(name: str, digits: float, rate: float) -> None:
-    model = Model(pace=10.0**digits, rate=rate)
+    model = Model(World.of_one_term(0.0, 1.0, 0.1, rate, (0.3,)), pace=10.0**digits)
     domain = ht.grid(4)
     policy = RECIPES[name].policy(model, model.epsilon, domain)
     optimizer = ht.Optimizer(domain, policy, seed=0)
@@ -41,7 +41,8 @@ def test_weights_are_those_of_a_unit_of_time_and_never_nothing() -> None:
 
 
 def test_values_are_expected_within_three_deviations() -> None:
-    policy = Named("sw_ucb").policy(Model(mean=5.0, variance=0.9, noise=0.1), 0.01, ht.grid(5))
+    model = Model(World.of_one_term(5.0, 0.9, 0.1, 0.01, (0.3,)))
+    policy = Named("sw_ucb").policy(model, 0.01, ht.grid(5))
     assert isinstance(policy, WindowUCB)
     assert (policy.low, policy.high) == (2.0, 8.0)
 

@@ -109,7 +109,7 @@ def test_a_clock_is_refused_or_read(data: Any) -> None:
 
 
 GIVEN = {"epsilon": 0.1, "mean": 0.0, "variance": 1.0, "noise": 0.1}  # nothing to learn: quick
-MODEL = Model(low=-5.0).to_json()
+MODEL = Model().to_json()
 models = st.fixed_dictionaries({name: st.just(one) | junk for name, one in MODEL.items()})
 events = forms(
     {

@@ -20,7 +20,7 @@ from heliotrope.errors import InputError
 from heliotrope.lazy import lazy_module
 from heliotrope.linalg import one_thread
 from heliotrope.posterior import Engine, HasSurface, Posterior, Surface
-from heliotrope.posterior.mixture import for_acquisition
+from heliotrope.posterior.spacetime import for_acquisition
 from heliotrope.serialization.codec import register
 from heliotrope.sobol import sobol
 from heliotrope.surroundings import RNGFactory

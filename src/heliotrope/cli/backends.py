@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from heliotrope.client.service import Service
     from heliotrope.storage import Store, StudyInfo
     from heliotrope.study import Study
-
-_PAGE = 1_000  # studies in one read
 
 
 class StoreBackend:
@@ -46,11 +45,7 @@ class StoreBackend:
 
     def studies(self) -> list[StudyInfo]:
         """All studies, by name."""
-        store = self._store()
-        studies = store.studies(limit=_PAGE)
-        while page := store.studies(studies[-1].name, _PAGE) if studies else []:
-            studies += page
-        return studies
+        return self._store().studies(limit=sys.maxsize)
 
     def _store(self, *, make: bool = False) -> Store:
         from heliotrope.storage import open_store  # SQLAlchemy is slow to load

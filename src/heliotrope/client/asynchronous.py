@@ -12,16 +12,7 @@ import httpx
 from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
 from heliotrope.client.study import AtService
-from heliotrope.client.transport import (
-    Attempts,
-    Body,
-    Call,
-    Calls,
-    Reply,
-    connection,
-    decodable,
-    request_of,
-)
+from heliotrope.client.transport import Body, Calls, Connections, Outcome, connection, decodable
 from heliotrope.storage.protocol import Event, StudyInfo
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Evaluation
@@ -35,43 +26,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncTransport:
-    """Connections to a service within one event loop; it retries as the synchronous one does."""
-
-    def __init__(self, http: httpx.AsyncClient, timeout: float, retries: int) -> None:
-        self._http, self._timeout, self._retries = http, timeout, retries
+class AsyncTransport(Connections[httpx.AsyncClient]):
+    """Carries out calls within one event loop."""
 
     @classmethod
     def to(cls, url: str, token: str | None, timeout: float, retries: int) -> AsyncTransport:
         """A transport to the service at a URL."""
-        given = connection(url, token, timeout, retries)
-        return cls(httpx.AsyncClient(**given), timeout, retries)
+        return cls(httpx.AsyncClient(**connection(url, token, timeout, retries)), timeout, retries)
 
     async def run(self, calls: Calls[T]) -> T:
         """Carry out calls, and return their result."""
+        steps, outcome = self._steps(calls), None
         try:
-            call = next(calls)
             while True:
-                call = calls.send(await self.send(call))
+                step = steps.send(outcome)
+                if isinstance(step, httpx.Request):
+                    outcome = await self._attempt(step)
+                else:
+                    await sleep(step)
         except StopIteration as done:
             result: T = done.value
             return result
 
-    async def send(self, call: Call) -> Reply:
-        """Send a request, and repeat it until the service answers."""
-        request = request_of(self._http, call)
-        attempts = Attempts(self._http.base_url, self._timeout, self._retries)
-        while True:
-            outcome = await self._attempt(request)
-            pause = attempts.pause_after(outcome)
-            if pause is None and isinstance(outcome, Reply):
-                return attempts.final(outcome)
-            await sleep(pause or 0.0)
-
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _attempt(self, request: httpx.Request) -> Reply | httpx.TransportError:
+    async def _attempt(self, request: httpx.Request) -> Outcome:
         body = Body(request, self._timeout)
         try:
             with decodable():

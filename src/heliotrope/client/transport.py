@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx
 
@@ -18,6 +18,7 @@ from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_positive, as_whole
 
 T = TypeVar("T")
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 _log = logging.getLogger(__name__)
 _NOT_DONE = frozenset({408, 429})  # timeout, too many requests: the service did nothing
@@ -71,97 +72,103 @@ Calls: TypeAlias = Generator[Call, Reply, T]
 """Calls one after another: each gets its reply, and the last one returns the result."""
 
 
-class Attempts:
-    """The attempts of one call: whether to try again, and after which pause."""
+Outcome: TypeAlias = Reply | httpx.TransportError
+Steps: TypeAlias = Generator[httpx.Request | float, Outcome | None, T]
+"""What a transport does next: send a request, whose outcome it returns, or wait some seconds."""
+
+
+class Connections(Generic[Http]):
+    """Connections to a service: the requests of calls, and the pauses before they are repeated.
+
+    Broken connections, timeouts and the statuses 408, 429, 502, 503 and 504 are retried up to
+    ``retries`` times, with pauses that double. Retry-After is honoured up to one minute.
+    """
 
     def __init__(
-        self, url: httpx.URL, timeout: float, retries: int, surroundings: Surroundings = REAL
+        self, http: Http, timeout: float, retries: int, surroundings: Surroundings = REAL
     ) -> None:
-        self._url, self._timeout, self._retries = url, timeout, retries
-        self._surroundings = surroundings
-        self._failures, self._doubtful = 0, False
+        self._http: Http = http
+        self._timeout, self._retries, self._surroundings = timeout, retries, surroundings
 
-    def pause_after(self, outcome: Reply | httpx.TransportError) -> float | None:
-        """Seconds to wait before the next attempt; None if the reply is the last one.
+    def _steps(self, calls: Calls[T]) -> Steps[T]:
+        try:
+            call = next(calls)
+            while True:
+                call = calls.send((yield from self._attempts(call)))
+        except StopIteration as done:
+            result: T = done.value
+            return result
 
-        ServiceError if there is no reply after the last attempt.
-        """
-        is_last, pause = self._failures == self._retries, 0.0
-        if isinstance(outcome, Reply):
-            pause = outcome.pause
-            if is_last or outcome.status not in _RETRIED or pause > _LONGEST_RETRY_AFTER:
-                return None
-            self._doubtful |= outcome.status not in _NOT_DONE
-            _log.info("the service answered with status %d: trying again", outcome.status)
-        else:
-            if is_last:
-                raise self._no_answer(outcome) from outcome
-            self._doubtful |= not isinstance(outcome, _NOT_SENT)
-            _log.info("no answer from the service (%r): trying again", outcome)
-        return max(pause, self._own_pause())
+    def _attempts(self, call: Call) -> Steps[Reply]:
+        """Repeat a request until the service answers; ServiceError if it does not."""
+        request, failures, doubtful = self._request(call), 0, False
+        while True:
+            outcome, is_last, pause = (yield request), failures == self._retries, 0.0
+            if isinstance(outcome, Reply):
+                pause = outcome.pause
+                if is_last or outcome.status not in _RETRIED or pause > _LONGEST_RETRY_AFTER:
+                    return replace(outcome, doubtful=doubtful)
+                doubtful |= outcome.status not in _NOT_DONE
+                _log.info("the service answered with status %d: trying again", outcome.status)
+            else:
+                if is_last:
+                    raise self._no_answer(outcome) from outcome
+                doubtful |= not isinstance(outcome, _NOT_SENT)
+                _log.info("no answer from the service (%r): trying again", outcome)
+            yield max(pause, self._own_pause(failures))
+            failures += 1
 
-    def _own_pause(self) -> float:
+    def _request(self, call: Call) -> httpx.Request:
+        """The HTTP request of a call; ServiceError if the client is closed."""
+        if self._http.is_closed:
+            raise ServiceError("an open connection", "a closed one")
+        content = None if call.body is None else as_json(call.body)
+        headers = None if content is None else {"Content-Type": "application/json"}
+        return self._http.build_request(
+            call.method, call.path, content=content, params=call.params, headers=headers
+        )
+
+    def _own_pause(self, failures: int) -> float:
         """Seconds to wait, random so that clients that failed together do not return together."""
-        longest = min(_PAUSE * 2.0 ** min(self._failures, 10), _LONGEST_PAUSE)
-        self._failures += 1
+        longest = min(_PAUSE * 2.0 ** min(failures, 10), _LONGEST_PAUSE)
         return longest * (_STEPS + self._surroundings.below(_STEPS)) / (2 * _STEPS)
 
-    def final(self, reply: Reply) -> Reply:
-        """The last reply, which is doubtful if an earlier attempt may have been carried out."""
-        return replace(reply, doubtful=self._doubtful)
-
-    def _no_answer(self, error: httpx.TransportError) -> HeliotropeError:
+    def _no_answer(self, error: httpx.TransportError | None) -> HeliotropeError:
         if isinstance(error, httpx.TimeoutException):
             reason = f"none within {self._timeout:g} s"
         else:
             reason = f"{type(error).__name__} ({error})"
         attempts = f" in the last of {self._retries + 1} attempts" if self._retries else ""
-        return ServiceError(
-            f"an answer from {self._url}", reason + attempts, "Check that the service is running."
-        )
+        expected = f"an answer from {self._http.base_url}"
+        return ServiceError(expected, reason + attempts, "Check that the service is running.")
 
 
-class Transport:
-    """Connections to a service; several threads may share it.
-
-    It retries broken connections, timeouts and the statuses 408, 429, 502, 503 and 504 up to
-    ``retries`` times, with pauses that double. It honours Retry-After up to one minute.
-    """
-
-    def __init__(self, http: httpx.Client, timeout: float, retries: int) -> None:
-        self._http, self._timeout, self._retries = http, timeout, retries
+class Transport(Connections[httpx.Client]):
+    """Carries out calls; several threads may share it."""
 
     @classmethod
     def to(cls, url: str, token: str | None, timeout: float, retries: int) -> Transport:
         """A transport to the service at a URL."""
-        given = connection(url, token, timeout, retries)
-        return cls(httpx.Client(**given), timeout, retries)
+        return cls(httpx.Client(**connection(url, token, timeout, retries)), timeout, retries)
 
     def run(self, calls: Calls[T]) -> T:
         """Carry out calls, and return their result."""
+        steps, outcome = self._steps(calls), None
         try:
-            call = next(calls)
             while True:
-                call = calls.send(self.send(call))
+                step = steps.send(outcome)
+                if isinstance(step, httpx.Request):
+                    outcome = self._attempt(step)
+                else:
+                    sleep(step)
         except StopIteration as done:
             result: T = done.value
             return result
 
-    def send(self, call: Call) -> Reply:
-        """Send a request, and repeat it until the service answers."""
-        request = request_of(self._http, call)
-        attempts = Attempts(self._http.base_url, self._timeout, self._retries)
-        while True:
-            outcome = self._attempt(request)
-            pause = attempts.pause_after(outcome)
-            if pause is None and isinstance(outcome, Reply):
-                return attempts.final(outcome)
-            sleep(pause or 0.0)
-
     def close(self) -> None:
         self._http.close()
 
-    def _attempt(self, request: httpx.Request) -> Reply | httpx.TransportError:
+    def _attempt(self, request: httpx.Request) -> Outcome:
         body = Body(request, self._timeout)
         try:
             with decodable(), closing(self._http.send(request, stream=True)) as response:
@@ -182,17 +189,6 @@ def connection(url: str, token: str | None, timeout: float, retries: int) -> dic
         "timeout": as_positive(timeout, "timeout"),
         "verify": base.scheme == "https",  # plain HTTP needs no certificates: slow to load
     }
-
-
-def request_of(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
-    """The HTTP request of a call; ServiceError if the client is closed."""
-    if http.is_closed:
-        raise ServiceError("an open connection", "a closed one")
-    content = None if call.body is None else as_json(call.body)
-    headers = None if content is None else {"Content-Type": "application/json"}
-    return http.build_request(
-        call.method, call.path, content=content, params=call.params, headers=headers
-    )
 
 
 class Body:

@@ -1,8 +1,8 @@
 """Estimation of priors and models: from logged data, or from results while tracking.
 
 Logged data give a prior by maximum likelihood (:func:`fit`, :func:`empirical_prior`). While
-tracking, ``auto`` and studies estimate a :class:`Model` from their results again and again
-(:func:`estimate_robustly`). What logged data need is imported on first use.
+tracking, policies estimate a :class:`Model` from their results again and again
+(:func:`estimate_model`). What logged data need is imported on first use.
 """
 
 from typing import TYPE_CHECKING
@@ -13,32 +13,25 @@ from heliotrope.estimation.changes import (
     length_of_return as length_of_return,
 )
 from heliotrope.estimation.contradictions import contradicted as contradicted
-from heliotrope.estimation.model import (
-    Given as Given,
-    KernelName as KernelName,
-    Model as Model,
-    is_estimate_due as is_estimate_due,
-)
-from heliotrope.estimation.online import (
-    RATES as RATES,
-    estimate_model as estimate_model,
-    estimate_robustly as estimate_robustly,
-    estimate_sum as estimate_sum,
-)
-from heliotrope.estimation.outliers import (
-    FEWEST_WITH_FAULTS as FEWEST_WITH_FAULTS,
-    IMPLAUSIBLE as IMPLAUSIBLE,
-    OutlierBounds as OutlierBounds,
-    outlier_bounds as outlier_bounds,
-)
+from heliotrope.estimation.model import Model as Model, is_estimate_due as is_estimate_due
 from heliotrope.estimation.regime import Regime as Regime
 from heliotrope.estimation.results import (
+    FEWEST_WITH_FAULTS as FEWEST_WITH_FAULTS,
+    IMPLAUSIBLE as IMPLAUSIBLE,
     Results as Results,
-    cautious as cautious,
     usual_noise as usual_noise,
 )
-from heliotrope.estimation.world import World as World
-from heliotrope.estimation.worlds import estimate_world as estimate_world
+from heliotrope.estimation.world import (
+    INDEPENDENT as INDEPENDENT,
+    KernelName as KernelName,
+    OneTerm as OneTerm,
+    World as World,
+    per_result as per_result,
+)
+from heliotrope.estimation.worlds import (
+    estimate_model as estimate_model,
+    estimate_world as estimate_world,
+)
 from heliotrope.lazy import lazy_names
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.estimation.outliers import IMPLAUSIBLE
 from heliotrope.estimation.regime import Regime
+from heliotrope.estimation.results import IMPLAUSIBLE
 from heliotrope.lazy import lazy_module
 from heliotrope.validation import Array
 

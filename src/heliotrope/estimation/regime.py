@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from math import log1p
 from typing import NamedTuple
 
 import numpy as np
 
 from heliotrope.estimation.results import Results
-from heliotrope.estimation.world import World
-from heliotrope.kernels import Matern
+from heliotrope.estimation.world import World, decay
 from heliotrope.priors import noise_floor
 from heliotrope.validation import Array
 
@@ -44,7 +42,7 @@ class Regime(NamedTuple):
     def residuals(self) -> Residuals:
         y, warp = self.results.y, self.world.warp
         slope = warp.slope(y)
-        correlations = Matern(self.world.lengths, nu=2.5)(self.results.x)
+        correlations = self.world.shape(self.results.x)
         K = self._covariance(slope, correlations)
         return Residuals(warp.inside(y) - self.world.mean, slope, K, correlations)
 
@@ -55,11 +53,8 @@ class Regime(NamedTuple):
         """
         world, t = self.world, self.results.t / self.pace
         lags = np.abs(t[:, None] - t[None, :])
-        drift_decay, level_decay = (
-            np.exp(0.5 * log1p(-one) * lags) for one in (world.drift_rate, world.level_rate)
-        )
-        K = near * (world.stays + world.drifts * drift_decay)
-        K += world.level * level_decay + world.mean_variance
+        K = near * (world.stays + world.drifts * decay(world.drift_rate, lags))
+        K += world.level * decay(world.level_rate, lags) + world.mean_variance
         if world.period:
             season = world.in_season(lags)
             K += (world.season * near + world.shared_season) * season

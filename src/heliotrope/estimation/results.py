@@ -12,6 +12,10 @@ from heliotrope.validation import Array, Indices
 
 distance = lazy_module("scipy.spatial.distance")
 
+FEWEST_WITH_FAULTS = 8  # results; fewer do not say what is implausible
+# Deviations from a prediction. The normal density there, 1.3e-4, is about that of a fault: one
+# value in a hundred, spread evenly over a hundred deviations.
+IMPLAUSIBLE = 4.0
 _SAME = 1e-12  # spread of values, relative to their size, that is only rounding
 _SMALLEST = 1e-90  # deviation whose square does not underflow
 _PACES = (1e-100, 1e100)
@@ -23,22 +27,6 @@ _ERRORS = 3.0  # standard errors within which a deviation may be noise
 def usual_noise(count: int) -> Array:
     """The noise (count, 2) of usual results: no variance of their own, one repeat."""
     return np.tile([np.nan, 1.0], (count, 1))
-
-
-def cautious(y: Array, noise: Array) -> Array:
-    """Values (n,) for the detection of outliers, given their noise (n, 2).
-
-    A value with its own variance moves towards the median by up to three standard errors.
-
-    Examples
-    --------
-    >>> cautious(np.array([1.0, 2.0, 3.0, 50.0]), np.array([[np.nan, 1.0]] * 3 + [[100.0, 1.0]]))
-    array([ 1.,  2.,  3., 20.])
-    """
-    if np.isnan(noise[:, 0]).all():
-        return y
-    reach = _ERRORS * np.sqrt(np.nan_to_num(noise[:, 0]))
-    return np.asarray(y - np.clip(y - np.median(y), -reach, reach))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +47,22 @@ class Results:
 
     @property
     def cautious(self) -> Array:
-        """The values after :func:`cautious`."""
-        return cautious(self.y, self.noise)
+        """The values for the detection of outliers.
+
+        A value with its own variance moves towards the median by up to three standard errors.
+
+        Examples
+        --------
+        >>> noise = np.array([[np.nan, 1.0]] * 3 + [[100.0, 1.0]])
+        >>> y = np.array([1.0, 2.0, 3.0, 50.0])
+        >>> Results(np.arange(4.0), np.zeros((4, 1)), y, noise).cautious
+        array([ 1.,  2.,  3., 20.])
+        """
+        y, variances = self.y, self.noise[:, 0]
+        if np.isnan(variances).all():
+            return y
+        reach = _ERRORS * np.sqrt(np.nan_to_num(variances))
+        return np.asarray(y - np.clip(y - np.median(y), -reach, reach))
 
     @property
     def precise(self) -> Array:

@@ -9,12 +9,15 @@ theta (g + 8,)   logarithms of: g length scales, variances of stays, drifts and 
 k, d, level, c (n, n)   correlations in space, and in time of drifts, level and season
 K  k o (v_s + v_d d + v_c c) + v_l level + v_o c + S + m, S the noise (diagonal), m the variance of
    the mean
+
+A world of one term holds some of theta: variances of 0, and what the user gave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -22,10 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS, IMPLAUSIBLE
 from heliotrope.estimation.quantiles import chi_square_quantile
-from heliotrope.estimation.results import Results
-from heliotrope.estimation.world import HARMONICS, World, season_rate
+from heliotrope.estimation.results import FEWEST_WITH_FAULTS, IMPLAUSIBLE, Results
+from heliotrope.estimation.world import (
+    HARMONICS,
+    INDEPENDENT,
+    KERNEL_NAMES,
+    KernelName,
+    OneTerm,
+    World,
+    decay,
+    per_result,
+    season_rate,
+)
 from heliotrope.lazy import lazy_module
 from heliotrope.terms import Season
 from heliotrope.validation import Array
@@ -74,17 +86,21 @@ class _Parts(NamedTuple):
 
 
 class Fit:
-    """The posterior density of the parameters, for one warp and period."""
+    """The posterior density of the parameters, for one kernel, warp and period.
+
+    ``structure`` is that of a world of one term, or None for the sum of all terms.
+    """
 
     def __init__(
         self,
         results: Results,
         groups: Sequence[Sequence[int]],
-        warp: Warp = IDENTITY,
         before: World | None = None,
         period: float = 0.0,
+        structure: OneTerm | None = None,
     ) -> None:
         self._data, self._groups, self._before = results, groups, before
+        self._structure, self._kernel = structure, KERNEL_NAMES[0]
         self._faulty = np.zeros(len(results.y), dtype=bool)
         self._squares = [
             distance.cdist(results.x[:, list(group)], results.x[:, list(group)], "sqeuclidean")
@@ -92,8 +108,14 @@ class Fit:
         ]
         self._lags = np.abs(results.t[:, None] - results.t[None, :]) / results.pace
         self._repeats = results.noise[:, 1]
-        self._see(warp)
+        self._see(IDENTITY)
         self._return_after(period)
+
+    def with_kernel(self, kernel: KernelName) -> Fit:
+        """The same fit with another kernel."""
+        fit = copy(self)
+        fit._kernel = kernel
+        return fit
 
     def with_warp(self, warp: Warp) -> Fit:
         """The same fit of values that are warped in another way."""
@@ -125,6 +147,9 @@ class Fit:
         self._warp, y, slope = warp, warp.inside(results.y), warp.slope(results.y)
         inside = Results(results.t, results.x, y, results.noise).at(np.flatnonzero(~self._faulty))
         self._center, self._spread = float(np.mean(inside.precise)), inside.spread
+        self._mean_variance = _MEAN
+        if self._structure is not None and self._structure.mean is not None:
+            self._center, self._mean_variance = self._structure.mean, 0.0
         self._results = len(y)
         if before is not None and before.results > len(y):
             as_before = before.unit_of(warp) * sqrt(before.mean_variance / _MEAN)
@@ -147,6 +172,27 @@ class Fit:
         self._spreads = np.append(np.full(g, _LENGTH_SPREAD), _SPREAD[:others])
 
     @property
+    def _held(self) -> Array:
+        """The parameters that are held, as logarithms in the units of this fit; NaN if free."""
+        held = np.full(len(self._usual), np.nan)
+        structure, g = self._structure, len(self._groups)
+        if structure is None:
+            return held
+        held[[g, g + 2, g + 4]] = -np.inf  # nothing stays, and no level is shared
+        for i, group in enumerate(self._groups):
+            if group[0] < structure.independent:
+                held[i] = log(INDEPENDENT)
+            elif structure.length_scale is not None:
+                held[i] = log(structure.length_scale)
+        for i, variance in ((g + 1, structure.variance), (g + 5, structure.noise)):
+            if variance is not None:
+                held[i] = log(variance) - 2.0 * log(self._spread)
+        if structure.epsilon is not None:
+            rate = per_result(structure.epsilon, self._data.pace)
+            held[g + 3] = log(rate) if rate else -np.inf
+        return held
+
+    @property
     def _bounds(self) -> Array:
         """The least and the most of each parameter; the noise is at least that of rounding."""
         g = len(self._groups)
@@ -167,15 +213,21 @@ class Fit:
     def start(self) -> Array:
         """The parameters of the world before, or the usual ones."""
         theta = self._usual if self._before is None else self._theta(self._before)
-        return np.asarray(np.clip(theta, *self._bounds.T))
+        return self._holding(np.clip(theta, *self._bounds.T))
+
+    def _holding(self, theta: Array) -> Array:
+        """The parameters with those that are held."""
+        held = self._held
+        return np.where(np.isnan(held), theta, held)
 
     def best(self) -> Found:
         """The most likely world."""
         starts = [self.start()]
         if self._before is not None and len(self._r) < _MANY:
-            starts.append(self._usual)
+            starts.append(self._holding(self._usual))
         if len(self._r) < _FEWEST:
-            theta, score = self._usual, self.score(self._usual)[0]
+            theta = self._holding(self._usual)
+            score = self.score(theta)[0]
         else:
             theta, score = min((self._climb(start) for start in starts), key=lambda one: one[1])
         return Found(self._world(theta), theta, self._density_of_score(score))
@@ -191,7 +243,7 @@ class Fit:
         The value i has the error e_i = [K^{-1} r]_i / [K^{-1}]_ii, given all others, and the
         variance 1 / [K^{-1}]_ii. An implausible one gets a noise variance of e_i^2.
         """
-        inverse = np.linalg.inv(self._parts(found.theta).K + _MEAN)
+        inverse = np.linalg.inv(self._parts(found.theta).K + self._mean_variance)
         precision = inverse.diagonal()
         error = (inverse @ self._r) / precision
         faulty = self._faulty | (np.abs(error) * np.sqrt(precision) > IMPLAUSIBLE)
@@ -206,21 +258,27 @@ class Fit:
     def score(self, theta: Array) -> tuple[float, Array]:
         """Minus the log posterior density of theta, up to a constant, and its gradient."""
         parts = self._parts(theta)
-        L, failed = lapack.dpotrf(parts.K + _MEAN, lower=1)  # called often: no checks
+        L, failed = lapack.dpotrf(parts.K + self._mean_variance, lower=1)  # called often: no checks
         if failed:
             return _IMPOSSIBLE, np.zeros_like(theta)
         a = lapack.dpotrs(L, self._r, lower=1)[0]
         inverse = lapack.dpotri(L, lower=1)[0]
         W = np.tril(inverse) + np.tril(inverse, -1).T - np.outer(a, a)
-        z = (theta - self._usual) / self._spreads
+        z: Array = self._deviations(theta)
         value = 0.5 * float(self._r @ a) + float(np.log(L.diagonal()).sum()) + 0.5 * float(z @ z)
         return value, self._gradient(theta, parts, W) + z / self._spreads
+
+    def _deviations(self, theta: Array) -> Array:
+        """How far parameters are from the usual ones; 0 for those that are held."""
+        free = np.isnan(self._held)
+        apart = np.where(free, theta, self._usual) - self._usual
+        return np.asarray(apart / self._spreads)
 
     def _parts(self, theta: Array) -> _Parts:
         g = len(self._groups)
         v, rates, s = np.exp(theta[g : g + 3]), np.exp(theta[g + 3 : g + 5]), np.exp(theta[g + 5])
-        k, slope = _matern(theta[:g], self._squares)
-        d, level = (np.exp(0.5 * np.log1p(-rate) * self._lags) for rate in rates)
+        k, slope = _CORRELATIONS[self._kernel](theta[:g], self._squares)
+        d, level = (decay(rate, self._lags) for rate in rates)
         differs, shared = v[0] + v[1] * d, v[2] * level
         if self._season is not None:
             of_each, of_all = np.exp(theta[g + 6 :])
@@ -243,7 +301,7 @@ class Fit:
         drifts = stays * parts.d
         by_variance = 0.5 * v * [stays.sum(), drifts.sum(), level.sum()]
         in_time = [np.vdot(drifts, self._lags), np.vdot(level, self._lags)]
-        by_rate = -0.25 * v[1:] * in_time * rates / (1.0 - rates)
+        by_rate = -0.25 * v[1:] * in_time * rates / np.maximum(1.0 - rates, _TINY)
         usual = float(np.sum((W.diagonal() / self._repeats)[self._is_usual]))
         by_noise = 0.5 * np.exp(theta[g + 5]) * usual
         by_season: list[float] = []
@@ -253,15 +311,27 @@ class Fit:
         return np.array([*by_length, *by_variance, *by_rate, by_noise, *by_season])
 
     def _climb(self, start: Array) -> tuple[Array, float]:
+        free = np.isnan(self._held)
+        if not free.any():
+            return start, self.score(start)[0]
+
+        def score(parameters: Array) -> tuple[float, Array]:
+            theta = start.copy()
+            theta[free] = parameters
+            value, gradient = self.score(theta)
+            return value, gradient[free]
+
         found = optimize.minimize(
-            self.score,
-            start,
+            score,
+            start[free],
             jac=True,
             method="L-BFGS-B",
-            bounds=self._bounds,
+            bounds=self._bounds[free],
             options={"maxiter": _ITERATIONS},
         )
-        return found.x, float(found.fun)
+        theta = start.copy()
+        theta[free] = found.x
+        return theta, float(found.fun)
 
     def _caution(self, theta: Array) -> float:
         """The factor from the most likely variance to its 65 % quantile.
@@ -274,23 +344,32 @@ class Fit:
         noise = np.where(
             self._is_usual, np.exp(theta[len(self._groups) + 5]) / self._repeats, self._own
         )
-        freedom = len(K) - float(noise @ np.linalg.inv(K + _MEAN).diagonal())
+        freedom = len(K) - float(noise @ np.linalg.inv(K + self._mean_variance).diagonal())
         freedom = max(freedom, 1.0) + _EXTRA
         return freedom / chi_square_quantile(_EXCEEDED, freedom)
 
     def _theta(self, world: World) -> Array:
         """The parameters of a world, in the units of these values."""
         unit = (self._spread / world.unit_of(self._warp)) ** 2
-        lengths = [world.lengths[group[0]] for group in self._groups]
+        lengths = [world.lengths[min(group[0], len(world.lengths) - 1)] for group in self._groups]
         variances = np.array([world.stays, world.drifts, world.level]) / unit
         rates, noise = (world.drift_rate, world.level_rate), world.noise / unit
-        theta = np.log([*lengths, *variances, *rates, noise])
+        theta = _log([*lengths, *variances, *rates, noise])
         if self._season is None:
             return theta
         seasons = np.array([world.season, world.shared_season]) / unit
-        return np.append(theta, np.log(seasons) if world.period else self._usual[-2:])
+        return np.append(theta, _log(seasons) if world.period else self._usual[-2:])
 
     def _world(self, theta: Array) -> World:
+        world = self._sum(theta)
+        if self._structure is None:
+            return world
+        K = self._parts(theta).K + self._mean_variance
+        shift = self._spread * self._mean_variance * float(np.linalg.solve(K, self._r).sum())
+        world = replace(world, mean=world.mean + shift, kernel=self._kernel)
+        return self._structure.on(world, self._data.pace)
+
+    def _sum(self, theta: Array) -> World:
         g, values = len(self._groups), np.exp(theta)
         unpredictable = values[g + 5] + values[g + 1] * values[g + 3]
         if unpredictable > _NOISY * values[g : g + 3].sum():  # noise makes long lengths likely
@@ -320,7 +399,31 @@ class Fit:
 
 def _matern(lengths: Array, squares: Sequence[Array]) -> tuple[Array, Array]:
     """Matern 5/2 correlations, and their derivative by the scaled squared distance."""
-    q = sum(square * np.exp(-2.0 * length) for square, length in zip(squares, lengths, strict=True))
-    r = sqrt(5.0) * np.sqrt(q)
-    decay = np.exp(-r)
-    return (1.0 + r + r * r / 3.0) * decay, -(5.0 / 6.0) * (1.0 + r) * decay
+    r = sqrt(5.0) * np.sqrt(_scaled(lengths, squares))
+    decays = np.exp(-r)
+    return (1.0 + r + r * r / 3.0) * decays, -(5.0 / 6.0) * (1.0 + r) * decays
+
+
+def _gauss(lengths: Array, squares: Sequence[Array]) -> tuple[Array, Array]:
+    """SE correlations, and their derivative by the scaled squared distance."""
+    k = np.exp(-0.5 * _scaled(lengths, squares))
+    return k, -0.5 * k
+
+
+def _scaled(lengths: Array, squares: Sequence[Array]) -> Array:
+    """Squared distances in units of the length scales."""
+    scaled = (
+        square * np.exp(-2.0 * length) for square, length in zip(squares, lengths, strict=True)
+    )
+    return np.asarray(sum(scaled))
+
+
+def _log(values: Sequence[float] | Array) -> Array:
+    """Logarithms, finite ones for zeros."""
+    return np.asarray(np.log(np.maximum(values, _TINY)))
+
+
+_CORRELATIONS: Mapping[KernelName, Callable[[Array, Sequence[Array]], tuple[Array, Array]]] = {
+    "matern": _matern,
+    "se": _gauss,
+}

@@ -1,24 +1,36 @@
-"""What the world is made of, in a few numbers."""
+"""What the world is made of, in a few numbers, and which of them are held."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import log, sqrt
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from heliotrope.errors import InputError
-from heliotrope.kernels import Matern
+from heliotrope.errors import InputError, located
+from heliotrope.kernels import RBF, Kernel, Matern
 from heliotrope.priors import Prior, noise_floor
 from heliotrope.terms import Drifts, Level, Season, Stays, Term
-from heliotrope.validation import Array, as_array, as_number, as_positive, as_whole
-from heliotrope.warps import IDENTITY, Identity, Warp, warp_from_json
+from heliotrope.validation import (
+    Array,
+    as_array,
+    as_number,
+    as_positive,
+    as_share,
+    as_whole,
+    short_repr,
+)
+from heliotrope.warps import IDENTITY, Warp, warp_from_json
 
+KernelName: TypeAlias = Literal["matern", "se"]
+KERNEL_NAMES: tuple[KernelName, ...] = get_args(KernelName)
 HARMONICS = 2  # of a season
+INDEPENDENT = 1e-3  # length scale of coordinates whose points share nothing
 _KEPT = 0.95  # correlation of a season with itself, one period later
 _NEGLIGIBLE = 1e-3  # share of the variance below which a term is left out
+_FASTEST = 1.0 - 1e-15  # drift per unit of time
 
 
 @dataclass(frozen=True)
@@ -28,9 +40,10 @@ class World:
     ``mean_variance`` is the doubt about the mean, which all places share. ``stays``, ``drifts``,
     ``level`` and ``noise`` are variances, ``drift_rate`` and ``level_rate``
     the shares forgotten between two results, ``lengths`` the length scale of each coordinate of
-    the unit cube. All of them describe the values after the ``warp``. ``results`` is the number of
-    results that their spread was estimated from. ``season`` and ``shared_season`` are the variances
-    of what returns after each ``period``, counted in results: in each place, and in all alike.
+    the unit cube, or one for all, ``kernel`` that of all places. All of them describe the values
+    after the ``warp``. ``results`` is the number of results that their spread was estimated from.
+    ``season`` and ``shared_season`` are the variances of what returns after each ``period``,
+    counted in results: in each place, and in all alike.
     """
 
     mean: float
@@ -47,10 +60,35 @@ class World:
     season: float = 0.0
     shared_season: float = 0.0
     period: float = 0.0
+    kernel: KernelName = "matern"
+
+    @classmethod
+    def of_one_term(
+        cls,
+        mean: float,
+        variance: float,
+        noise: float,
+        rate: float,
+        lengths: tuple[float, ...],
+        kernel: KernelName = "matern",
+    ) -> World:
+        """A world that drifts as a whole."""
+        return cls(mean, variance, 0.0, variance, 0.0, noise, rate, 0.0, lengths, kernel=kernel)
+
+    @property
+    def is_one_term(self) -> bool:
+        """Whether it drifts, or stays, as a whole."""
+        return not (self.stays or self.level or self.season or self.shared_season)
+
+    @property
+    def shape(self) -> Kernel:
+        """The correlation between places."""
+        lengths = self.lengths if len(self.lengths) > 1 else self.lengths[0]
+        return RBF(lengths) if self.kernel == "se" else Matern(lengths, nu=2.5)
 
     def prior(self) -> Prior:
         """The prior; time is counted in results."""
-        shape = Matern(self.lengths, nu=2.5)
+        shape = self.shape
         least = _NEGLIGIBLE * (self.stays + self.drifts + self.level)
         constant = Level(self.mean_variance, name="mean")
         terms: list[Term] = [Drifts(self.drifts * shape, self.drift_rate), constant]
@@ -102,9 +140,8 @@ class World:
     def shares(self) -> dict[str, float]:
         """The share of each part, and of the noise, in the variance of a result."""
         parts = {name: getattr(self, name) for name in ("stays", "drifts", "level", "noise")}
-        if self.period:
-            parts["season"] = self.season + self.shared_season
-        return {name: part / sum(parts.values()) for name, part in parts.items()}
+        parts["season"] = self.season + self.shared_season
+        return {name: part / sum(parts.values()) for name, part in parts.items() if part}
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "lengths": list(self.lengths), "warp": self.warp.to_json()}
@@ -112,28 +149,94 @@ class World:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> World:
         """Read the output of :meth:`to_json`."""
-        positive = ("mean_variance", "stays", "drifts", "level", "noise")
-        numbers = {name: as_positive(data[name], name) for name in positive}
+        numbers = {name: as_number(data[name], name) for name in _NUMBERS}
+        for name in _POSITIVE:
+            as_positive(numbers[name], name)
+        for name in _NOT_NEGATIVE:
+            if numbers[name] < 0.0:
+                raise InputError(f"a {name} of at least 0", short_repr(data[name]))
         for name in ("drift_rate", "level_rate"):
-            numbers[name] = as_number(data[name], name)
-            if not 0.0 <= numbers[name] < 1.0:
-                raise InputError(f"a {name} from 0 to 1", repr(data[name])[:60])
-        numbers["mean"] = as_number(data["mean"], "mean")
-        warp = warp_from_json(data["warp"] if "warp" in data else _early_warp(data))
+            as_share(numbers[name], name, zero=True, one=True)
+        warp = warp_from_json(data["warp"])
         lengths = tuple(as_array(data["lengths"], "lengths", ndim=1).tolist())
         results = as_whole(data["results"], "results", least=0)
-        for name in ("season", "shared_season", "period"):  # early versions lack them
-            numbers[name] = as_number(data.get(name, 0.0), name)
-            if numbers[name] < 0.0:
-                raise InputError(f"a {name} of at least 0", repr(data[name])[:60])
-        return cls(**numbers, lengths=lengths, warp=warp, results=results)
+        kernel = as_kernel(data["kernel"])
+        return cls(**numbers, lengths=lengths, warp=warp, results=results, kernel=kernel)
 
 
-def _early_warp(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The warp of an early version, which had a scale, a sign and a floor."""
-    if data["scale"] == Identity.kind:
-        return IDENTITY.to_json()
-    return {"kind": data["scale"], "sign": data["sign"], "floor": data["floor"]}
+_POSITIVE = ("mean_variance", "drifts", "noise")
+_NOT_NEGATIVE = ("stays", "level", "season", "shared_season", "period")
+_NUMBERS = ("mean", "drift_rate", "level_rate", *_POSITIVE, *_NOT_NEGATIVE)
+
+
+@dataclass(frozen=True)
+class OneTerm:
+    """The structure of a named policy's world: one term, and the parameters that are held.
+
+    ``mean``, ``variance`` and ``noise`` are in the unit of the values, ``length_scale`` in the unit
+    cube, ``epsilon`` per unit of time; None is estimated. The first ``independent`` coordinates
+    are those of options that share nothing.
+    """
+
+    mean: float | None = None
+    variance: float | None = None
+    noise: float | None = None
+    kernel: KernelName | None = None
+    length_scale: float | None = None
+    epsilon: float | None = None
+    independent: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "variance", "noise", "length_scale"):
+            value = getattr(self, name)
+            if value is not None:
+                check = as_number if name == "mean" else as_positive
+                with located(name):
+                    object.__setattr__(self, name, check(value, name))
+        if self.kernel is not None:
+            as_kernel(self.kernel)
+        elif self.length_scale is not None:
+            object.__setattr__(self, "kernel", KERNEL_NAMES[0])
+
+    def on(self, world: World, pace: float) -> World:
+        """A world of one term with the parameters that are held, for results a ``pace`` apart."""
+        lengths = list(world.lengths)
+        if self.length_scale is not None:
+            lengths[self.independent :] = [self.length_scale] * len(lengths[self.independent :])
+        lengths[: self.independent] = [INDEPENDENT] * len(lengths[: self.independent])
+        held: dict[str, Any] = {
+            "mean": self.mean,
+            "drifts": self.variance,
+            "noise": self.noise,
+            "kernel": self.kernel,
+            "drift_rate": None if self.epsilon is None else per_result(self.epsilon, pace),
+            "lengths": tuple(lengths),
+        }
+        return replace(world, **{name: value for name, value in held.items() if value is not None})
+
+
+def as_kernel(name: Any) -> KernelName:
+    """The name of a kernel; InputError for any other."""
+    if name not in KERNEL_NAMES:
+        raise InputError(f"one of {', '.join(KERNEL_NAMES)}", short_repr(name), "", "kernel")
+    return name  # type: ignore[no-any-return]
+
+
+def per_result(epsilon: float, pace: float) -> float:
+    """The drift between two results, from the drift per unit of time."""
+    if pace == 1.0:
+        return epsilon
+    return 1.0 if epsilon >= 1.0 else -float(np.expm1(np.log1p(-epsilon) * pace))
+
+
+def per_unit(rate: float, pace: float) -> float:
+    """The drift per unit of time, from the drift between two results."""
+    return min(-float(np.expm1(np.log1p(-min(rate, _FASTEST)) / pace)), _FASTEST)
+
+
+def decay(rate: float, lags: Array) -> Array:
+    """The correlation over lags, counted in results, of what forgets at a rate."""
+    return np.asarray(np.exp(0.5 * np.log1p(-min(rate, _FASTEST)) * lags))
 
 
 def season_rate(period: float) -> float:

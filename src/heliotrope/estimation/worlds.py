@@ -6,21 +6,25 @@ differ between places have one Matern 5/2 kernel with a length scale for each gr
 The sum describes the values, or warped ones: logarithms of positive values, or a function that
 makes a long tail shorter. Values are standardized, so their unit does not matter. Log-normal priors
 of the parameters stand in for data while there are few.
+
+The world of a named policy is one term, of the values as they are, with one length scale. Its
+kernel is the more likely one, and parameters that the user gave are held at their values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heliotrope.estimation.changes import faults
-from heliotrope.estimation.outliers import FEWEST_WITH_FAULTS
+from heliotrope.estimation.model import Model
 from heliotrope.estimation.regime import Regime
-from heliotrope.estimation.results import Results
+from heliotrope.estimation.results import FEWEST_WITH_FAULTS, Results
 from heliotrope.estimation.sum_fit import Fit, Found
-from heliotrope.estimation.world import World
+from heliotrope.estimation.world import KERNEL_NAMES, OneTerm, World
 from heliotrope.validation import Array
 from heliotrope.warps import IDENTITY, Logarithm, SinhArcsinh, Warp
 
@@ -38,28 +42,44 @@ _SHORTEST_PERIOD = 4.0  # results
 _EVIDENCE = 2.0  # log density by which a season must make the values more likely
 
 
+def estimate_model(
+    results: Results,
+    groups: Sequence[Sequence[int]],
+    before: World | None = None,
+    period: float = 0.0,
+    candidates: Sequence[float] = (),
+    structure: OneTerm | None = None,
+) -> Model:
+    """Return the model of the most informative results; see :func:`estimate_world`."""
+    informative = results.informative()
+    world = estimate_world(informative, groups, before, period, candidates, structure)
+    world = replace(world, period=world.period * informative.pace / results.pace)
+    return Model(world, results.pace)
+
+
 def estimate_world(
     results: Results,
     groups: Sequence[Sequence[int]],
     before: World | None = None,
     period: float = 0.0,
     candidates: Sequence[float] = (),
+    structure: OneTerm | None = None,
 ) -> World:
     """Return the most likely world of some results, starting from the one estimated before.
 
-    ``groups`` are the coordinates that share a length scale. Values are warped if that makes them
-    more likely. If the world before rests on more results (some were dropped since, at a
-    jump), values vary as widely as then, as long as there are few: all may be of one place.
-    The world has a season of a ``period``, if that is not 0. Otherwise it has one of the
-    ``candidates`` if the results span it and make it likely. Both are in the unit of the times.
+    ``groups`` are the coordinates that share a length scale. Without a ``structure`` the world is a
+    sum, and values are warped if that makes them more likely. If the world before rests on more
+    results (some were dropped since, at a jump), values vary as widely as then, as long as there
+    are few: all may be of one place. The world has a season of a ``period``, if that is not 0.
+    Otherwise it has one of the ``candidates`` if the results span it and make it likely. Both are
+    in the unit of the times.
     """
-    plain = Fit(results, groups, IDENTITY, before, period)
-    fit, found = _most_likely([plain.with_warp(warp) for warp in _warps(results)])
+    plain = Fit(results, groups, before, period, structure)
+    fit, found = _most_likely(list(_variants(plain, results, structure)))
     faulty = _may_be_faults(results, before, plain)
     if faulty.any():
-        others = plain.with_faults(faulty)
-        warps = _warps(results.at(np.flatnonzero(~faulty)))
-        doubting, better = _most_likely([others.with_warp(warp) for warp in warps])
+        others, usual = plain.with_faults(faulty), results.at(np.flatnonzero(~faulty))
+        doubting, better = _most_likely(list(_variants(others, usual, structure)))
         if better.score > found.score:
             fit, found = doubting, better
     if not period:
@@ -71,6 +91,15 @@ def estimate_world(
                 fit, found = seasonal, better
     without = fit.without_faults(found)
     return found.world if without is None else without.best().world
+
+
+def _variants(fit: Fit, results: Results, structure: OneTerm | None) -> Iterator[Fit]:
+    """The fit with each warp of a sum, or with each kernel of one term, that results may need."""
+    if structure is None:
+        yield from (fit.with_warp(warp) for warp in _warps(results))
+    else:
+        kernels = KERNEL_NAMES if structure.kernel is None else (structure.kernel,)
+        yield from (fit.with_kernel(kernel) for kernel in kernels)
 
 
 def _most_likely(fits: Sequence[Fit]) -> tuple[Fit, Found]:

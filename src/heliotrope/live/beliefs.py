@@ -307,31 +307,28 @@ def standardized_error(
 
 def watching(limits: Sequence[Limit] = ()) -> Adaptive:
     """The policy that learns a metric with limits."""
-    return _cautious(Tracking(), limits, 1.0)
+    return _cautious(Tracking(), limits)
 
 
-def cautious(policy: Policy, limits: Sequence[Limit], sign: float) -> Policy:
-    """A cautious ``auto`` for a metric with limits; any other policy stays as it is.
-
-    The policy sees the values times ``sign``.
-    """
+def cautious(policy: Policy, limits: Sequence[Limit]) -> Policy:
+    """A cautious ``auto`` for a metric with limits; any other policy stays as it is."""
     if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
         return policy
-    return replace(_cautious(policy.recipe, limits, sign), deferred=policy.deferred)
+    return replace(_cautious(policy.recipe, limits), deferred=policy.deferred)
 
 
-def _cautious(recipe: Tracking, limits: Sequence[Limit], sign: float) -> Adaptive:
-    bounds = tuple(sign * limit.bound for limit in limits if not limit.relative)
+def _cautious(recipe: Tracking, limits: Sequence[Limit]) -> Adaptive:
+    bounds = tuple(limit.bound for limit in limits if not limit.relative)
     shares = tuple(limit.bound for limit in limits if limit.relative)
     return Adaptive(Watching(recipe.season, recipe.candidates, bounds, shares))
 
 
 def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
     """The policy of a metric: ``policy``, but a watched metric learns even if that does not."""
-    limits, sign = live.limits_of(metric), live.sign_of(metric)
+    limits = live.limits_of(metric)
     if metric in live.objectives or isinstance(policy, Adaptive):
-        return cautious(policy, limits, sign)
-    return _cautious(Tracking(), limits, sign)
+        return cautious(policy, limits)
+    return _cautious(Tracking(), limits)
 
 
 @register
@@ -346,8 +343,12 @@ class Watching(Tracking):
     shares: tuple[float, ...] = ()
     doubts: ClassVar[bool] = False
 
+    def negated(self) -> Watching:
+        """The same for values with the opposite sign."""
+        return replace(self, bounds=tuple(-bound for bound in self.bounds))
+
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        if model.world is None:
+        if model.is_plain:
             return before_results(model)
         return watching_policy(model.world, bounds=self.bounds, shares=self.shares)
 

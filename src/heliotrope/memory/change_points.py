@@ -130,7 +130,7 @@ class ChangePointsEngine(MixtureEngine):
         self._ensemble = Ensemble([self._build() for _ in self._since])
         self._ensemble.restore(state)
 
-    def _mixture(self, t: float) -> Mixture:
+    def _posterior(self, t: float) -> Mixture:
         if self._may_jump(t):
             return Mixture(np.exp(self._with_jump(t)), [*self._ensemble.engines, self._blank])
         return self._unless_jumped()

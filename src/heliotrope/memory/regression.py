@@ -24,19 +24,19 @@ import numpy as np
 
 from heliotrope.domains import Box, Domain, Places, are_indices
 from heliotrope.errors import InputError, TimeError
-from heliotrope.linalg import jittered_cholesky, solve_lower
+from heliotrope.linalg import checked_variance, jittered_cholesky, solve_lower
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.options import check_noise
-from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
+from heliotrope.posterior.protocol import Surface
 from heliotrope.posterior.spacetime import (
-    PredictsParts,
+    RecordingEngine,
     Records,
     SpaceTime,
     expansion,
 )
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import LEAST_NOISE, Forgetting, Prior
+from heliotrope.priors import Forgetting, Prior
 from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.validation import Array, Checked, Indices, as_positive, as_share, as_whole, checked
 
@@ -138,7 +138,7 @@ class _Moment:
         return Regression(self._model, times, at, np.append(data.width_weights, weights))
 
 
-class RegressionEngine(PredictsParts):
+class RegressionEngine(RecordingEngine):
     """The posterior given a store's observations; results may be late, but time only advances.
 
     It cannot be combined with another engine, so it accepts no options.
@@ -150,10 +150,8 @@ class RegressionEngine(PredictsParts):
         if options is not None:
             raise InputError("no engine option, because this memory has its own", repr(options))
         check_noise(prior, domain)
-        self._model, self._store = SpaceTime(prior, domain), store
-        self._least = self._model.least_noise(LEAST_NOISE)
-        self._open = Records(self._model.no_places)
-        self._now, self.log_likelihood = -np.inf, 0.0
+        super().__init__(prior, domain)  # its records are open evaluations only
+        self._store, self._now, self.log_likelihood = store, -np.inf, 0.0
         self._moment: _Moment | None = None  # of the latest query, until the next observation
         self._all: Regression | None = None  # the same with open evaluations
 
@@ -162,22 +160,21 @@ class RegressionEngine(PredictsParts):
         W = width.whitened(width.block(t, place))
         prior_variance = float(self._model.variance(place, t)[0])
         checked_variance(prior_variance - float(np.sum(W**2)), prior_variance)
-        self._model.begin(t)
-        self._open.open(key, t, place)
+        super().open(key, t, place)
         self._now, self._all = t, None
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        t, place = self._open.get(key)
+        t, place = self._records.get(key)
         mean, variance = self._posterior(self._now, t, place, count_open=False)
-        noise = max(precision.noise(self._model.prior.noise), self._least)
+        noise = self._noise(precision)
         s2 = float(variance[0]) + noise
         self._store.add(t, place, y, noise, self._now)
-        self._open.close(key)
+        self._records.close(key)
         self.log_likelihood -= 0.5 * ((y - float(mean[0])) ** 2 / s2 + log(2.0 * pi * s2))
         self._moment = self._all = None
 
     def cancel(self, key: int) -> None:
-        self._open.close(key)
+        super().cancel(key)
         self._all = None
 
     def _predict_part(
@@ -198,17 +195,13 @@ class RegressionEngine(PredictsParts):
         inverse = width.solve(np.eye(len(width.t)))
         return expansion(self._model, t, width.t, width.places, alpha, inverse)
 
-    def accuracy(self) -> Accuracy:
-        return EXACT
-
     def state(self) -> State:
-        own = {"scalars": np.array([self._now, self._model.start, self.log_likelihood])}
-        parts = under("open/", self._open.state()) | under("store/", self._store.state())
-        return own | parts
+        own = {"scalars": np.array([self._now, self.log_likelihood])}
+        return own | super().state() | under("store/", self._store.state())
 
     def restore(self, state: State) -> None:
-        self._now, self._model.start, self.log_likelihood = state["scalars"].tolist()
-        self._open.restore(part(state, "open/"))
+        super().restore(state)
+        self._now, self.log_likelihood = state["scalars"].tolist()
         self._store.restore(part(state, "store/"))
         self._moment = self._all = None
 
@@ -232,10 +225,10 @@ class RegressionEngine(PredictsParts):
 
     def _width(self, t: float, count_open: bool) -> Regression:
         moment = self._at(t)
-        if not (count_open and self._open.open_keys):
+        if not (count_open and self._records.open_keys):
             return moment.width
         if self._all is None:
-            times, places = self._open.open_ones()
+            times, places = self._records.open_ones()
             weights = self._store.width_weights(t, times)
             some = weights > 0.0
             self._all = moment.width_with(times[some], places[some], weights[some])

@@ -22,12 +22,12 @@ from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, requires_extra
 from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import EngineOptions, build
-from heliotrope.posterior.protocol import Accuracy, Engine, HasSurface, Surface
-from heliotrope.posterior.spacetime import Records, SpaceTime
+from heliotrope.posterior.protocol import Accuracy, Engine
+from heliotrope.posterior.spacetime import Delegates, Records, SpaceTime
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State, part, register, under
-from heliotrope.validation import Array, Checked, as_share, checked
+from heliotrope.validation import Checked, as_share, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class ResetOnChange(OneEpoch):
         return ResetOnChangeEngine(prior, domain, make, self.detector)
 
 
-class ResetOnChangeEngine:
+class ResetOnChangeEngine(Delegates):
     """The posterior given the observations since the latest reset and the one that caused it.
 
     A late result is compared with the posterior at the latest time. Evaluations that are open at
@@ -216,19 +216,8 @@ class ResetOnChangeEngine:
         self._engine.cancel(key)
         self._open.close(key)
 
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
-    ) -> tuple[Array, Array]:
-        return self._engine.predict(t, places, count_open=count_open, part=part)
-
-    def covariance(
-        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
-    ) -> Array:
-        return self._engine.covariance(t, places, others, part=part)
-
-    def surface(self, t: float) -> Surface:
-        assert isinstance(self._engine, HasSurface)
-        return self._engine.surface(t)
+    def _posterior(self, t: float) -> Engine:
+        return self._engine
 
     def accuracy(self) -> Accuracy:
         return self._engine.accuracy()

@@ -246,8 +246,8 @@ def _around(
         slices.append(Slice(*drawn))
     if len(slices) != 2 or any(axis.is_discrete for axis in axes.values()):
         return (slices[0] if len(slices) == 1 else None), slices
-    (one, across), (other, up) = axes.items()
-    cells = [{**best, one: x, other: y} for y in up.side for x in across.side]
+    names, (across, up) = tuple(axes), axes.values()
+    cells = [{**best, names[0]: x, names[1]: y} for y in up.side for x in across.side]
     mean = believed(cells).mean.reshape(len(up.side), -1)
-    at, log = (float(best[one]), float(best[other])), (across.log, up.log)
-    return Surface((one, other), (across.side, up.side), mean, at, log), slices
+    at, log = (float(best[names[0]]), float(best[names[1]])), (across.log, up.log)
+    return Surface(names, (across.side, up.side), mean, at, log), slices

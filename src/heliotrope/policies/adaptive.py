@@ -1,8 +1,7 @@
 """A policy that estimates its model from the latest results, in any unit.
 
 The model (mean, variance, noise, kernel, length scale and drift) is re-estimated as results come.
-A recipe makes the inner policy from it. Unless the recipe has its own units, both live in the unit
-cube and count time in results.
+A recipe makes the inner policy from it. Both live in the unit cube.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from heliotrope.domains import (
     initial_count,
 )
 from heliotrope.errors import InputError, NoBeliefError, TimeError
-from heliotrope.estimation import Model, outlier_bounds
+from heliotrope.estimation import Model
 from heliotrope.linalg import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
 from heliotrope.policies.frame import Frame
@@ -44,6 +43,7 @@ from heliotrope.policies.protocol import (
     Recipe,
     Sampling,
     Selective,
+    Signed,
     Weighing,
 )
 from heliotrope.policies.widened import widened, widening
@@ -92,6 +92,11 @@ class Adaptive:
     def start(self, domain: Domain) -> AdaptiveAgent:
         return AdaptiveAgent(self, domain)
 
+    def negated(self) -> Adaptive:
+        recipe: Recipe = self.recipe.negated() if isinstance(self.recipe, Signed) else self.recipe
+        fleet = None if self.fleet is None else self.fleet.negated()
+        return replace(self, recipe=recipe, fleet=fleet)
+
 
 class AdaptiveAgent:
     """An agent of the recipe's policy, and what is known to re-estimate the model from.
@@ -102,9 +107,9 @@ class AdaptiveAgent:
 
     def __init__(self, policy: Adaptive, domain: Domain) -> None:
         self._recipe, self._defers = policy.recipe, policy.deferred
-        self._unit = UnitCube(domain)  # for the first points
-        self._frame = Frame(cube=None if self._recipe.own_units else self._unit)
-        self._domain = domain if self._recipe.own_units else self._unit.domain
+        self._unit = UnitCube(domain)
+        self._frame = Frame(cube=self._unit, counts=self._recipe.counts)
+        self._domain = self._unit.domain
         self._choices, fleet = all_choices(domain), policy.fleet
         if fleet is not None:
             fleet = replace(fleet, places=self._frame.places(fleet.places))
@@ -267,7 +272,7 @@ class AdaptiveAgent:
     @property
     def _widening(self) -> float:
         """The factor of the variances that people see."""
-        return 1.0 if self.model.world is None else widening(len(self.known.latest))
+        return 1.0 if self.model.is_plain else widening(len(self.known.latest))
 
     def _answer(self, t: float, query: Query[T], *last: Callable[[], T]) -> T:
         """The inner agent's answer about time t; if it fails, that of a plain model."""
@@ -333,18 +338,13 @@ class AdaptiveAgent:
     def faults(self, labelled: frozenset[int]) -> frozenset[int]:
         """The keys of results that are taken for faults, given those that were so far.
 
-        They lie beyond the bounds of outliers, are doubted, or were told in an outage. A result
-        that is no longer kept stays as it was labelled.
+        They are doubted, or were told in an outage. A result that is no longer kept stays as it was
+        labelled.
         """
-        values = np.array([one.y for one in self.known.latest])
-        beyond = self.known.bounds.are_passed_by(values)
-        beyond &= outlier_bounds(values).are_passed_by(values)  # not if slightly beyond the others
-        kept = [one.key for one in self.known.latest]
-        faulty = {kept[i] for i in np.flatnonzero(beyond)}
-        inner = self._inner.current
-        faulty |= (inner.doubted | inner.contradicted) & set(kept)
-        found = (labelled - set(kept)) | faulty | set(self.known.outage)
-        return frozenset(key for key in found if key != TOLD_AT_ONCE)
+        kept, inner = {result.key for result in self.known.latest}, self._inner.current
+        faulty = (inner.doubted | inner.contradicted) & kept
+        labels = (labelled - kept) | faulty | set(self.known.outage)
+        return frozenset(labels - {TOLD_AT_ONCE})
 
     def _become(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
         """Take over some knowledge, with an inner agent that has seen its results."""
@@ -412,7 +412,7 @@ class AdaptiveAgent:
         return {i: Precision(given[key]) for i, key in keys if key in given}
 
     def _start(self, model: Model) -> Agent:
-        counted = model if self._recipe.own_units else replace(model, pace=1.0)
+        counted = replace(model, pace=1.0) if self._recipe.counts else model
         return self._recipe.policy(counted, counted.epsilon, self._domain).start(self._domain)
 
     # ---- the state as arrays
@@ -438,7 +438,7 @@ class AdaptiveAgent:
         if "given/key" in state:
             given = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
             self._contradicted = dict(zip(*given, strict=True))
-        self._cancelled = int(state.get("cancelled", 0))  # older files lack it
+        self._cancelled = int(state["cancelled"])
         self._inner = Succession.restored(self.known.model, self._start, self._frame, state)
         keys = state["open/key"].tolist()
         opened = [
@@ -473,8 +473,6 @@ class AdaptiveAgent:
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
         taken = [one.place for one in (*self.known.latest, *self._open.values())]
-        if self._recipe.own_units:
-            taken = [self._unit.enter(place) for place in taken]
         return self._unit.farthest_choice(choices, taken, make_rng)
 
 

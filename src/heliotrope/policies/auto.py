@@ -13,7 +13,7 @@ from heliotrope.estimation import (
     Model,
     Results,
     World,
-    estimate_sum,
+    estimate_model,
 )
 from heliotrope.policies.adaptive import Adaptive
 from heliotrope.policies.gp import GPPolicy
@@ -60,8 +60,7 @@ class Tracking:
 
     season: float = 0.0
     candidates: tuple[float, ...] = ()
-    own_units: ClassVar[bool] = False
-    clips: ClassVar[bool] = False
+    counts: ClassVar[bool] = True
     doubts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -70,18 +69,11 @@ class Tracking:
         periods = tuple(as_duration(one, "candidates") for one in self.candidates)
         object.__setattr__(self, "candidates", periods)
 
-    def estimate(
-        self,
-        results: Results,
-        bounds: object,
-        groups: Sequence[Sequence[int]],
-        before: Model,
-    ) -> Model:
-        periods = self.season, self.candidates
-        return estimate_sum(results, groups, before.world, *periods)
+    def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:
+        return estimate_model(results, groups, before.estimate, self.season, self.candidates)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        if model.world is None:
+        if model.is_plain:
             return before_results(model)
         # fewer points in the engine's dictionary save 40 % of an ask
         engine = BoxOptions(_BUDGET) if isinstance(domain, Box) else None

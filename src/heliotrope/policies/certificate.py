@@ -78,7 +78,7 @@ def certify(
     ordered = sorted(events, key=lambda event: (event.t, inf if event.id is None else event.id))
     times = np.array([event.t for event in ordered if event.id is not None])
     probability = _probability(beta.delta, times)
-    agent = replace(known, first=None, low=-inf, high=inf).start(domain)
+    agent = replace(known, first=None).start(domain)
     by_step = np.array(list(_gaps(agent, beta, domain, ordered)), dtype=float)
     return Certificate(probability, by_step, _assumptions(beta, domain))
 

@@ -71,7 +71,7 @@ class Fleet:
             raise InputError("a value and a positive variance for each place", "others")
         level_variance = as_positive(data["level_variance"], "level_variance")
         model = Model.from_json(data["model"])
-        if model.world is None or len(model.world.lengths) != domain.dimension:
+        if len(model.world.lengths) != domain.dimension:
             raise InputError("a model with a length scale for each coordinate", "another one")
         return cls(places, values, variances, level_variance, json.dumps(model.to_json()))
 
@@ -79,10 +79,10 @@ class Fleet:
         """Whether a study has so few results that the fleet tells it something."""
         return told <= _MOST
 
-    def signed(self, sign: float) -> Fleet:
-        """The same for the values times a sign."""
-        model = json.dumps(self.start.signed(sign).to_json())
-        return replace(self, values=sign * self.values, model=model)
+    def negated(self) -> Fleet:
+        """The same for values with the opposite sign."""
+        model = json.dumps(self.start.signed(-1.0).to_json())
+        return replace(self, values=-self.values, model=model)
 
     def adjusted(self, points: Array, x: Array, y: Array, model: Model) -> tuple[Array, Array]:
         """Values and variances (q,) at the fleet's points (q, d), given results x (n, d), y (n,).
@@ -101,7 +101,7 @@ class Fleet:
         """The fleet's values and variances at points x, each from its nearest point."""
         if not len(x):
             return np.empty(0), np.empty(0)
-        lengths = model.length_scale if model.world is None else np.array(model.world.lengths)
+        lengths = np.array(model.world.lengths)
         away = distance.cdist(x / lengths, points / lengths)
         nearest = away.argmin(axis=1)
         r = np.sqrt(5.0) * away.min(axis=1)

@@ -14,22 +14,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from heliotrope.domains import Choices, Places, UnitCube
-from heliotrope.estimation import Model, OutlierBounds
+from heliotrope.estimation import Model
 from heliotrope.policies.protocol import Policy, Signed
 from heliotrope.precision import Precision
 from heliotrope.validation import Array
 from heliotrope.warps import IDENTITY, Moments, Warp
-
-_UNBOUNDED = OutlierBounds()
 
 
 @dataclass(frozen=True)
 class Frame:
     """Turns values, places and times into those of an agent, and its answers back.
 
-    Without a ``cube``, places and times are the user's own. Otherwise time is counted in results:
-    ``told`` of them at the time ``latest``, a ``pace`` apart. Signed values are
-    clipped to the ``bounds``.
+    Without a ``cube``, places are the user's own. Time is in units of the ``pace``. With
+    ``counts`` it is the number of results: ``told`` of them at the time ``latest``.
 
     Examples
     --------
@@ -42,22 +39,16 @@ class Frame:
 
     sign: float = 1.0
     cube: UnitCube | None = None
+    counts: bool = False
     latest: float = 0.0
     told: float = 0.0
     pace: float = 1.0
-    bounds: OutlierBounds = _UNBOUNDED
     warp: Warp = IDENTITY
 
     def learned(self, model: Model, latest: float, told: float) -> Frame:
-        """The frame for a model, after ``told`` results of which the latest was at ``latest``.
-
-        A model with a world describes warped values, and its agent doubts outliers itself. Without
-        one, outliers are clipped.
-        """
-        world = model.world
-        bounds = model.outlier_bounds() if world is None else _UNBOUNDED
-        own = replace(self, bounds=bounds, warp=IDENTITY if world is None else world.warp)
-        return own if self.cube is None else replace(own, latest=latest, told=told, pace=model.pace)
+        """The frame for a model, after ``told`` results of which the latest was at ``latest``."""
+        own = replace(self, warp=model.world.warp, pace=model.pace)
+        return replace(own, latest=latest, told=told) if self.counts else own
 
     @property
     def is_linear(self) -> bool:
@@ -69,11 +60,12 @@ class Frame:
     def policy(self, policy: Policy) -> Policy:
         """The policy for signed values; its parameters keep their meaning for the user's values."""
         if self.sign < 0.0 and isinstance(policy, Signed):
-            return policy.negated()
+            negated: Policy = policy.negated()
+            return negated
         return policy
 
     def time(self, t: float) -> float:
-        """The time in the frame: the number of results expected by time t."""
+        """The time in the frame."""
         return self.told + (t - self.latest) / self.pace
 
     def places(self, places: Places) -> Places:
@@ -83,7 +75,7 @@ class Frame:
         return choices if self.cube is None else self.cube.choices(choices)
 
     def value(self, y: float) -> float:
-        return float(self.warp.inside(self.bounds.clip_one(self.sign * y)))
+        return float(self.warp.inside(self.sign * y))
 
     def precision(self, y: float, precision: Precision) -> Precision:
         """The precision of a result y; its own variance follows the slope of the warp."""

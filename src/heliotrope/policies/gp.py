@@ -15,9 +15,7 @@ from heliotrope.domains import (
     Choices,
     Domain,
     Places,
-    UnitCube,
     all_choices,
-    initial_count,
     is_choice,
     one_place,
 )
@@ -45,11 +43,8 @@ from heliotrope.serialization.codec import State, part, register, under
 from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array
 
-First: TypeAlias = Literal["random", "apart"] | int | ArrayLike | None
-"""The first point: "random", an index, a point, or None for the acquisition's choice.
-
-"apart" spreads out the first few points: each lies far from the ones before it.
-"""
+First: TypeAlias = Literal["random"] | int | ArrayLike | None
+"""The first point: "random", an index, a point, or None for the acquisition's choice."""
 
 _MOST_LOW, _MOST_HIGH = 2, 1  # values in a row that are doubted
 
@@ -57,7 +52,7 @@ EngineLike: TypeAlias = str | EngineOptions | None
 """An engine's name or options; None for the one of :func:`heliotrope.posterior.build`."""
 
 
-@register(former="Tamed")  # once the class of clipping policies
+@register
 @dataclass(frozen=True, eq=False)
 class GPPolicy:
     """A policy that maximizes an acquisition of a GP posterior.
@@ -65,8 +60,7 @@ class GPPolicy:
     ``memory`` says which observations count. ``first`` is the first point, if nothing was told
     before. ``engine`` overrides the choice of the engine ("finite", "box", "box-exact", "dense",
     "reference", or options). With ``learn`` the drift rate is unknown and learned from the
-    observations; it is kept when the memory restarts. Values beyond ``low`` and ``high`` are
-    clipped.
+    observations; it is kept when the memory restarts.
 
     With ``doubts``, an implausible value counts little: the first in a row if it is high, the first
     two if they are low. After a high one the policy looks again at its place. A low value that were
@@ -79,8 +73,6 @@ class GPPolicy:
     first: First = None
     engine: EngineLike = None
     learn: Learn | None = None
-    low: float = -inf
-    high: float = inf
     doubts: bool = False
 
     def __post_init__(self) -> None:
@@ -93,8 +85,8 @@ class GPPolicy:
                 raise InputError("learn to be Learn(...) or None", repr(self.learn))
             self.learn.check(self.prior)
         object.__setattr__(self, "engine", engine_options(self.engine))
-        if isinstance(self.first, str) and self.first not in ("random", "apart"):
-            raise InputError("first to be 'random', 'apart', an index or a point", repr(self.first))
+        if isinstance(self.first, str) and self.first != "random":
+            raise InputError("first to be 'random', an index or a point", repr(self.first))
 
     @property
     def grows(self) -> bool:
@@ -107,7 +99,7 @@ class GPPolicy:
         return GPAgent(self, domain)
 
     def negated(self) -> GPPolicy:
-        return replace(self, prior=self.prior.negated(), low=-self.high, high=-self.low)
+        return replace(self, prior=self.prior.negated())
 
 
 class GPAgent:
@@ -125,8 +117,6 @@ class GPAgent:
         self._told, self._now = False, -inf
         first = policy.first
         self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
-        self._spreads = isinstance(first, str) and first == "apart"
-        self._begun: list[Places] = []  # the first few places, if they are spread out
         if isinstance(domain, Box) and not isinstance(self._engine, HasSurface):
             raise KernelError("an engine for a Box", type(self._engine).__name__)
 
@@ -134,10 +124,7 @@ class GPAgent:
         return self.choose_among(all_choices(self._domain), t, make_rng)
 
     def choose_among(self, choices: Choices, t: float, make_rng: RNGFactory) -> Places:
-        if self._spreads:
-            if len(self._begun) < initial_count(self._domain):
-                return self._apart(choices, make_rng)
-        elif self._policy.first is not None and not (self._told or self._keys):
+        if self._policy.first is not None and not (self._told or self._keys):
             if self._first is None:
                 return random_choice(choices, make_rng())
             if is_choice(choices, self._first):
@@ -162,16 +149,13 @@ class GPAgent:
         self._epoch = epoch
         self._keys[key], self._now = place, max(self._now, t)
         self._again = None
-        if self._spreads and len(self._begun) < initial_count(self._domain):
-            self._begun.append(place)
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        """Take a value, clipped; ignore it if its epoch is over."""
+        """Take a value; ignore it if its epoch is over."""
         if key in self._keys:
-            value = min(max(y, self._policy.low), self._policy.high)
             if self._policy.doubts:
-                precision = self._weigh(key, value, precision)
-            self._engine.tell(key, value, precision)
+                precision = self._weigh(key, y, precision)
+            self._engine.tell(key, y, precision)
             del self._keys[key]
         self._told = True
 
@@ -232,11 +216,6 @@ class GPAgent:
     def accuracy(self) -> Accuracy:
         return self._engine.accuracy()
 
-    @property
-    def learns_drift(self) -> bool:
-        """Whether it learns the drift at every result."""
-        return isinstance(self._engine, BankEngine)
-
     def learned(self) -> Learned:
         """The learned drift rate."""
         if not isinstance(self._engine, BankEngine):
@@ -258,29 +237,18 @@ class GPAgent:
             "again": np.empty(0) if self._again is None else self._again,
             "now": np.array(self._now),
             "told": np.array(self._told),
-            "begun": np.array([place[0] for place in self._begun]),
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
         self._epoch = next(iter(state["epoch"].tolist()), None)
-        keys = state["keys"].tolist()
-        places = state.get("places", np.zeros(len(keys), dtype=np.intp))  # older files lack them
-        self._keys = dict(zip(keys, list(places[:, None]), strict=True))
-        self._in_a_row = int(state.get("doubted", 0))
-        self._run = state["doubted/run"].tolist() if "doubted/run" in state else []
-        self.doubted = set(state["doubted/keys"].tolist()) if "doubted/keys" in state else set()
-        again = state.get("again", np.empty(0))  # older files lack it
-        self._again = again if len(again) else None
-        self._now = float(state.get("now", -inf))
+        self._keys = dict(zip(state["keys"].tolist(), list(state["places"][:, None]), strict=True))
+        self._in_a_row = int(state["doubted"])
+        self._run = state["doubted/run"].tolist()
+        self.doubted = set(state["doubted/keys"].tolist())
+        self._again = state["again"] if len(state["again"]) else None
+        self._now = float(state["now"])
         self._told = bool(state["told"])
-        begun = state.get("begun", np.empty(0))  # older files lack it
-        self._begun = list(begun[:, None])
         self._engine.restore(part(state, "engine/"))
-
-    def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
-        cube = UnitCube(self._domain)
-        taken = [cube.enter(place) for place in self._begun]
-        return cube.farthest_choice(choices, taken, make_rng)
 
     def _first_engine(self) -> Engine:
         policy, domain, options = self._policy, self._domain, self._policy.engine

@@ -39,7 +39,7 @@ class InnerAgent:
     @property
     def center(self) -> float:
         """The mean of the values in the frame."""
-        return self.model.mean if self.model.world is None else self.model.world.mean
+        return self.model.world.mean
 
     @property
     def doubted(self) -> set[int]:
@@ -94,17 +94,16 @@ class InnerAgent:
         return {
             "timeline": np.array([self.frame.latest, self.frame.told]),
             "contradicted": np.array(sorted(self.contradicted), dtype=np.int64),
-            **(columns("unseen", self.unseen) if self.unseen else {}),
+            **columns("unseen", self.unseen),
         } | under("inner/", self.agent.state())
 
     @classmethod
     def restored(cls, model: Model, agent: Agent, frame: Frame, state: State) -> InnerAgent:
         """Read :meth:`state` into a new agent for the model."""
         agent.restore(part(state, "inner/"))
-        unseen = evaluations("unseen", state) if "unseen/t" in state else []
-        contradicted = state.get("contradicted", np.empty(0))  # older files lack it
-        own = frame.learned(model, *state["timeline"][:2].tolist())
-        return cls(model, agent, own, unseen, frozenset(contradicted.tolist()))
+        own = frame.learned(model, *state["timeline"].tolist())
+        contradicted = frozenset(state["contradicted"].tolist())
+        return cls(model, agent, own, evaluations("unseen", state), contradicted)
 
 
 class Succession:

@@ -21,15 +21,12 @@ from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
     FEWEST_WITH_FAULTS,
     Model,
-    OutlierBounds,
     Regime,
     Results,
-    cautious,
     contradicted,
     is_estimate_due,
     length_of_new_world,
     length_of_return,
-    outlier_bounds,
     usual_noise,
 )
 from heliotrope.linalg import first_that_works, one_thread
@@ -100,9 +97,8 @@ class Estimation:
         return Update(model, self.due, trouble=trouble)
 
     def _estimate(self) -> Model:
-        bounds = outlier_bounds(self.results.cautious) if self.recipe.clips else OutlierBounds()
         with one_thread():
-            model = self.recipe.estimate(self.results, bounds, self.groups, self.model)
+            model = self.recipe.estimate(self.results, self.groups, self.model)
         if not model.is_finite:
             raise FloatingPointError("a parameter of the model is not finite")
         return model
@@ -144,10 +140,6 @@ class Knowledge:
     since_before: float = -inf
     trouble: str = ""
 
-    @property
-    def bounds(self) -> OutlierBounds:
-        return self.model.outlier_bounds()
-
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
         kept, before = (
@@ -175,22 +167,21 @@ class Knowledge:
 
     @classmethod
     def restored(cls, state: State) -> Knowledge:
-        """Read :meth:`state`; older files lack some parts."""
-        due, earlier = (
-            json.loads(state[name].tobytes()) if name in state else None
-            for name in ("due", "earlier")
+        """Read :meth:`state`."""
+        due, earlier, trouble = (
+            json.loads(state[name].tobytes()) for name in ("due", "earlier", "trouble")
         )
         return cls(
             Model.from_json(json.loads(state["model"].tobytes())),
             int(state["told"]),
             float(state["since"]),
             evaluations("latest", state),
-            evaluations("before", state) if "before/t" in state else (),
+            evaluations("before", state),
             None if due is None else due_from_json(due),
-            tuple(state["outage"].tolist()) if "outage" in state else (),
+            tuple(state["outage"].tolist()),
             None if earlier is None else Model.from_json(earlier),
-            float(state.get("since_before", -inf)),
-            json.loads(state["trouble"].tobytes()) if "trouble" in state else "",
+            float(state["since_before"]),
+            trouble,
         )
 
 
@@ -273,8 +264,7 @@ class Learner:
         )
         if change is not None:
             return change
-        values = cautious(np.array([one.y for one in latest]), noise_of(latest))
-        if known.due is None and (is_estimate_due(known.told) or self._misses(known, values)):
+        if known.due is None and is_estimate_due(known.told):
             return Due(known.told, known.since)
         return known.due
 
@@ -285,10 +275,6 @@ class Learner:
             return Due(known.told, back, back=True)
         since = self._jump(known, latest)
         return None if since is None else Due(known.told, since)
-
-    def _misses(self, known: Knowledge, values: Array) -> bool:
-        """Whether other bounds of outliers suit the values better."""
-        return self._recipe.clips and not known.bounds.suit(values)
 
     def _return(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
         """The time of the first result after an outage, or None."""
@@ -313,8 +299,7 @@ class Learner:
         return later[0] if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, some: Sequence[CubeEvaluation], model: Model) -> Regime:
-        results = self._results(some)
-        return Regime(results, model.as_world(results.x.shape[1]), model.pace)
+        return Regime(self._results(some), model.world, model.pace)
 
     def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
         if len(kept) <= _LATEST + _APART:
@@ -329,7 +314,7 @@ class Learner:
 
 def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
     """The precision of results that later ones contradict, by their position."""
-    if model.world is None or len(results.y) < FEWEST_WITH_FAULTS or not recipe.doubts:
+    if model.is_plain or len(results.y) < FEWEST_WITH_FAULTS or not recipe.doubts:
         return {}
     regime = Regime(results, model.world, model.pace)
     variances, _ = first_that_works(
@@ -362,8 +347,8 @@ def due_as_json(due: Due) -> dict[str, Any]:
 
 
 def due_from_json(data: Mapping[str, Any]) -> Due:
-    """Read the output of :func:`due_as_json`; early versions have neither told nor back."""
-    return Due(int(data.get("told", 0)), float(data.get("since", -inf)), data.get("back") is True)
+    """Read the output of :func:`due_as_json`."""
+    return Due(int(data["told"]), float(data.get("since", -inf)), data.get("back") is True)
 
 
 def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
@@ -379,10 +364,10 @@ def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
 
 
 def evaluations(name: str, state: State) -> list[CubeEvaluation]:
-    """Read the evaluations that :func:`columns` wrote; older files lack noise and keys."""
-    t, y, places = (state[f"{name}/{column}"] for column in ("t", "y", "place"))
-    noise = state.get(f"{name}/noise", usual_noise(len(t)))
-    keys = state.get(f"{name}/key", np.full(len(t), TOLD_AT_ONCE))
+    """Read the evaluations that :func:`columns` wrote."""
+    t, y, places, noise, keys = (
+        state[f"{name}/{column}"] for column in ("t", "y", "place", "noise", "key")
+    )
     own = [Precision.from_row(row) for row in noise.tolist()]
     rows = zip(t.tolist(), places[:, None], y.tolist(), own, keys.tolist(), strict=True)
     return [CubeEvaluation(*row) for row in rows]

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from heliotrope.acquisition import Beta, FiniteBeta, LogBeta, TVBeta, as_beta
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError
-from heliotrope.estimation import Given, Model
+from heliotrope.estimation import Model, per_result
 from heliotrope.memory import ChangePoints, EventTrigger, Restart, Wasserstein, Weights, Window
 from heliotrope.policies.bandits import d_ucb_discount, sw_ucb_window
 from heliotrope.policies.exponential_weights import rexp3_batch
@@ -39,16 +39,37 @@ _SCHEDULES: Mapping[type[LogBeta | FiniteBeta | TVBeta], set[str]] = {
 }
 """The schedules that JSON can describe, with the parameters that it must name."""
 
-OF_MODEL = tuple(field.name for field in fields(Given))
+OF_MODEL = ("mean", "variance", "noise", "kernel", "length_scale")
 """Names of the parameters of the model, which all GP policies share."""
+
+
+def _as_it_is(value: Any, _: float) -> Any:
+    return value
+
+
+def _duration(value: float, pace: float) -> float:
+    return value / pace
+
+
+def _growth(value: float, pace: float) -> float:
+    return value * pace
+
+
+def _remainder(value: float, pace: float) -> float:
+    return max(float(value**pace), float_info.min)
 
 
 @dataclass(frozen=True)
 class PolicyParameter:
-    """A parameter: ``read`` turns a JSON value into the factory's argument, or refuses it."""
+    """A parameter: ``read`` turns a JSON value into the factory's argument, or refuses it.
+
+    ``counted`` turns an argument into that of a policy that counts time in results, given their
+    pace.
+    """
 
     about: str
     read: Callable[[Any], Any]
+    counted: Callable[[Any, float], Any] = _as_it_is
 
 
 def _beta(value: Any) -> Beta | None:
@@ -78,28 +99,36 @@ def _season(value: Any) -> float | str | None:
     return value if value is None or isinstance(value, str) else as_duration(value, "season")
 
 
-def _number(name: str, about: str) -> PolicyParameter:
-    return PolicyParameter(about, partial(as_number, name=name))
+def _number(
+    name: str, about: str, counted: Callable[[Any, float], Any] = _as_it_is
+) -> PolicyParameter:
+    return PolicyParameter(about, partial(as_number, name=name), counted)
 
 
 PARAMETERS: Mapping[str, PolicyParameter] = {
     "beta": PolicyParameter("width of the confidence bound", _beta),
-    "epsilon": PolicyParameter("drift per unit of time", _epsilon),
+    "epsilon": PolicyParameter("drift per unit of time", _epsilon, per_result),
     "epsilons": PolicyParameter("candidate drifts", lambda value: Learn(value).epsilons),
-    "every": PolicyParameter("time between restarts", lambda value: Restart(value).every),
+    "every": PolicyParameter(
+        "time between restarts", lambda value: Restart(value).every, _duration
+    ),
     "window": PolicyParameter("how much of the past counts", lambda value: Window(value).length),
-    "weight": PolicyParameter("weight after a unit of time", lambda value: Weights(value).rate),
+    "weight": PolicyParameter("weight after a unit of time", lambda v: Weights(v).rate, _remainder),
     "delta": PolicyParameter("probability of a false alarm", lambda v: EventTrigger(v).delta),
-    "hazard": PolicyParameter("jumps per unit of time", lambda value: ChangePoints(value).hazard),
+    "hazard": PolicyParameter(
+        "jumps per unit of time", lambda v: ChangePoints(v).hazard, per_result
+    ),
     "alpha": PolicyParameter("growth of the removal budget", lambda v: Wasserstein(v).alpha),
-    "rate": PolicyParameter("growth of the variance per unit of time", lambda v: Wiener(v).rate),
+    "rate": PolicyParameter(
+        "growth of the variance per unit of time", lambda v: Wiener(v).rate, _growth
+    ),
     "threshold": _number("threshold", "value that must be kept"),
     "low": _number("low", "lowest value"),
     "high": _number("high", "highest value"),
-    "batch": _number("batch", "time between restarts"),
-    "horizon": _number("horizon", "time that gamma is tuned for"),
+    "batch": _number("batch", "time between restarts", _duration),
+    "horizon": _number("horizon", "time that gamma is tuned for", _duration),
     "gamma": PolicyParameter("share of random choices", _gamma),
-    "discount": _number("discount", "weight after a unit of time"),
+    "discount": _number("discount", "weight after a unit of time", _remainder),
     "xi": _number("xi", "width of the confidence interval"),
     "season": PolicyParameter("time after which values return", _season),
 }
@@ -145,7 +174,7 @@ def _drift_per_result(model: Model, epsilon: float) -> float:
 
 def _after_a_unit(left: float, model: Model) -> float:
     """The weight left after a unit of time, from the one left after a result; never 0."""
-    return max(float(left ** (1.0 / model.pace)), float_info.min)
+    return _remainder(left, 1.0 / model.pace)
 
 
 RULES: Mapping[str, Rule] = {

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from heliotrope.domains import Choices, Domain, Places
-from heliotrope.estimation import Model, OutlierBounds, Results
+from heliotrope.estimation import Model, Results
 from heliotrope.notebook import facts_table
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision
@@ -149,10 +149,10 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Signed(Protocol):
-    """A policy with parameters that have the sign of the values, such as a prior mean."""
+    """A policy or a recipe with parameters that have the sign of the values, such as a mean."""
 
-    def negated(self) -> Policy:
-        """Return the same policy for values with the opposite sign."""
+    def negated(self) -> Any:
+        """Return the same for values with the opposite sign."""
 
 
 @runtime_checkable
@@ -168,34 +168,25 @@ class Doubting(Protocol):
 class Recipe(Protocol):
     """How a model follows from results, and a policy from a learned model.
 
-    ``own_units`` says that its policies take the domain and its times as they are, instead of the
-    unit cube and a count of results. ``clips`` says that it clips values far from all others;
-    ``doubts`` that it takes a value for a fault if later results at its place contradict it.
+    Its policies choose in the unit cube, and time is in units of the pace. With ``counts`` it is
+    the number of results; otherwise it begins when the user's does. ``doubts`` says that a value is
+    taken for a fault if later results at its place contradict it.
     """
 
     @property
-    def own_units(self) -> bool: ...
-
-    @property
-    def clips(self) -> bool: ...
+    def counts(self) -> bool: ...
 
     @property
     def doubts(self) -> bool: ...
 
-    def estimate(
-        self,
-        results: Results,
-        bounds: OutlierBounds,
-        groups: Sequence[Sequence[int]],
-        before: Model,
-    ) -> Model:
-        """The model of some results with outliers beyond bounds, given the one before.
+    def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:
+        """The model of some results, given the one before.
 
-        ``groups`` are the coordinates that share a length scale.
+        ``groups`` are the coordinates that may share a length scale.
         """
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy for a model, a drift per unit of time and a domain.
 
-        If the model has a world, its values are those after the warp of the world.
+        Its values are those after the warp of the model's world.
         """

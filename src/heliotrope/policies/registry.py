@@ -5,21 +5,32 @@ The league and ``Adaptive(Named(name))`` derive them from a learned model. Repla
 and the docs the table of :func:`as_markdown`. To add a policy, write its factory and add its entry.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any, ClassVar
 
+from heliotrope.acquisition import UCB
 from heliotrope.domains import Domain
-from heliotrope.errors import InputError
-from heliotrope.estimation import Given, Model, OutlierBounds, Results, estimate_robustly
+from heliotrope.errors import InputError, located
+from heliotrope.estimation import (
+    FEWEST_WITH_FAULTS,
+    Model,
+    OneTerm,
+    Results,
+    estimate_model,
+)
 from heliotrope.policies import named
 from heliotrope.policies.adaptive import Adaptive
-from heliotrope.policies.auto import auto
+from heliotrope.policies.auto import auto, lasting_beta
 from heliotrope.policies.bandits import d_ucb, sw_ucb
 from heliotrope.policies.elimination import pe_gp_ucb
 from heliotrope.policies.exponential_weights import exp3, rexp3
+from heliotrope.policies.gp import GPPolicy
 from heliotrope.policies.model_free import uniform
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES, Rule, window_time
 from heliotrope.policies.phased_elimination import r_perp
@@ -32,17 +43,15 @@ from heliotrope.validation import short_repr
 class PolicyEntry:
     """A policy in the registry: its factory, and metadata.
 
-    ``has_drift`` says that its prior's drift is a parameter, and ``learns_drift`` that a study
-    learns it at every result. ``static`` policies assume a static function, ``stochastic`` ones
-    choose at random, and the paper compares the ``in_paper`` ones. One that ``compares_points``
-    needs a Finite domain. ``rules`` are exceptions from the common rules that derive parameters
-    from a model.
+    ``has_drift`` says that its prior's drift is a parameter. ``static`` policies assume a static
+    function, ``stochastic`` ones choose at random, and the paper compares the ``in_paper`` ones.
+    One that ``compares_points`` needs a Finite domain. ``rules`` are exceptions from the common
+    rules that derive parameters from a model.
     """
 
     factory: Callable[..., Policy]
     label: str
     has_drift: bool = False
-    learns_drift: bool = False
     static: bool = False
     stochastic: bool = False
     takes_contexts: bool = True
@@ -107,6 +116,13 @@ class PolicyEntry:
             return ()
         return tuple(name for name, one in self.arguments.items() if one.default is Parameter.empty)
 
+    @cached_property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the parameters, beside those of the model, that follow from a model."""
+        follows = [name for name in self.arguments if name in {**RULES, **self.rules}]
+        own = [name for name in follows if name not in ("domain", "prior")]
+        return (*own, "epsilon") if self.has_drift else tuple(own)
+
     def build(
         self, model: Model, epsilon: float, domain: Domain | None = None, **given: Any
     ) -> Policy:
@@ -124,7 +140,7 @@ class PolicyEntry:
 
 _ENTRIES = (
     PolicyEntry(auto, "auto", stochastic=True),
-    PolicyEntry(named.tv_gp_ucb, "TV-GP-UCB", has_drift=True, learns_drift=True, in_paper=True),
+    PolicyEntry(named.tv_gp_ucb, "TV-GP-UCB", has_drift=True, in_paper=True),
     PolicyEntry(named.r_gp_ucb, "R-GP-UCB", in_paper=True),
     PolicyEntry(named.gp_ucb, "GP-UCB", static=True, in_paper=True),
     PolicyEntry(named.sw_gp_ucb, "SW-GP-UCB"),
@@ -159,10 +175,13 @@ AUTO, PARAMETRIC, BASELINE = (REGISTRY[one.__name__] for one in (auto, named.tv_
 that all others must beat."""
 
 
-@register(former="Ranged")
+@register
 @dataclass(frozen=True)
 class Named:
-    """The recipe of a registered policy: its parameters follow from the model and the drift.
+    """The recipe of a registered policy: what is not given follows from the learned model.
+
+    ``given`` are parameters by name, as JSON text. The first ``independent`` coordinates of the
+    domain are those of options that share nothing.
 
     Examples
     --------
@@ -172,22 +191,95 @@ class Named:
     """
 
     name: str
-    own_units: ClassVar[bool] = False
-    clips: ClassVar[bool] = True
-    doubts: ClassVar[bool] = False
+    given: str = "{}"
+    independent: int = 0
+    counts: ClassVar[bool] = False
+    doubts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        names = [entry.name for entry in _ENTRIES if entry.has_prior or entry.has_range]
-        if self.name not in names:
-            raise InputError(f"one of {', '.join(names)}", short_repr(self.name))
+        if self.name == AUTO.name or self.name not in REGISTRY:
+            raise InputError(f"one of {', '.join(REGISTRY)}, but auto", short_repr(self.name))
 
-    def estimate(
-        self, results: Results, bounds: OutlierBounds, groups: object, before: Model
-    ) -> Model:
-        return estimate_robustly(results, bounds, Given())
+    @property
+    def entry(self) -> PolicyEntry:
+        return REGISTRY[self.name]
+
+    @cached_property
+    def structure(self) -> OneTerm:
+        """The world's one term, with the parameters that are held."""
+        held = {name: self._given.get(name) for name in OF_MODEL}
+        epsilon = 0.0 if self.entry.static else self._arguments.get("epsilon")
+        return OneTerm(**held, epsilon=epsilon, independent=self.independent)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no parameter is learned."""
+        if any(name not in self._arguments for name in self.entry.learned):
+            return False
+        held = (getattr(self.structure, name) for name in OF_MODEL)
+        return not self.entry.has_prior or None not in held
+
+    def check(self) -> None:
+        """Raise an InputError for a parameter with a wrong value."""
+        model, arguments = Model(self.structure.on(Model().world, 1.0)), dict(self._arguments)
+        self.entry.build(model, arguments.pop("epsilon", model.epsilon), None, **arguments)
+
+    def negated(self) -> Named:
+        """The recipe for values with the opposite sign."""
+        given = dict(self._given)
+        if given.get("mean") is not None:
+            given["mean"] = -given["mean"]
+        if {"low", "high"} <= set(given):
+            given["low"], given["high"] = -given["high"], -given["low"]
+        return replace(self, given=json.dumps(given))
+
+    def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:
+        d = results.x.shape[1]
+        apart, together = range(min(self.independent, d)), range(self.independent, d)
+        own = [list(group) for group in (apart, together) if group]
+        return estimate_model(results, own, before.estimate, structure=self.structure)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
-        return REGISTRY[self.name].build(model, epsilon, domain)
+        """The policy, for time in units of the pace.
+
+        With a learned model it doubts implausible values, and has the beta of auto: a schedule in t
+        would depend on when time began.
+        """
+        arguments = {
+            name: PARAMETERS[name].counted(value, model.pace)
+            for name, value in self._arguments.items()
+        }
+        counted = replace(self.held(model, domain), pace=1.0)
+        drift = arguments.pop("epsilon", counted.rate)
+        policy = self.entry.build(counted, drift, domain, **arguments)
+        results = model.world.results
+        if not (isinstance(policy, GPPolicy) and results):
+            return policy
+        if isinstance(policy.acquisition, UCB) and "beta" not in arguments:
+            policy = replace(policy, acquisition=UCB(lasting_beta(drift, results)))
+        return replace(policy, doubts=results >= FEWEST_WITH_FAULTS)
+
+    def held(self, model: Model, domain: Domain) -> Model:
+        """A model with the parameters that are held."""
+        world = model.world
+        if 0 < self.independent < domain.dimension and len(world.lengths) == 1:
+            world = replace(world, lengths=domain.dimension * world.lengths)
+        return replace(model, world=self.structure.on(world, model.pace))
+
+    @cached_property
+    def _given(self) -> Mapping[str, Any]:
+        given: Mapping[str, Any] = json.loads(self.given)
+        return given
+
+    @cached_property
+    def _arguments(self) -> Mapping[str, Any]:
+        """The given arguments of the factory, and the drift."""
+        arguments = {}
+        for name, value in self._given.items():
+            if name not in OF_MODEL:
+                with located(name):
+                    arguments[name] = PARAMETERS[name].read(value)
+        return {name: value for name, value in arguments.items() if value is not None}
 
 
 def as_markdown() -> str:

@@ -132,11 +132,10 @@ class PolicyRun:
         return self.agent
 
     def learned(self) -> Learned:
-        agent = self.agent if self.learner is None else self.learner.inner
-        if not isinstance(agent, GPAgent) or (self.learner and not agent.learns_drift):
+        if not isinstance(self.agent, GPAgent):
             advice = "" if self.learner is None else "Call model()."
             raise NoBeliefError("a GP policy with learn=...", repr(self.policy)[:60], advice)
-        return agent.learned()
+        return self.agent.learned()
 
     def model(self) -> Model:
         if self.learner is None:

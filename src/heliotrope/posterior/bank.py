@@ -27,10 +27,10 @@ from heliotrope.posterior.mixture import (
     Ensemble,
     Mixture,
     MixtureEngine,
-    for_acquisition,
     weighted_accuracy,
 )
 from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
+from heliotrope.posterior.spacetime import for_acquisition
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
 from heliotrope.serialization.codec import State, register
@@ -245,7 +245,7 @@ class BankEngine(MixtureEngine):
         weights /= weights.sum()
         return weights
 
-    def _mixture(self, t: float) -> Mixture:
+    def _posterior(self, t: float) -> Mixture:
         return self._weighted(self._ensemble.engines)
 
     def _weighted(self, posteriors: Sequence[Posterior]) -> Mixture:

@@ -17,17 +17,17 @@ Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import inf, sqrt
 
 import numpy as np
 
 from heliotrope.domains import Box, Places
 from heliotrope.kernels import DomainKernel, SpaceKernel, as_multiple
-from heliotrope.linalg import most_relevant, projection
+from heliotrope.linalg import checked_variance, most_relevant, projection
 from heliotrope.posterior.discarded import Discarded
 from heliotrope.posterior.markov import MarkovEngine, StackedTerms, View
-from heliotrope.posterior.protocol import EXACT, Accuracy, Surface, checked_variance
+from heliotrope.posterior.protocol import EXACT, Accuracy, Surface
 from heliotrope.posterior.spacetime import Expansion, SpaceTime, with_shared_known
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import LEAST_NOISE_IN_A_BOX, Prior
@@ -41,85 +41,116 @@ _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise i
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
-class Shapes:
-    """Kernels as multiples of a few distinct ones, the shapes: k_c = factor_c shape_of(c)."""
+class Dictionary:
+    """Points B, and what is known of f_t: weights of its mean and of the explained covariance.
 
-    def __init__(self, kernels: Sequence[SpaceKernel], domain: Box) -> None:
-        scaled = [as_multiple(kernel) for kernel in kernels]
-        distinct = list[SpaceKernel]()
-        for _, shape in scaled:
-            if shape not in distinct:
-                distinct.append(shape)
-        self.kernels = [DomainKernel(shape, domain) for shape in distinct]
-        self.factors = np.array([factor for factor, _ in scaled])
-        self.of = np.array([distinct.index(shape) for _, shape in scaled])
-
-
-class Features:
-    """How each block depends on the weights."""
+    The kernels over space are multiples of C distinct ones, ``kernels``: that of a term c is the
+    sum of these times ``multiples[c]``, of which one is not 0. The features of f_t that are
+    distinct are 1, for the blocks that all places share, and k_c(x, b_j) of each distinct kernel.
+    """
 
     def __init__(self, stack: StackedTerms, model: SpaceTime, domain: Box) -> None:
-        chosen = model.prior.selects(CHOICE)
-        is_shared = np.array([not chosen[c] for c in stack.owner])
-        self.owner = stack.owner
-        self.shared, self.spatial = np.flatnonzero(is_shared), np.flatnonzero(~is_shared)
-        self.shapes = Shapes([kernel.kernel for kernel in model.kernels], domain)
-        corner = model.one_place
+        chosen = np.array(model.prior.selects(CHOICE))
+        self.owner, is_spatial = stack.owner, chosen[stack.owner]
+        self.shared, self.spatial = np.flatnonzero(~is_spatial), np.flatnonzero(is_spatial)
+        corner, scaled = model.one_place, [as_multiple(kernel.kernel) for kernel in model.kernels]
         self.levels = np.array(
-            [float(model.kernels[c].diagonal(corner)[0]) for c in stack.owner[is_shared]]
+            [float(model.kernels[c].diagonal(corner)[0]) for c in stack.owner[self.shared]]
         )
+        shapes = list[SpaceKernel]()
+        for c in np.flatnonzero(chosen):
+            if scaled[c][1] not in shapes:
+                shapes.append(scaled[c][1])
+        self.kernels = [DomainKernel(shape, domain) for shape in shapes]
+        self.multiples = np.array(
+            [[factor if own == shape else 0.0 for shape in shapes] for factor, own in scaled]
+        )
+        self.over_space = self.multiples[self.owner[self.spatial]]  # (P, C)
+        self.B, R = np.empty((0, domain.dimension)), len(self.shared)
+        self.alpha, self.Q = np.zeros(R), np.zeros((R, R))
 
-    def of_f(self, view: View, places: Places, B: Array) -> Array:
-        """The features of f_t, (q, N)."""
-        spatial = self._over_space(places, B, view.a[self.spatial], view.s)
-        phi = spatial.reshape(len(places), -1)
-        if not len(self.shared):
-            return phi
+    def __len__(self) -> int:
+        return len(self.B)
+
+    def features(self, view: View, places: Places) -> Array:
+        """The features phi of f_t, (q, N)."""
+        phi = np.swapaxes(self._blocks(places), 1, 2) @ self.seen(view).T
         levels = np.broadcast_to(view.a[self.shared] * self.levels, (len(places), len(self.shared)))
-        return np.hstack([levels, phi])
+        return np.hstack([levels, phi.reshape(len(places), -1)])
 
-    def of_blocks(self, places: Places, B: Array) -> Array:
+    def features_of_blocks(self, places: Places) -> Array:
         """The features of each block, (A, q, N)."""
         R, P, A = len(self.shared), len(self.spatial), len(self.owner)
-        phi = np.zeros((A, len(places), R + len(B) * P))
+        phi = np.zeros((A, len(places), R + len(self) * P))
         phi[self.shared, :, np.arange(R)] = self.levels[:, None]
-        spatial = self._over_space(places, B, np.ones(P), np.ones(len(self.shapes.of)))
+        spatial = np.einsum("qcn,pc->pqn", self._blocks(places), self.over_space)
         for p, block in enumerate(self.spatial):
-            phi[block, :, R + p :: P] = spatial[:, :, p]
+            phi[block, :, R + p :: P] = spatial[p]
         return phi
 
-    def _over_space(self, places: Places, B: Array, a: Array, s: Array) -> Array:
-        """a_p k_p(x, b_j), (q, n, P); 0 for a term whose prior variance s (C,) is 0."""
-        owner = self.owner[self.spatial]
-        spatial = np.zeros((len(places), len(B), len(owner)))
-        blocks = dict[int, Array]()  # by shape
-        for c in np.unique(owner):
-            if s[c]:
-                shape, of_term = int(self.shapes.of[c]), owner == c
-                if shape not in blocks:
-                    blocks[shape] = self.shapes.kernels[shape].block(places, B)
-                factors = self.shapes.factors[c] * a[of_term]
-                spatial[:, :, of_term] = blocks[shape][:, :, None] * factors
-        return spatial
+    def features_of_levels(self, view: View) -> Array:
+        """The features of what all places share, (N,)."""
+        R = len(self.shared)
+        phi = np.zeros(len(self.alpha))
+        phi[:R] = view.a[self.shared] * self.levels
+        return phi
 
-    def by_point(self, weights: Array, n: int) -> Array:
-        """The weights of the blocks over space at n points, (..., n, P)."""
+    def distinct(self, places: Places) -> Array:
+        """The distinct features of f_t, (q, 1 + C n)."""
+        ones = np.ones((len(places), 1))
+        return np.hstack([ones, self._blocks(places).reshape(len(places), -1)])
+
+    def collapsed(self, weights: Array, view: View) -> Array:
+        """The weights of the distinct features of f_t, (..., 1 + C n), for weights (..., N)."""
+        levels = weights[..., : len(self.shared)] @ (view.a[self.shared] * self.levels)
+        spatial = np.swapaxes(self.by_point(weights) @ self.seen(view), -1, -2)
+        flat = spatial.reshape(*levels.shape, len(self) * len(self.kernels))
+        return np.concatenate([levels[..., None], flat], axis=-1)
+
+    def blocks_at(self, places: Places) -> tuple[Array, Array]:
+        """Mean (q, A) and explained covariance (q, A, A) of the blocks."""
+        phi = self.features_of_blocks(places)
+        return (phi @ self.alpha).T, np.einsum("aqn,bqn->qab", phi @ self.Q, phi)
+
+    def by_point(self, weights: Array) -> Array:
+        """The weights of the blocks over space at the points, (..., n, P)."""
         spatial = weights[..., len(self.shared) :]
-        return spatial.reshape(*weights.shape[:-1], n, len(self.spatial))
+        return spatial.reshape(*weights.shape[:-1], len(self), len(self.spatial))
 
-    def by_pair(self, Q: Array, n: int) -> Array:
+    def by_pair(self, Q: Array) -> Array:
         """The part of Q for blocks over space, (n, P, n, P)."""
-        rows = self.by_point(Q, n)[len(self.shared) :]
-        return rows.reshape(n, len(self.spatial), *rows.shape[1:])
+        rows = self.by_point(Q)[len(self.shared) :]
+        return rows.reshape(len(self), len(self.spatial), *rows.shape[1:])
 
-    def moved(self, weights: Array, n: int, T: Array) -> Array:
+    def find(self, place: Places) -> int | None:
+        same = np.flatnonzero((place == self.B).all(axis=1))
+        return int(same[0]) if len(same) else None
+
+    def join(self, place: Places) -> int:
+        """Add a point with weights 0."""
+        P = len(self.spatial)
+        self.alpha, self.Q = np.pad(self.alpha, (0, P)), np.pad(self.Q, (0, P))
+        self.B = np.concatenate([self.B, place])
+        return len(self) - 1
+
+    def change(self, change: Callable[[Array], Array]) -> None:
+        """Apply a linear change to all weights (..., N)."""
+        self.alpha, self.Q = change(self.alpha), change(change(self.Q).T)  # symmetric
+
+    def moved(self, weights: Array, T: Array) -> Array:
         """Weights (..., N), with the blocks multiplied by T (A, A)."""
-        R, shared, spatial = len(self.shared), self.shared, self.spatial
-        levels = weights[..., :R] @ T[np.ix_(shared, shared)].T
-        others = self.by_point(weights, n) @ T[np.ix_(spatial, spatial)].T
-        return np.concatenate(
-            [levels, others.reshape(*weights.shape[:-1], n * len(spatial))], axis=-1
-        )
+        shared, spatial = self.shared, self.spatial
+        levels = weights[..., : len(shared)] @ T[np.ix_(shared, shared)].T
+        others = self.by_point(weights) @ T[np.ix_(spatial, spatial)].T
+        return np.concatenate([levels, others.reshape(*weights.shape[:-1], -1)], axis=-1)
+
+    def seen(self, view: View) -> Array:
+        """How the blocks over space enter f_t, in units of the distinct kernels, (P, C)."""
+        return np.asarray(view.a[self.spatial][:, None] * self.over_space)
+
+    def _blocks(self, places: Places) -> Array:
+        """k_c(x, b_j) of each distinct kernel, (q, C, n)."""
+        return np.stack([kernel.block(places, self.B) for kernel in self.kernels], axis=1)
 
 
 class BoxEngine(MarkovEngine):
@@ -132,47 +163,43 @@ class BoxEngine(MarkovEngine):
 
     def __init__(self, prior: Prior, domain: Box, budget: int | None = BUDGET) -> None:
         super().__init__(prior, domain, LEAST_NOISE_IN_A_BOX)
-        self._domain, self._features = domain, Features(self._stack, self._model, domain)
+        self._domain, self._points = domain, Dictionary(self._stack, self._model, domain)
         self._budget = self._limit = inf if budget is None else float(budget)
         self._lost: Discarded | None = None  # until the first pruning
-        self._B = np.empty((0, domain.dimension))
-        shared = len(self._features.shared)
-        self._alpha, self._Q = np.zeros(shared), np.zeros((shared, shared))
 
     def open(self, key: int, t: float, place: Places) -> None:
         """Open an evaluation, and add its point to the dictionary if it is new.
 
         Its covariance with the state has the weights gamma: b at its own point, minus Q phi.
         """
-        view = self._stack.view(t)
+        view, points = self._stack.view(t), self._points
         prior_variance = float(self._prior_variance(view, place)[0])
-        phi = self._seen(view, place)[0]
-        explained = float(phi @ self._Q @ phi)
+        phi = points.features(view, place)[0]
+        explained = float(phi @ points.Q @ phi)
         variance = checked_variance(prior_variance - explained, prior_variance, _CANCELS)
         self._stack.advance(t, self._move)
-        phi, b = self._seen(self._stack.view(t), place)[0], self._stack.gain(t)
-        gamma = -(self._Q @ phi)
-        mean = float(self._model.mean_at(place)[0] + phi @ self._alpha)
+        phi, b = points.features(self._stack.view(t), place)[0], self._stack.gain(t)
+        gamma = -(points.Q @ phi)
+        mean = float(self._model.mean_at(place)[0] + phi @ points.alpha)
         with_others = self._pending.covariances(lambda C: C @ phi)
-        j = self._find(place)
-        shared, spatial = self._features.shared, self._features.spatial
+        R, P, j = len(points.shared), len(points.spatial), points.find(place)
         if j is None:
-            j, gamma = self._join(place), np.append(gamma, np.zeros(len(spatial)))
+            j, gamma = points.join(place), np.append(gamma, np.zeros(P))
+            self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, P)]))
         if self._lost is not None:
             self._lost.open(key, place)
-        R, P = len(shared), len(spatial)
-        gamma[:R] += b[shared]
-        gamma[R + j * P : R + (j + 1) * P] += b[spatial]
+        gamma[:R] += b[points.shared]
+        gamma[R + j * P : R + (j + 1) * P] += b[points.spatial]
         self._pending.add(key, gamma, mean, variance, with_others)
-        if len(self._B) > self._limit:
+        if len(points) > self._limit:
             self._prune()
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         noise = self._noise(precision)
         gain, z, density = self._pending.condition(key, y, noise)
         self._correct(key, gain, z, noise)
-        self._alpha += gain * z
-        self._Q += np.outer(gain, gain)
+        self._points.alpha += gain * z
+        self._points.Q += np.outer(gain, gain)
         self.log_likelihood += density
 
     def cancel(self, key: int) -> None:
@@ -187,149 +214,134 @@ class BoxEngine(MarkovEngine):
         _, variance = self._predict_part(now, self._lost.Z, count_open=False, part=None)
         return self._lost.accuracy(self._stack.view(now).a, variance)
 
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        if part == CHOICE:
+            return self._expansion(t, count_open).value(places)
+        return super().predict(t, places, count_open=count_open, part=part)
+
     def _predict_part(
         self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
-        view = self._stack.view(t, part)
-        phi = self._seen(view, places)
-        explained = np.einsum("qn,qn->q", phi @ self._explained(count_open), phi)
+        view, psi = self._stack.view(t, part), self._points.distinct(places)
+        alpha, Q = self._collapsed(view, self._explained(count_open))
+        explained = np.einsum("qn,qn->q", psi @ Q, psi)
         variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
-        return self._model.mean_at(places, part) + phi @ self._alpha, variance
+        return self._model.mean_at(places, part) + psi @ alpha, variance
 
     def covariance(
         self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
     ) -> Array:
-        view, others = self._stack.view(t, part), places if others is None else others
-        phi = self._seen(view, places)
-        there = phi if others is places else self._seen(view, others)
-        return self._prior_covariance(view, places, others) - phi @ (self._Q @ there.T)
+        view, psi = self._stack.view(t, part), self._points.distinct(places)
+        _, Q = self._collapsed(view, self._points.Q)
+        there = psi if others is None else self._points.distinct(others)
+        others = places if others is None else others
+        return self._prior_covariance(view, places, others) - psi @ (Q @ there.T)
 
     def surface(self, t: float) -> Surface:
-        view, features = self._stack.view(t, CHOICE), self._features
-        owner, shapes = features.owner[features.spatial], features.shapes
-        terms = np.unique(owner)
-        chosen = np.unique(shapes.of[terms])
-        is_seen = shapes.of[owner][:, None] == chosen
-        factors = shapes.factors[owner] * view.a[features.spatial]
-        seen = np.where(is_seen, factors[:, None], 0.0)  # (P, C), C shapes
-        s = (shapes.factors * view.s)[terms] @ (shapes.of[terms][:, None] == chosen)
-        alpha = features.by_point(self._alpha, len(self._B))
-        Q = features.by_pair(self._explained(count_open=True), len(self._B))
-        Q = np.einsum("ipjq,pc,qd->cidj", Q, seen, seen, optimize=True)
-        if len(features.shared):
-            Q = self._with_shared_known(Q, t, seen)
-        kernels = [shapes.kernels[c] for c in chosen]
-        return Expansion(self._model.prior, kernels, self._B, (alpha @ seen).T, Q, s)
+        return self._expansion(t, count_open=True)
 
-    def state(self) -> State:
-        own = {"limit": np.array(self._limit), "B": self._B, "alpha": self._alpha, "Q": self._Q}
-        lost = {} if self._lost is None else under("lost/", self._lost.state())
-        return own | lost | super().state()
+    def _expansion(self, t: float, count_open: bool) -> Expansion:
+        """The part of f_t that a choice depends on."""
+        view, points = self._stack.view(t, CHOICE), self._points
+        explained = self._explained(count_open)
+        alpha, Q = self._collapsed(view, explained)
+        alpha, Q = alpha[1:], Q[1:, 1:]
+        if len(points.shared):
+            shared = self._stack.view(t, SHARED)
+            phi = points.features_of_levels(shared)
+            weights = explained @ phi
+            prior_variance = float(self._prior_variance(shared, self._model.one_place)[0])
+            variance = prior_variance - float(phi @ weights)
+            Q = with_shared_known(Q, points.collapsed(weights, view)[1:], variance)
+        s = view.s @ points.multiples
+        return Expansion(self._model.prior, points.kernels, points.B, alpha, Q, s)
 
-    def restore(self, state: State) -> None:
-        super().restore(state)
-        self._limit = float(state["limit"])
-        self._B, self._alpha, self._Q = (state[name].copy() for name in ("B", "alpha", "Q"))
-        self._lost = None
-        if "lost/e" in state:
-            self._lost = self._nothing_lost()
-            self._lost.restore(part(state, "lost/"), self._B)
-
-    def _seen(self, view: View, places: Places) -> Array:
-        """The features phi at places, (q, N)."""
-        return self._features.of_f(view, places, self._B)
-
-    def _with_shared_known(self, Q: Array, t: float, seen: Array) -> Array:
-        view, explained = self._stack.view(t, SHARED), self._explained(count_open=True)
-        features, phi = self._features, np.zeros(len(explained))
-        phi[: len(features.shared)] = view.a[features.shared] * features.levels
-        weights = explained @ phi
-        prior_variance = float(self._prior_variance(view, self._model.one_place)[0])
-        variance = prior_variance - float(phi @ weights)
-        return with_shared_known(Q, (features.by_point(weights, len(self._B)) @ seen).T, variance)
+    def _collapsed(self, view: View, explained: Array) -> tuple[Array, Array]:
+        """The weights of the distinct features of f_t: of its mean, and what is explained."""
+        points = self._points
+        seen, size = points.seen(view), 1 + len(points) * len(points.kernels)
+        Q = np.empty((size, size))
+        Q[0] = Q[:, 0] = points.collapsed(explained @ points.features_of_levels(view), view)
+        blocks = np.einsum("ipjq,pc,qd->cidj", points.by_pair(explained), seen, seen, optimize=True)
+        Q[1:, 1:] = blocks.reshape(size - 1, size - 1)
+        return points.collapsed(points.alpha, view), Q
 
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):
-            return self._Q
+            return self._points.Q
         told = self._pending.as_if_told(self._model.prior.noise)
-        return self._Q + told.T @ told
+        return np.asarray(self._points.Q + told.T @ told)
 
     def _move(self, blocks: slice, A: Array) -> None:
-        T = np.eye(len(self._features.owner))
+        T = np.eye(len(self._points.owner))
         T[blocks, blocks] = A
-
-        def moved(weights: Array) -> Array:
-            return self._features.moved(weights, len(self._B), T)
-
-        self._alpha = moved(self._alpha)
-        self._Q = moved(moved(self._Q).T)  # symmetric
-        self._pending.transform(moved)
+        self._points.change(lambda weights: self._points.moved(weights, T))
+        self._pending.transform(lambda weights: self._points.moved(weights, T))
         if self._lost is not None:
             self._lost.move(T)
-
-    def _find(self, place: Places) -> int | None:
-        same = np.flatnonzero((place == self._B).all(axis=1))
-        return int(same[0]) if len(same) else None
-
-    def _join(self, place: Places) -> int:
-        """Add a point with weights 0."""
-        n, P = len(self._B), len(self._features.spatial)
-        self._alpha, self._Q = np.pad(self._alpha, (0, P)), np.pad(self._Q, (0, P))
-        self._B = np.concatenate([self._B, place])
-        self._pending.transform(lambda gammas: np.pad(gammas, [(0, 0), (0, P)]))
-        return n
 
     def _prune(self) -> None:
         """Project the points with the least effect on the posterior onto the others.
 
         Open evaluations count as observed; otherwise their points would be removed first.
         """
-        features = self._features
-        owner = features.owner[features.spatial]
+        points, n = self._points, len(self._points)
+        owner = points.owner[points.spatial]
         terms = np.unique(owner)
-        K = np.array([self._model.kernels[c].block(self._B, self._B) for c in terms])
+        K = np.array([self._model.kernels[c].block(points.B, points.B) for c in terms])
         K, most = K[np.searchsorted(terms, owner)], int(_SLACK * self._budget)  # (P, n, n)
-        Q = features.by_pair(self._explained(count_open=True), len(self._B))
-        kept = most_relevant(K, features.by_point(self._alpha, len(self._B)), Q, most, _NEGLIGIBLE)
+        Q = points.by_pair(self._explained(count_open=True))
+        kept = most_relevant(K, points.by_point(points.alpha), Q, most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
-        others = np.setdiff1d(np.arange(len(self._B)), kept)
+        others = np.setdiff1d(np.arange(n), kept)
         W = [projection(block, kept, others) for block in K]
 
         def projected(weights: Array) -> Array:
             """Weights (..., N) of all points, as those of the kept ones."""
-            points = features.by_point(weights, len(kept) + len(others))
-            moved = [points[..., others, p] @ block.T for p, block in enumerate(W)]
-            new = points[..., kept, :] + np.stack(moved, axis=-1)
-            levels = weights[..., : len(features.shared)]
+            at = points.by_point(weights)
+            moved = [at[..., others, p] @ block.T for p, block in enumerate(W)]
+            new = at[..., kept, :] + np.stack(moved, axis=-1)
+            levels = weights[..., : len(points.shared)]
             return np.concatenate([levels, new.reshape(*weights.shape[:-1], -1)], axis=-1)
 
         lost = self._lost or self._nothing_lost()
-        mean, explained = self._blocks_at(lost.Z)
+        mean, explained = points.blocks_at(lost.Z)
         self._pending.transform(projected)
-        self._alpha, self._Q = projected(self._alpha), projected(projected(self._Q).T)  # symmetric
-        self._B = self._B[kept]
-        mean_left, explained_left = self._blocks_at(lost.Z)
-        lost.add(mean_left - mean, explained - explained_left, self._B)
+        points.change(projected)
+        points.B = points.B[kept]
+        mean_left, explained_left = points.blocks_at(lost.Z)
+        lost.add(mean_left - mean, explained - explained_left, points.B)
         self._lost = lost
 
     def _nothing_lost(self) -> Discarded:
-        return Discarded(self._features.shapes.kernels, self._domain, len(self._features.owner))
-
-    def _blocks_at(self, places: Places) -> tuple[Array, Array]:
-        """Mean (q, A) and explained covariance (q, A, A) of the blocks."""
-        phi = self._features.of_blocks(places, self._B)
-        return (phi @ self._alpha).T, np.einsum("aqn,bqn->qab", phi @ self._Q, phi)
+        return Discarded(self._points.kernels, self._domain, len(self._points.owner))
 
     def _correct(self, key: int, gain: Array, z: float, noise: float) -> None:
         """Let a result correct what was discarded; ``gain`` is its c / s, as weights."""
-        lost, features = self._lost, self._features
+        lost, points = self._lost, self._points
         place = None if lost is None else lost.close(key)
         if lost is None or place is None:
             return
         view = self._stack.view(self._stack.now)
-        root = float(self._seen(view, place)[0] @ gain)  # s - noise / s for a result of now
+        root = float(points.features(view, place)[0] @ gain)  # s - noise / s for a result of now
         s = 0.5 * (root + sqrt(root * root + 4.0 * noise))
-        seen, of = np.zeros((len(lost.Z), len(view.a))), features.shapes.of[features.owner]
-        seen[:, features.spatial] = (view.a * lost.shares(place)[of].T)[:, features.spatial]
-        c = s * (features.of_blocks(lost.Z, self._B) @ gain).T
+        seen, of = np.zeros((len(lost.Z), len(view.a))), points.over_space.argmax(axis=1)
+        seen[:, points.spatial] = view.a[points.spatial] * lost.shares(place)[of].T
+        c = s * (points.features_of_blocks(lost.Z) @ gain).T
         lost.correct(c, seen, s * s, s * root, s * z)
+
+    def state(self) -> State:
+        points = self._points
+        own = {"limit": np.array(self._limit), "B": points.B, "alpha": points.alpha, "Q": points.Q}
+        lost = {} if self._lost is None else under("lost/", self._lost.state())
+        return own | lost | super().state()
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        points, self._limit, self._lost = self._points, float(state["limit"]), None
+        points.B, points.alpha, points.Q = (state[name].copy() for name in ("B", "alpha", "Q"))
+        if "lost/e" in state:
+            self._lost = self._nothing_lost()
+            self._lost.restore(part(state, "lost/"), points.B)

@@ -10,11 +10,11 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
-from heliotrope.linalg import PackedCholesky, jittered_cholesky, solve_lower
-from heliotrope.posterior.protocol import Surface, checked_variance
+from heliotrope.linalg import PackedCholesky, checked_variance, jittered_cholesky, solve_lower
+from heliotrope.posterior.protocol import Surface
 from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import LEAST_NOISE, Prior
+from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import Season, Term, Trend, Walks
 from heliotrope.validation import Array
@@ -34,14 +34,13 @@ class DenseEngine(RecordingEngine):
 
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
         super().__init__(prior, domain)
-        self._least = self._model.least_noise(LEAST_NOISE)
         self._reach, self._window = _LINKS * reach(prior), window
         self._factor, self._z = PackedCholesky(), np.empty(0)
         self.log_likelihood, self._forgotten = 0.0, -np.inf
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         t, place = self._records.get(key)
-        noise = max(precision.noise(self._model.prior.noise), self._least)
+        noise = self._noise(precision)
         column = self._model.block(self._records.t, self._records.places, t, place)[:, 0]
         variance = float(self._model.variance(place, t)[0])
         row = self._factor.solve(column)

@@ -17,6 +17,7 @@ import numpy as np
 from heliotrope.domains import Finite, Places, are_indices
 from heliotrope.errors import InputError
 from heliotrope.linalg import (
+    checked_variance,
     jittered_cholesky,
     pivoted_cholesky,
     pivoted_rows,
@@ -24,7 +25,7 @@ from heliotrope.linalg import (
 )
 from heliotrope.posterior.columns import Columns, ExplainedPairs, weighted
 from heliotrope.posterior.markov import MarkovEngine, View
-from heliotrope.posterior.protocol import EXACT, Accuracy, checked_variance
+from heliotrope.posterior.protocol import EXACT, Accuracy
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
 from heliotrope.serialization.codec import State
@@ -113,17 +114,17 @@ class FiniteEngine(MarkovEngine):
     def covariance(
         self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
     ) -> Array:
-        view, others = self._stack.view(t, part), places if others is None else others
-        if are_indices(places):
-            everywhere = self._columns.combined(self.rows(), view.a)
-            rows = everywhere[:, places]
-            there = rows if others is places else everywhere[:, others]
-        else:
-            rows, _ = self._off_domain(view, places, count_open=False)
-            there = (
-                rows if others is places else self._off_domain(view, others, count_open=False)[0]
-            )
+        view = self._stack.view(t, part)
+        rows = self._rows_at(view, places)
+        there = rows if others is None else self._rows_at(view, others)
+        others = places if others is None else others
         return self._prior_covariance(view, places, others) - rows.T @ there
+
+    def _rows_at(self, view: View, places: Places) -> Array:
+        """Rows (n, q) of f_t at places, without open evaluations."""
+        if are_indices(places):
+            return self._columns.combined(self.rows(), view.a)[:, places]
+        return self._off_domain(view, places, count_open=False)[0]
 
     def accuracy(self) -> Accuracy:
         """At most this: what compressions may have added, where the deviation is smallest."""

@@ -32,8 +32,7 @@ import numpy as np
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, one_thread, solve_lower_in_rows
-from heliotrope.posterior.spacetime import PredictsParts, SpaceTime
-from heliotrope.precision import Precision
+from heliotrope.posterior.spacetime import PredictsParts
 from heliotrope.priors import LEAST_NOISE, Prior
 from heliotrope.serialization.codec import State
 from heliotrope.terms import MarkovTerm
@@ -111,9 +110,7 @@ class StackedTerms:
         return {"start": np.array(self.start), "refs": np.array(self._refs)}
 
     def restore(self, state: State, now: float) -> None:
-        """Restore a saved :meth:`state`."""
-        self.now, self.start = now, float(state["start"])
-        self._refs = state["refs"].tolist()
+        self.now, self.start, self._refs = now, float(state["start"]), state["refs"].tolist()
         self._views.clear()
 
     def _view(self, t: float, chosen: tuple[bool, ...]) -> View:
@@ -166,15 +163,12 @@ def markov_terms(prior: Prior) -> list[MarkovTerm]:
 
 
 class MarkovEngine(PredictsParts):
-    """The clock and the open evaluations of an engine for sums of Markov terms.
-
-    ``least_noise``, a share of the variance of f, is a lower limit for the noise of results.
-    """
+    """The clock and the open evaluations of an engine for sums of Markov terms."""
 
     def __init__(self, prior: Prior, domain: Domain, least_noise: float = LEAST_NOISE) -> None:
-        self._model, self._stack = SpaceTime(prior, domain), StackedTerms(prior)
-        self._least = self._model.least_noise(least_noise)
-        self._pending, self.log_likelihood = PendingEvaluations(), 0.0
+        super().__init__(prior, domain, least_noise)
+        self._stack, self._pending = StackedTerms(prior), PendingEvaluations()
+        self.log_likelihood = 0.0
 
     def cancel(self, key: int) -> None:
         self._pending.remove(key)
@@ -205,9 +199,6 @@ class MarkovEngine(PredictsParts):
             if s
         ]
         return np.asarray(np.sum(blocks, axis=0))
-
-    def _noise(self, precision: Precision) -> float:
-        return max(precision.noise(self._model.prior.noise), self._least)
 
 
 class PendingEvaluations:

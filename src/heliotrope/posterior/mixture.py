@@ -5,7 +5,7 @@ Symbols
 h  posteriors, with weights w (h,), means m_h (h, q) and their mean m = sum_h w_h m_h
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ import numpy as np
 
 from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Accuracy, Engine, HasSurface, Posterior, Surface
+from heliotrope.posterior.spacetime import Delegates
 from heliotrope.serialization.codec import State, copied, part, under
 from heliotrope.validation import Array
 
@@ -137,30 +138,14 @@ class MixtureSurface:
         return self._surfaces[int(self._w.argmax())].promising_points(count)
 
 
-class MixtureEngine(ABC):
-    """The queries of an engine that is a mixture of others."""
+class MixtureEngine(Delegates):
+    """An engine that is a mixture of others."""
 
     @abstractmethod
-    def _mixture(self, t: float) -> Mixture: ...
-
-    def predict(
-        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
-    ) -> tuple[Array, Array]:
-        return self._mixture(t).predict(t, places, count_open=count_open, part=part)
-
-    def covariance(
-        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
-    ) -> Array:
-        return self._mixture(t).covariance(t, places, others, part=part)
+    def _posterior(self, t: float) -> Mixture: ...
 
     def component(self, t: float, rng: np.random.Generator) -> Posterior:
-        return self._mixture(t).component(rng)
-
-    def for_acquisition(self, t: float) -> Posterior:
-        return self._mixture(t)
-
-    def surface(self, t: float) -> Surface:
-        return self._mixture(t).surface(t)
+        return self._posterior(t).component(rng)
 
 
 class Ensemble:
@@ -229,11 +214,6 @@ class _Member:
 def weighted_accuracy(weights: Array, engines: Sequence[Engine]) -> Accuracy:
     """The accuracies of several engines, averaged by their weights."""
     return Accuracy(*(weights @ np.array([engine.accuracy() for engine in engines])).tolist())
-
-
-def for_acquisition(posterior: Posterior, t: float) -> Posterior:
-    """Return the posterior whose bounds the acquisition uses at time t, usually itself."""
-    return posterior.for_acquisition(t) if isinstance(posterior, MixtureEngine) else posterior
 
 
 def _columns(pairs: _Pairs) -> tuple[Array, Array]:

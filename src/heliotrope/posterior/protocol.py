@@ -12,14 +12,12 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from heliotrope.domains import Places
-from heliotrope.errors import KernelError
 from heliotrope.linalg import low_rank_root
 from heliotrope.precision import USUAL, Precision
 from heliotrope.serialization.codec import State
 from heliotrope.validation import Array
 
 _ROOT = 1e-9  # share of the largest variance that a sample may omit
-_ROUNDING = 1e-6  # a variance further below zero than this share is no rounding error
 
 
 class Accuracy(NamedTuple):
@@ -126,14 +124,3 @@ def sample(
     root = low_rank_root(covariance, _ROOT * float(covariance.diagonal().max(initial=0.0)))
     draws: Array = mean + rng.standard_normal((size, root.shape[1])) @ root.T
     return draws
-
-
-def checked_variance(variance: float, prior_variance: float, rounding: float = _ROUNDING) -> float:
-    """Clip a variance that rounding made negative; a truly negative one is a kernel error."""
-    if variance < -rounding * max(prior_variance, 1e-300):
-        raise KernelError(
-            "a positive definite kernel",
-            f"a posterior variance of {variance:.3g} where the prior's is {prior_variance:.3g}",
-            "Check the kernel over the whole domain.",
-        )
-    return max(variance, 0.0)

@@ -13,7 +13,6 @@ from heliotrope.domains import Places
 from heliotrope.posterior.protocol import Surface
 from heliotrope.posterior.spacetime import RecordingEngine
 from heliotrope.precision import USUAL, Precision
-from heliotrope.priors import LEAST_NOISE
 from heliotrope.validation import Array
 
 
@@ -21,9 +20,7 @@ class ReferenceEngine(RecordingEngine):
     """eq:mu_update and eq:sigma_update for any time kernel and any order of times."""
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
-        least = self._model.least_noise(LEAST_NOISE)  # less makes repeats singular
-        noise = max(precision.noise(self._model.prior.noise), least)
-        self._records.append(*self._records.close(key), y, noise)
+        self._records.append(*self._records.close(key), y, self._noise(precision))
 
     def _predict_part(
         self, t: float, places: Places, count_open: bool, part: str | None

@@ -6,8 +6,9 @@ import numpy as np
 
 from heliotrope.domains import Domain, Finite, Places
 from heliotrope.kernels import DomainKernel
-from heliotrope.posterior.protocol import EXACT, Accuracy, Surface
-from heliotrope.priors import Prior, noise_floor
+from heliotrope.posterior.protocol import EXACT, Accuracy, HasSurface, Posterior, Surface
+from heliotrope.precision import Precision
+from heliotrope.priors import LEAST_NOISE, Prior, noise_floor
 from heliotrope.serialization.codec import State
 from heliotrope.terms import CHOICE, SHARED, Term
 from heliotrope.validation import Array
@@ -153,7 +154,6 @@ class Records:
         }
 
     def restore(self, state: State) -> None:
-        """Restore a saved :meth:`state`."""
         self.t, self.places = state["t"], state["places"]
         self.y, self.noise = state["y"], state["noise"]
         columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]
@@ -206,9 +206,14 @@ class Expansion:
 
 
 class PredictsParts(ABC):
-    """Predictions of the parts of f, and of what a choice depends on."""
+    """Predictions of the parts of f, and of what a choice depends on.
 
-    _model: SpaceTime
+    ``least_noise``, a share of the variance of f, is a lower limit for the noise of results.
+    """
+
+    def __init__(self, prior: Prior, domain: Domain, least_noise: float = LEAST_NOISE) -> None:
+        self._model = SpaceTime(prior, domain)
+        self._least = self._model.least_noise(least_noise)
 
     def predict(
         self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
@@ -234,12 +239,46 @@ class PredictsParts(ABC):
     ) -> tuple[Array, Array]:
         """Mean and variance of the terms of a part."""
 
+    def _noise(self, precision: Precision) -> float:
+        return max(precision.noise(self._model.prior.noise), self._least)
+
+
+class Delegates(ABC):
+    """An engine whose queries another posterior answers."""
+
+    @abstractmethod
+    def _posterior(self, t: float) -> Posterior: ...
+
+    def predict(
+        self, t: float, places: Places, *, count_open: bool = True, part: str | None = None
+    ) -> tuple[Array, Array]:
+        return self._posterior(t).predict(t, places, count_open=count_open, part=part)
+
+    def covariance(
+        self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
+    ) -> Array:
+        return self._posterior(t).covariance(t, places, others, part=part)
+
+    def surface(self, t: float) -> Surface:
+        posterior = self._posterior(t)
+        assert isinstance(posterior, HasSurface)
+        return posterior.surface(t)
+
+    def for_acquisition(self, t: float) -> Posterior:
+        """The posterior whose bounds the acquisition uses at time t."""
+        return self._posterior(t)
+
+
+def for_acquisition(posterior: Posterior, t: float) -> Posterior:
+    """Return the posterior whose bounds the acquisition uses at time t, usually itself."""
+    return posterior.for_acquisition(t) if isinstance(posterior, Delegates) else posterior
+
 
 class RecordingEngine(PredictsParts):
     """The shared part of engines that record every evaluation, in any order of times."""
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
-        self._model = SpaceTime(prior, domain)
+        super().__init__(prior, domain)
         self._records = Records(self._model.no_places)
 
     def open(self, key: int, t: float, place: Places) -> None:

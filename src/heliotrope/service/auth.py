@@ -17,12 +17,8 @@ from heliotrope.service import Settings
 from heliotrope.service.errors import RequestError, response_to
 
 ANY_HOST = "*"
-_OPEN = (
-    "/",
-    "/docs",
-    "/healthz",
-    "/openapi.json",
-)  # need no token: they reveal nothing about a study
+# these need no token: they reveal nothing about a study
+_OPEN = ("/", "/docs", "/healthz", "/openapi.json")
 _OPEN_BELOW = ("/static/", "/studies/")
 _READING = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {

@@ -33,9 +33,7 @@ _HEADERS = {
         "frame-ancestors 'none'"
     ),
     "Cache-Control": "no-cache",  # browsers revalidate, so that an update shows at once
-    "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",
-    "X-Content-Type-Options": "nosniff",
 }
 
 

@@ -83,11 +83,11 @@ class Operation:
     def _parameters(self, request: Request) -> dict[str, Any]:
         if not self.parameters and not request.scope["query_string"]:
             return {}
-        in_query = [one["name"] for one in self.parameters if one["in"] == "query"]
-        given = {"query": _checked_query(request, in_query), "header": request.headers}
+        in_query = [part["name"] for part in self.parameters if part["in"] == "query"]
+        sent = {"query": _checked_query(request, in_query), "header": request.headers}
         return {
-            one["name"].lower().replace("-", "_"): _value(one, given[one["in"]].get(one["name"]))
-            for one in self.parameters
+            part["name"].lower().replace("-", "_"): _value(part, sent[part["in"]].get(part["name"]))
+            for part in self.parameters
         }
 
     def described(self) -> Json:
@@ -100,7 +100,7 @@ class Operation:
             "summary": text.partition("\n")[0].rstrip("."),
             "description": text,
             "operationId": subject.__name__.lower(),
-            "parameters": [*in_path, *(one for one in self.parameters if one["description"])],
+            "parameters": [*in_path, *(part for part in self.parameters if part["description"])],
             "responses": self._responses(),
             **({"requestBody": body} if self.body is not None else {}),
         }
@@ -115,7 +115,7 @@ class Operation:
         statuses = {*_ALWAYS, *self.errors}
         statuses.update(_OF_STUDY if "{name}" in self.path else ())
         statuses.update(_OF_POST if self.method == "POST" else ())
-        return {str(self.status): success, **{str(one): error for one in sorted(statuses)}}
+        return {str(self.status): success, **{str(status): error for status in sorted(statuses)}}
 
 
 class Endpoint:
@@ -138,16 +138,17 @@ class Endpoint:
 def routes_of(operations: Iterable[Operation]) -> list[Route]:
     """A route for each path."""
     endpoints: dict[str, Endpoint] = {}
-    for one in operations:
-        endpoints.setdefault(one.path, Endpoint()).operations[one.method] = one
+    for operation in operations:
+        endpoint = endpoints.setdefault(operation.path, Endpoint())
+        endpoint.operations[operation.method] = operation
     return [Route(path, endpoint) for path, endpoint in endpoints.items()]
 
 
 def openapi_document(operations: Iterable[Operation]) -> Json:
     """The OpenAPI description of all operations."""
     paths: dict[str, Json] = {}
-    for one in operations:
-        paths.setdefault(one.path, {})[one.method.lower()] = one.described()
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = operation.described()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -190,12 +191,12 @@ def _value(parameter: Json, text: str | None) -> Any:
     return value
 
 
-def _checked_query(request: Request, known: Sequence[str]) -> dict[str, str]:
+def _checked_query(request: Request, names: Sequence[str]) -> dict[str, str]:
     """The query; unknown and repeated keys are errors."""
     values: dict[str, str] = {}
     for key, value in request.query_params.multi_items():
-        if key not in known:
-            expected = f"no query keys except {', '.join(known)}" if known else "no query"
+        if key not in names:
+            expected = f"no query keys except {', '.join(names)}" if names else "no query"
             raise InputError(expected, short_repr(key), field=key)
         if key in values:
             raise InputError("unique keys in the query", "a duplicate key", field=key)

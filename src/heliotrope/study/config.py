@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import DomainAdapter, Finite
+from heliotrope.domains import DomainAdapter
 from heliotrope.errors import InputError, StudyExistsError, located, relocated
-from heliotrope.estimation import Given, Model
+from heliotrope.estimation import INDEPENDENT, Model
 from heliotrope.live.rules import Distances, Limit
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
+from heliotrope.policies.registry import Named
 from heliotrope.spaces import Options, Parameter, SearchSpace, as_space
 from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.storage.protocol import as_name
@@ -21,8 +22,8 @@ from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_js
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.creation import CONFIG_KEYS, GOAL_KEYS, NewStudy
 from heliotrope.study.goals import Goals, goals_from, goals_from_json
-from heliotrope.study.policies import Chosen, PolicyChoice, Weighing
-from heliotrope.study.space_adapter import INDEPENDENT, SpaceAdapter
+from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.tracker import Setup
 from heliotrope.validation import Json, as_whole, short_repr
 
@@ -62,7 +63,8 @@ class StudyConfig:
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
         if self.policy.learns_sums:
             self.tracking()  # refuses a wrong season
-        if self.independent and self.policy.given.length_scale is not None:
+        shares = self.context is not None or not self.adapter.is_independent
+        if not shares and "length_scale" in self.policy.parameters:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
@@ -106,39 +108,27 @@ class StudyConfig:
         limits = () if self.goals is None else self.goals.rules.limits
         return [limit for limit in limits if limit.metric == name]
 
-    @property
-    def independent(self) -> bool:
-        """Whether all options are independent, so that there is no length scale."""
-        return self.adapter.is_independent and self.context is None
-
     @cached_property
     def adapter(self) -> SpaceAdapter:
         """The space and the context, as domain of an optimizer."""
-        return SpaceAdapter(self.space, self.context, apart=not self.policy.learns_sums)
+        return SpaceAdapter(self.space, self.context)
 
     @cached_property
-    def given(self) -> Given:
-        """The given parameters of the model, which are not learned."""
-        given = self.policy.given
-        is_fixed = self.independent and not self.policy.learns_sums
-        return replace(given, length_scale=INDEPENDENT) if is_fixed else given
-
-    @property
-    def learns(self) -> bool:
-        """Whether a model of the values is learned."""
-        return self.policy.learns_sums or (self.policy.has_model and not self.given.complete)
+    def recipe(self) -> Named:
+        """The recipe of a named policy; options without features share nothing."""
+        if not (isinstance(self.space, Options) and self.adapter.is_independent):
+            return self.policy.recipe()
+        if self.context is None:
+            return self.policy.recipe(length_scale=INDEPENDENT)
+        return self.policy.recipe(independent=len(self.space.names))
 
     def build(self) -> Policy:
         """The policy, which is told its model if it learns one."""
-        # in a Box a mixture takes several times as long to maximize, and is no better
-        weighing: Weighing = "mixture" if isinstance(self.adapter.domain, Finite) else "best"
         if self.policy.learns_sums:
-            fleet = None if self.fleet is None else self.fleet.signed(self.sign)
-            return Adaptive(self.tracking(), deferred=True, fleet=fleet)
-        if self.learns:
-            recipe = Chosen.of(self.policy, self.given, self.sign, weighing)
-            return Adaptive(recipe, deferred=True)
-        return self.policy.policy(self.given.override(Model()), 1.0, weighing)
+            return Adaptive(self.tracking(), deferred=True, fleet=self.fleet)
+        if self.recipe.is_complete:
+            return self.recipe.policy(Model(), Model().epsilon, self.adapter.domain)
+        return Adaptive(self.recipe, deferred=True)
 
     def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""
@@ -150,11 +140,6 @@ class StudyConfig:
             return Tracking()
         periods = [self.clock.units_of(length) for length in ("1d", "7d")]
         return Tracking(candidates=tuple(one for one in periods if one >= _SHORTEST_SEASON))
-
-    def with_drift(self, epsilon: float) -> StudyConfig:
-        """The same configuration with a given drift."""
-        parameters = {**self.policy.parameters, "epsilon": epsilon}
-        return replace(self, policy=PolicyChoice(self.policy.kind, parameters))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON, with all defaults but the seed's."""

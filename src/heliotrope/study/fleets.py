@@ -39,7 +39,7 @@ def joined(config: StudyConfig, state_of: Callable[[str], StudyState]) -> StudyC
     for name in config.like:
         state = state_of(name)
         _check_other(config, name, state.config)
-        if state.model.world is not None:
+        if not state.model.world.is_one_term:
             models.append(state.model)
             believed.append(_believed(config, state, places))
     if not models:
@@ -109,7 +109,7 @@ def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[A
 
 def _typical(models: Sequence[Model], dimension: int) -> Model:
     """The geometric mean of the models' parameters, over the scale that most of them have."""
-    worlds = [model.world for model in models if model.world is not None]
+    worlds = [model.world for model in models]
     kinds = [world.warp.kind for world in worlds]
     kind = max(set(kinds), key=kinds.count)
     some = [world for world in worlds if world.warp.kind == kind]
@@ -118,14 +118,14 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
         for name in _SHARED
     }
     logs = [np.log(world.lengths) for world in some]
-    if any(len(one) != dimension for one in logs):  # other numbers of options
-        logs = [np.full(dimension, one.mean()) for one in logs]
+    if any(len(own) != dimension for own in logs):  # other numbers of options
+        logs = [np.full(dimension, own.mean()) for own in logs]
     lengths = tuple(np.exp(np.mean(logs, axis=0)).tolist())
     mean = float(np.mean([world.mean for world in some]))
     warp = _average([world.warp for world in some])
     world = replace(some[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
-    return Model.of_world(world, pace)
+    return Model(world, pace)
 
 
 def _average(warps: Sequence[Warp]) -> Warp:

@@ -66,7 +66,6 @@ class MetricState:
         if self.core.learner is None:
             raise FormatError("a policy that learns its model", "one with a given model")
         model, due = Model.from_json(body["model"]), due_from_json(body)
-        model = model.of_dimension(self.core.domain.dimension)
         own, trouble = model.signed(self.config.sign), str(body.get("trouble", ""))
         self.core.learner.update(Update(own, due, contradicted, trouble))
         self.model, self.since = model, self.core.learner.known.since
@@ -86,6 +85,13 @@ class MetricState:
         """Why an older model is in use than the latest one; "" if it is not."""
         learner = self.core.learner
         return "" if learner is None else learner.known.trouble
+
+    @property
+    def known_model(self) -> Model:
+        """The learned model with the parameters that were given."""
+        if self.config.policy.learns_sums:
+            return self.model
+        return self.config.recipe.held(self.model, self.core.domain)
 
     def found_faults(self) -> frozenset[int]:
         """The results that are taken for faults by now."""
@@ -124,4 +130,4 @@ class MetricState:
 
     def policy(self, config: StudyConfig) -> Policy:
         """The policy, which is told its model; that of a limited metric is cautious while young."""
-        return cautious(config.build(), self._limits, config.sign)
+        return cautious(config.build(), self._limits)

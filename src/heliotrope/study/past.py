@@ -6,7 +6,6 @@ import numpy as np
 
 from heliotrope.ledger import Observation
 from heliotrope.policies.learner import Update
-from heliotrope.study.drift import describe_drift
 from heliotrope.study.metrics import MetricState
 from heliotrope.tracker import Metric
 
@@ -23,7 +22,7 @@ def past_belief(state: MetricState, t: float) -> Callable[[], Metric]:
 
 
 def blank(state: MetricState, results: Sequence[Observation]) -> Metric:
-    """A metric without results, with the present model and drift.
+    """A metric without results, with the present model.
 
     If the results that it will get precede a jump, it has their mean.
     """
@@ -31,9 +30,7 @@ def blank(state: MetricState, results: Sequence[Observation]) -> Metric:
     if results and results[-1].t < state.since:
         mean = float(np.mean([result.y for result in results]))
         model = model.with_mean(mean)
-    epsilon = describe_drift(state)["epsilon"] if config.policy.learns_drift else None
-    known = config if epsilon is None else config.with_drift(epsilon)
-    metric = Metric(state.core.adapter, state.policy(known), 0, config.sign)
+    metric = Metric(state.core.adapter, state.policy(config), 0, config.sign)
     if metric.learner is not None:
         metric.learner.update(Update(model.signed(config.sign)))
     return metric

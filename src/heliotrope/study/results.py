@@ -66,13 +66,9 @@ class BestChoice(Result):
 
 
 class Drift(Result):
-    """The drift ``epsilon`` per unit of time, its 95 % ``interval``, and its meaning in ``words``.
-
-    Without an interval the rate was given, or is the most likely one.
-    """
+    """The drift ``epsilon`` per unit of time, and its meaning in ``words``."""
 
     epsilon: float | None
-    interval: list[float] | None
     words: str
 
 

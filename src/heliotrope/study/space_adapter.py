@@ -1,10 +1,6 @@
 """Translate between the space of a study and the domain of its optimizer.
 
-Options without features are independent. For ``auto`` each has a coordinate of its own. Other
-policies have one length scale for all coordinates. For them, options without contexts are whole
-numbers under a tiny length scale. With contexts, whose length scale is learned, they lie many
-length scales apart: a result of an option informs about the same option in similar contexts, and
-about no other option.
+Options without features have a coordinate each.
 """
 
 from __future__ import annotations
@@ -23,7 +19,6 @@ from heliotrope.ledger import Suggestion
 from heliotrope.spaces import Boolean, Categorical, Options, Parameter, Real, SearchSpace, Value
 from heliotrope.validation import Array, short_repr
 
-INDEPENDENT = 1e-3  # length scale at which whole numbers are uncorrelated
 _PAIRS = 5_000  # of a choice and a context: up to this many, a Finite domain lists them
 _INDEPENDENT_PAIRS = 1_000  # the same for independent options, which need whole matrices
 _DIGITS = 12  # of a number in a context; scaling changes the later ones
@@ -35,14 +30,10 @@ LoggedPlace: TypeAlias = int | list[float]
 
 @dataclass(frozen=True, eq=False)
 class SpaceAdapter:
-    """The space of the choices, and that of the contexts if there are any.
-
-    With ``apart``, options without features lie on a line instead of a coordinate each.
-    """
+    """The space of the choices, and that of the contexts if there are any."""
 
     space: SearchSpace | Options
     context: SearchSpace | None = None
-    apart: bool = False
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> SpaceAdapter:
@@ -66,13 +57,13 @@ class SpaceAdapter:
     def problem(self) -> Domain | Contextual:
         """The argument of an Optimizer: a domain, with contexts a Contextual."""
         if self.context is None:
-            return self._choices
-        choices, context = self._choices, self.context.domain
+            return self.space.domain
+        choices, context = self.space.domain, self.context.domain
         if isinstance(choices, Finite) and isinstance(context, Finite):
             most = _INDEPENDENT_PAIRS if self.is_independent else _PAIRS
             if len(choices) * len(context) <= most:
                 return Contextual(choices, context)
-        choices = self.space.cube if isinstance(self.space, SearchSpace) else self._choices
+        choices = self.space.cube if isinstance(self.space, SearchSpace) else self.space.domain
         return Contextual(choices, self.context.cube)
 
     @property
@@ -173,14 +164,6 @@ class SpaceAdapter:
 
     # ---- private
 
-    @cached_property
-    def _choices(self) -> Domain:
-        if not (self.is_independent and self.apart):
-            return self.space.domain
-        assert isinstance(self.space, Options)
-        numbers = np.arange(float(len(self.space.names)))
-        return Finite(numbers if self.context is None else numbers / INDEPENDENT)
-
     @property
     def _listed_context(self) -> Finite:
         """The contexts, if all pairs are listed."""
@@ -205,7 +188,7 @@ class SpaceAdapter:
     def _point(self, chosen: Any) -> Array:
         if isinstance(self.space, SearchSpace):
             return self.space.point(chosen)
-        point: Array = self._choices.at(np.array([self._index(chosen)]))[0]
+        point: Array = self.space.domain.at(np.array([self._index(chosen)]))[0]
         return point
 
     def _describe_choice(self, place: int | Array) -> dict[str, Any]:
@@ -214,7 +197,7 @@ class SpaceAdapter:
                 return {"params": self.space.params(place)}
             return {"params": self.space.decoded(place)}
         if not isinstance(place, int):
-            place = int(self._choices.places(place[None])[0])
+            place = int(self.space.domain.places(place[None])[0])
         return {"option": self.space.name(place)}
 
     def _describe_context(self, place: int | Array) -> Context:

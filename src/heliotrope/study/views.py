@@ -55,7 +55,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
     core, config = state.core, state.config
     there, point = _context(state, context)
-    model = config.metrics[config.lead].given.override(state.model)
+    model = state.lead.known_model
     view = BeliefView(config, core, t, point)
     is_known = config.policy.has_model and len(core.history) > 0
     if config.goals is None:
@@ -125,7 +125,7 @@ def track(state: StudyState) -> Show:
 def _certificate(state: StudyState) -> Callable[[], Json | None]:
     """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
     config, core = state.config, state.core
-    known = config.given.complete and config.policy.epsilon is not None
+    known = config.policy.has_model and core.learner is None
     if not known or config.context is not None or core.asked > _CERTIFIED:
         return lambda: None
     policy, domain = core.policy, core.domain

@@ -97,8 +97,8 @@ def pure(subject: Subject) -> None:
 
 def seeded(subject: Subject) -> None:
     """Everything depends only on the seed and on what was asked and told."""
-    one, other = (subject.game(subject.optimizer(), _STEPS) for _ in range(2))
-    _assert_alike(one, other, "two optimizers of one seed")
+    first, second = (subject.game(subject.optimizer(), _STEPS) for _ in range(2))
+    _assert_alike(first, second, "two optimizers of one seed")
 
 
 def saved(subject: Subject) -> None:
@@ -146,16 +146,16 @@ def late(subject: Subject) -> None:
 
 def named(subject: Subject) -> None:
     """Keys are only names: results under other keys have the same effect."""
-    one, other = subject.agent(), subject.agent()
+    first, second = subject.agent(), subject.agent()
     names = {_FAR - key: key for key in range(_STEPS)}
-    feed_with_keys(list(names.values()), one, subject)
-    feed_with_keys(list(names), other, subject)
-    renamed = copied(other.state())
+    feed_with_keys(list(names.values()), first, subject)
+    feed_with_keys(list(names), second, subject)
+    renamed = copied(second.state())
     for array in renamed.values():
         for key, name in names.items():
             array[array == key] = name
-    assert_same_state(one.state(), renamed, "under other keys its state differs")
-    assert_same_behaviour(one, other, subject, _STEPS + 1.0, "under other keys")
+    assert_same_state(first.state(), renamed, "under other keys its state differs")
+    assert_same_behaviour(first, second, subject, _STEPS + 1.0, "under other keys")
 
 
 def duplicate(subject: Subject) -> None:
@@ -178,8 +178,8 @@ def duplicate(subject: Subject) -> None:
 def cancelled(subject: Subject) -> None:
     """A cancelled evaluation has no effect, not even on later results."""
     agent, twin, place = subject.agent(), subject.agent(), subject.place(np.random.default_rng(2))
-    for one in (agent, twin):
-        t = feed(one, subject, _STEPS)
+    for fed in (agent, twin):
+        t = feed(fed, subject, _STEPS)
     taken = list[int]()
     for key in range(2 * _STEPS):
         agent.open(key, t, place)
@@ -239,12 +239,12 @@ def noisy(subject: Subject) -> None:
         y = None if "trials" in noise else measured(suggestion.x, suggestion.t, rng)
         optimizer.tell(suggestion, y, **noise)
         _assert_finite(optimizer)
-    one, other, place = subject.agent(), subject.agent(), subject.place(rng)
-    for agent in (one, other):
+    first, second, place = subject.agent(), subject.agent(), subject.place(rng)
+    for agent in (first, second):
         agent.open(0, 1.0, place)
-    one.tell(0, 1.0)
-    other.tell(0, 1.0, USUAL)
-    assert_same_state(one.state(), other.state(), "the usual precision had an effect")
+    first.tell(0, 1.0)
+    second.tell(0, 1.0, USUAL)
+    assert_same_state(first.state(), second.state(), "the usual precision had an effect")
 
 
 def bounded(subject: Subject) -> None:
@@ -297,9 +297,9 @@ def _grew(before: list[int], sizes: list[int], slack: float) -> bool:
     return bool(rise >= max(_FEW * len(sizes) / 2, slack * np.ptp(before)))
 
 
-def _assert_alike(one: Optimizer, other: Optimizer, who: str) -> None:
-    assert suggested(one.propose()) == suggested(other.propose()), f"{who} suggested another point"
-    assert_same_state(agent_state(one), agent_state(other), f"{who} differed in the state")
+def _assert_alike(first: Optimizer, twin: Optimizer, who: str) -> None:
+    assert suggested(first.propose()) == suggested(twin.propose()), f"{who} suggested another point"
+    assert_same_state(agent_state(first), agent_state(twin), f"{who} differed in the state")
 
 
 def _assert_finite(optimizer: Optimizer) -> None:

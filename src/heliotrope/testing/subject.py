@@ -169,16 +169,16 @@ def non_finite(optimizer: Optimizer) -> set[str]:
     return {name for name, array in numbers.items() if not np.all(np.isfinite(array))}
 
 
-def assert_same_state(one: State, other: State, otherwise: str, *, rounded: bool = False) -> None:
+def assert_same_state(first: State, twin: State, otherwise: str, *, rounded: bool = False) -> None:
     """Two states are equal in every bit, or up to rounding; ``otherwise`` says what went wrong."""
-    names = sorted(one.keys() | other.keys())
-    differs = [name for name in names if not _same(one.get(name), other.get(name), rounded)]
+    names = sorted(first.keys() | twin.keys())
+    differs = [name for name in names if not _same(first.get(name), twin.get(name), rounded)]
     assert not differs, f"{otherwise}: {', '.join(differs)}"
 
 
-def assert_same_behaviour(one: Agent, other: Agent, subject: Subject, t: float, who: str) -> None:
+def assert_same_behaviour(first: Agent, twin: Agent, subject: Subject, t: float, who: str) -> None:
     """Two agents have the same predictions or, if they have none, the same choices."""
-    same = _close(_behaviour(one, subject, t), _behaviour(other, subject, t))
+    same = _close(_behaviour(first, subject, t), _behaviour(twin, subject, t))
     assert same, f"{who} its predictions or choices differ"
 
 
@@ -244,12 +244,12 @@ def _behaviour(agent: Agent, subject: Subject, t: float) -> Array:
     return _chosen(agent, t) if belief is None else belief
 
 
-def _close(one: Array, other: Array) -> bool:
+def _close(first: Array, second: Array) -> bool:
     """Whether two behaviours are equal up to rounding."""
-    if one.shape != other.shape:
+    if first.shape != second.shape:
         return False
-    scale = 1.0 + np.abs(other).max()
-    return np.allclose(one, other, rtol=0.0, atol=_ROUNDING * scale)
+    scale = 1.0 + np.abs(second).max()
+    return np.allclose(first, second, rtol=0.0, atol=_ROUNDING * scale)
 
 
 def _behaviours(agent: Agent, subject: Subject, steps: int, start: float = 0.0) -> list[Array]:
@@ -257,14 +257,14 @@ def _behaviours(agent: Agent, subject: Subject, steps: int, start: float = 0.0) 
     return [_behaviour(agent, subject, t) for t, _ in results]
 
 
-def _same(one: NDArray[Any] | None, other: NDArray[Any] | None, rounded: bool) -> bool:
-    if one is None or other is None or one.shape != other.shape:
+def _same(first: NDArray[Any] | None, second: NDArray[Any] | None, rounded: bool) -> bool:
+    if first is None or second is None or first.shape != second.shape:
         return False
     if not rounded:
-        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
-    if one.dtype.kind == other.dtype.kind == "f":
-        return np.allclose(one, other, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
-    return np.array_equal(one, other)
+        return first.dtype == second.dtype and first.tobytes() == second.tobytes()
+    if first.dtype.kind == second.dtype.kind == "f":
+        return np.allclose(first, second, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
+    return np.array_equal(first, second)
 
 
 def _inside(box: Box, x: Array) -> bool:

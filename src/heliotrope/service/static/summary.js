@@ -82,10 +82,9 @@ function confidenceWords({ probability, margin, ...best }, { lead, front }) {
   return [`Probability of ${percent(probability)} that ${rival}.`, `95\u00a0% interval of the value: ${low} to ${high}.`];
 }
 
-function rateWords({ epsilon, interval: range }, { clock, policy }) {
+function rateWords({ epsilon }, { clock, policy }) {
   if (epsilon === null) return "";
   const source = "epsilon" in policy ? ", as given" : ", as learned";
-  const likely = range ? `, 95\u00a0% between ${range.map(number).join(" and ")}` : source;
   const unit = (clock.unit ?? "step").replace(/^1\s*(?=[a-z])/, "");
-  return `ε = ${number(epsilon)} per ${unit}${likely}`;
+  return `ε = ${number(epsilon)} per ${unit}${source}`;
 }

@@ -1,4 +1,4 @@
-"""The model estimated while tracking, from results with their own noise."""
+"""The world of one term, estimated from results with their own noise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from sklearn.gaussian_process.kernels import Matern
 
 import heliotrope as ht
-from heliotrope.estimation import Given, Model, Results, cautious, estimate_model, usual_noise
-from heliotrope.estimation.online import _Likelihood
+from heliotrope.estimation import Model, OneTerm, Results, estimate_model, usual_noise
 from heliotrope.validation import Array
 
 N = 200
@@ -33,43 +32,26 @@ def with_noise(seed: int, variance: Array, noise: Array) -> Results:
     return Results(t, x, f + np.sqrt(variance) * rng.standard_normal(N), noise)
 
 
+def estimated(results: Results, structure: OneTerm | None = None) -> Model:
+    """The model of one term, whose coordinates share a length scale."""
+    return estimate_model(results, [[0, 1]], structure=structure or OneTerm())
+
+
 def logs(model: Model) -> Array:
     values = [model.variance, model.noise, model.length_scale, model.rate]
     return np.log(values)
 
 
 def test_what_is_told_may_be_left_out() -> None:
-    """A known noise that is the usual one gives the mean and the variance of the usual estimate."""
+    """A known noise that is the usual one gives the estimate of the usual one."""
     results = with_noise(0, np.full(N, NOISE), usual_noise(N))
-    given = Given(noise=NOISE, variance=1.0, length_scale=0.3)
+    held = OneTerm(noise=NOISE, variance=1.0, length_scale=0.3, epsilon=0.02)
     told = replace(results, noise=np.tile([NOISE, 1.0], (N, 1)))
-    one, other = (estimate_model(some, given, rates=(0.02,)) for some in (results, told))
+    one, other = (estimated(each, held) for each in (results, told))
     assert one.mean == pytest.approx(other.mean, rel=1e-9)
-    free = replace(given, variance=None)  # with sigma^2 / v in turn with v
-    one, other = (estimate_model(some, free, rates=(0.02,)) for some in (results, told))
+    free = replace(held, variance=None)
+    one, other = (estimated(each, free) for each in (results, told))
     assert logs(one) == pytest.approx(logs(other), abs=0.25)
-
-
-def test_repeats_divide_the_share_of_noise() -> None:
-    """The likelihood of means of n repeats is that of results with the noise variance s v / n."""
-    t, x, f = world(1)
-    repeats = np.random.default_rng(2).integers(1, 30, N).astype(float)
-    noise = np.column_stack([np.full(N, np.nan), repeats])
-    results = Results(t[:60], x[:60], f[:60], noise[:60])
-    v, share, rate = 1.3, 0.2, 0.02
-    likelihood = _Likelihood(results, Given(mean=0.1, variance=v), 1.0)
-    _, _, score = likelihood.fit("matern", 0.3, share, rate)
-    lags = np.abs(t[:60, None] - t[None, :60])
-    C = Matern(0.3, nu=2.5)(x[:60]) * (1.0 - rate) ** (0.5 * lags) + np.diag(share / repeats[:60])
-    scale = results.spread**2
-    r, one = (f[:60] - 0.1) / results.spread, np.ones(60)
-    q, precision = float(r @ np.linalg.solve(C, r)), float(one @ np.linalg.solve(C, one))
-    usual = np.log([0.3 / np.sqrt(2.0), share, rate]) - np.log([0.2, 0.02, 0.01])
-    prior = -0.5 * float(np.sum((usual / [0.7, 2.0, 2.5]) ** 2))
-    v /= scale  # two more values of the usual size, and the mean is integrated out
-    log_det = np.linalg.slogdet(C)[1] + np.log(precision)
-    exact = -0.5 * (log_det + (60 - 1 + 2) * np.log(v) + (q + 2.0) / v) + prior
-    assert score == pytest.approx(exact, rel=1e-9)
 
 
 def test_the_noise_of_one_repeat_is_found_from_means_of_many() -> None:
@@ -78,9 +60,9 @@ def test_the_noise_of_one_repeat_is_found_from_means_of_many() -> None:
         repeats = np.random.default_rng([seed, 2]).integers(1, 20, N).astype(float)
         noise = np.column_stack([np.full(N, np.nan), repeats])
         results = with_noise(seed, 0.5 / repeats, noise)
-        errors.append(np.log(estimate_model(results, Given()).noise / 0.5))
+        errors.append(np.log(estimated(results).noise / 0.5))
         silent = replace(results, noise=usual_noise(N))
-        ignored.append(np.log(estimate_model(silent, Given()).noise / 0.5))
+        ignored.append(np.log(estimated(silent).noise / 0.5))
     assert np.abs(errors).mean() < 0.35
     assert np.mean(ignored) < -1.0  # it takes the means for single results
 
@@ -95,7 +77,7 @@ def test_results_of_mixed_precision_give_a_better_model(ratio: float) -> None:
         variance = np.where(coarse, ratio**2 * NOISE, NOISE)
         results = with_noise(seed, variance, np.column_stack([variance, np.ones(N)]))
         for errors, some in ((told, results), (silent, replace(results, noise=usual_noise(N)))):
-            model = estimate_model(some, Given())
+            model = estimated(some)
             errors.append(np.abs(np.log([model.variance, model.length_scale]) - truth).sum())
     difference = np.array(silent) - np.array(told)
     assert difference.mean() > 2.0 * difference.std(ddof=1) / np.sqrt(len(difference))
@@ -109,8 +91,8 @@ def test_results_that_say_nothing_change_little(std: float) -> None:
         usual = with_noise(seed, np.full(N, NOISE), usual_noise(N))
         y = np.where(nothing, std * np.random.default_rng(seed).standard_normal(N), usual.y)
         noise = np.where(nothing[:, None], [std**2, 1.0], usual_noise(N))
-        whole = estimate_model(Results(usual.t, usual.x, y, noise), Given())
-        rest = estimate_model(replace(usual, noise=usual_noise(N)).at(~nothing), Given())
+        whole = estimated(Results(usual.t, usual.x, y, noise))
+        rest = estimated(replace(usual, noise=usual_noise(N)).at(~nothing))
         difference = logs(whole) - logs(rest)
         assert np.abs(difference[[0, 2]]).max() < 0.4
         assert abs(difference[1]) < 0.8
@@ -122,7 +104,7 @@ def test_estimates_do_not_feel_the_unit_of_the_values() -> None:
     one = with_noise(0, variance, np.column_stack([variance, np.ones(N)]))
     for unit in (1e-30, 7e-5, 1e30):
         other = replace(one, y=unit * one.y + 3.0 * unit, noise=one.noise * [unit**2, 1.0])
-        first, second = estimate_model(one, Given()), estimate_model(other, Given())
+        first, second = estimated(one), estimated(other)
         assert second.variance == pytest.approx(unit**2 * first.variance, rel=1e-3)
         assert second.length_scale == pytest.approx(first.length_scale, rel=1e-3)
 
@@ -130,7 +112,7 @@ def test_estimates_do_not_feel_the_unit_of_the_values() -> None:
 def test_cautious_values_lie_within_three_errors_of_the_told_ones() -> None:
     y = np.array([1.0, 2.0, 3.0, 40.0, -7.0, 1e9])
     noise = np.array([[np.nan, 1], [np.nan, 3], [0.01, 1], [25.0, 1], [100.0, 1], [1e20, 1]])
-    found = cautious(y, noise)
+    found = Results(np.arange(6.0), np.zeros((6, 1)), y, noise).cautious
     np.testing.assert_allclose(found, [1.0, 2.0, 2.7, 25.0, 2.5, 2.5])
 
 
