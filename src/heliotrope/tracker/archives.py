@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter
-from heliotrope.errors import located
 from heliotrope.live.beliefs import policy_of
 from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
@@ -61,17 +60,9 @@ class OptimizerConfig:
             )
             for name in live.metrics
         }
-        return Tracker(live.lead, metrics, self._rules(live))
-
-    def _rules(self, live: Live) -> Setup:
-        """The rules with their settings as coordinates; InputError for those outside the domain."""
         adapter = self.adapter
-        with located("baseline"):
-            baseline = None if live.baseline is None else adapter.choice(live.baseline)
-        with located("safe"):
-            safe = [adapter.choice(place) for place in live.safe]
         space = adapter.space if isinstance(adapter, NamedAdapter) else self.names
-        return Setup(adapter, live, baseline, safe, space)
+        return Tracker(live.lead, metrics, Setup(adapter, live, adapter.choice, space))
 
     def encoded(self, policies: Mapping[str, Policy], arrays: Arrays) -> JsonTree:
         """The setup as JSON, with its arrays in ``arrays``; the policies are those of metrics."""
