@@ -14,7 +14,7 @@ from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
 from heliotrope.client.reading import AsyncReadsAtService
 from heliotrope.client.study import AtService
-from heliotrope.client.transport import Body, Calls, Connections, Outcome, connection, decodable
+from heliotrope.client.transport import Attempt, Body, Calls, Connections, connection, decodable
 from heliotrope.storage.protocol import StudyInfo
 from heliotrope.study.command_fields import Command
 from heliotrope.study.creating import AsyncCreatesAtService
@@ -51,7 +51,7 @@ class AsyncTransport(Connections[httpx.AsyncClient]):
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _attempt(self, request: httpx.Request) -> Outcome:
+    async def _attempt(self, request: httpx.Request) -> Attempt:
         body = Body(request, self._timeout)
         try:
             with decodable():

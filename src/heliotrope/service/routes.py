@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
-from heliotrope.service.batches import BATCH, carry_out
+from heliotrope.service.batches import BATCH, answer_all
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Health, Metrics
 from heliotrope.service.routing import Operation, loads, parameter
@@ -89,7 +89,7 @@ class Api:
 
     def batch(self, body: Json) -> Response:
         """Carry out commands to many studies with one sync; each is answered on its own."""
-        answers = carry_out(self._studies, body, self._metrics.count)
+        answers = answer_all(self._studies, body, self._metrics.count)
         return JSONResponse({"answers": answers})
 
     def create(self, body: Json) -> Response:
