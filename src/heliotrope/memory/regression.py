@@ -37,7 +37,7 @@ from heliotrope.posterior.spacetime import (
 )
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Forgetting, Prior
-from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.serialization.codec import State, Stored, register
 from heliotrope.validation import Array, Checked, Indices, as_positive, as_share, as_whole, checked
 
 _NEGLIGIBLE = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
@@ -58,11 +58,13 @@ class WeightedObservations:
     width_weights: Array
 
 
-class ObservationStore:
+class ObservationStore(Stored):
     """Decides which observations count, and their weights: here all of them, with weight 1.
 
     Its times are at least the latest seen.
     """
+
+    _stored: tuple[str, ...] = ("_records",)
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self._model = SpaceTime(prior, domain)
@@ -80,12 +82,6 @@ class ObservationStore:
     def width_weights(self, t: float, times: Array) -> Array:
         """Weights at time t of open evaluations of these times; 0 excludes one."""
         return np.ones(len(times))
-
-    def state(self) -> State:
-        return self._records.state()
-
-    def restore(self, state: State) -> None:
-        self._records.restore(state)
 
 
 class Regression:
@@ -144,6 +140,8 @@ class RegressionEngine(RecordingEngine):
     It cannot be combined with another engine, so it accepts no options.
     """
 
+    _stored = (*RecordingEngine._stored, "_now", "log_likelihood", "_store")
+
     def __init__(
         self, prior: Prior, domain: Domain, options: EngineOptions | None, store: ObservationStore
     ) -> None:
@@ -195,14 +193,8 @@ class RegressionEngine(RecordingEngine):
         inverse = width.solve(np.eye(len(width.t)))
         return expansion(self._model, t, width.t, width.places, alpha, inverse)
 
-    def state(self) -> State:
-        own = {"scalars": np.array([self._now, self.log_likelihood])}
-        return own | super().state() | under("store/", self._store.state())
-
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._now, self.log_likelihood = state["scalars"].tolist()
-        self._store.restore(part(state, "store/"))
         self._moment = self._all = None
 
     def _posterior(
@@ -349,6 +341,8 @@ class WeightsStore(ObservationStore):
     Under a Static prior the observations of one place are merged into their weighted mean.
     """
 
+    _stored = ("_now", "_t", "_places", "_sums")
+
     def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
         super().__init__(prior, domain)
         self._merge, self._rate = prior.is_static, rate
@@ -381,11 +375,3 @@ class WeightsStore(ObservationStore):
 
     def width_weights(self, t: float, times: Array) -> Array:
         return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
-
-    def state(self) -> State:
-        arrays = {"t": self._t, "places": self._places, "sums": self._sums}
-        return {"now": np.array(self._now)} | arrays
-
-    def restore(self, state: State) -> None:
-        self._now, self._t = float(state["now"]), state["t"]
-        self._places, self._sums = state["places"], state["sums"].copy()
