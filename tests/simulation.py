@@ -306,7 +306,7 @@ class Simulation:
         replayed = self._state(name, snapshot=False)
         wanted, model = replayed.dumps(), self.models[name]
         assert [one.id for one in replayed.open] == model.in_state("open")
-        assert replayed.core.asked == len(model.entries)
+        assert replayed.lead.asked == len(model.entries)
         assert replayed.told == len(model.in_state("told"))
         assert self._state(name, snapshot=True).dumps() == wanted, "a snapshot differs"
         for client in clients:

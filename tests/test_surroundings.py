@@ -1,10 +1,15 @@
-"""Random streams: each generator depends only on the seed and the counter."""
+"""Random streams depend on seed and counter alone; time and randomness enter in one place."""
 
 from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from hypothesis import given, strategies as st
 
+import heliotrope
 from heliotrope.surroundings import RNGStream
 from strategies import fixed
 
@@ -31,3 +36,32 @@ def test_counters_of_one_seed_are_uncorrelated() -> None:
     draws = np.array([stream.at(i)().standard_normal() for i in range(2000)])
     assert abs(draws.mean()) < 5 / np.sqrt(2000)
     assert abs(np.mean(draws[1:] * draws[:-1])) < 5 / np.sqrt(2000)
+
+
+CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "os.urandom"}
+RANDOM = {"random", "secrets", "uuid"}
+
+
+def from_outside(tree: ast.Module) -> Iterator[str]:
+    """The names in a module that are a wall clock or a source of random numbers."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield from {f"{node.value.id}.{node.attr}"} & CLOCKS
+        elif isinstance(node, ast.Import):
+            yield from {alias.name for alias in node.names} & RANDOM
+        elif isinstance(node, ast.ImportFrom):
+            yield from {f"{node.module}.{alias.name}" for alias in node.names} & CLOCKS
+            yield from {str(node.module)} & RANDOM
+
+
+def test_time_and_random_numbers_enter_in_one_module() -> None:
+    """The lab draws from seeds; limits of waiting are measured by a monotonic clock."""
+    folder = Path(heliotrope.__file__).parent
+    uses = {
+        str(path.relative_to(folder)): sorted(from_outside(ast.parse(path.read_text())))
+        for path in folder.rglob("*.py")
+        if "lab" not in path.relative_to(folder).parts
+    }
+    assert {path: names for path, names in uses.items() if names} == {
+        "surroundings.py": ["secrets", "time.time"]
+    }

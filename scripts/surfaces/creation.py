@@ -26,7 +26,7 @@ _STORE = Argument(
     "DEFAULT_STORE",
     keyword=True,
 )
-_NOW = Argument("now", "Now", "The wall clock; tests replace it.", "now", "time.time", keyword=True)
+_NOW = Argument("now", "Now", "The wall clock; tests replace it.", "now", "REAL.now", keyword=True)
 
 
 def creating() -> str:
@@ -35,12 +35,12 @@ def creating() -> str:
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from heliotrope.storage.protocol import DEFAULT_STORE
+from heliotrope.surroundings import REAL
 
 if TYPE_CHECKING:
     from heliotrope.directions import Direction

@@ -86,7 +86,8 @@ class Optimizer(Queries, Archived):
             lead, setup = OBJECTIVE, None
             metrics = {lead: Metric(adapter, policy, seed, sign_of(self._direction))}
         else:
-            lead, setup = live.lead, _setup(adapter, live)
+            space = adapter.space if isinstance(adapter, NamedAdapter) else None
+            lead, setup = live.lead, Setup(adapter, live, adapter.choice, space)
             metrics = {
                 name: Metric(adapter, policy_of(live, name, policy), seed, live.sign_of(name))
                 for name in live.metrics
@@ -319,16 +320,6 @@ def _direction(given: Direction | None, live: Live | None) -> Direction:
     if given not in (None, wanted):
         raise InputError(f"the direction of the metrics, {wanted}", str(given), "", "direction")
     return wanted
-
-
-def _setup(adapter: DomainAdapter, live: Live) -> Setup:
-    """The rules with their settings as coordinates; InputError for settings outside the domain."""
-    with located("baseline"):
-        baseline = None if live.baseline is None else adapter.choice(live.baseline)
-    with located("safe"):
-        safe = [adapter.choice(place) for place in live.safe]
-    space = adapter.space if isinstance(adapter, NamedAdapter) else None
-    return Setup(adapter, live, baseline, safe, space)
 
 
 def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:

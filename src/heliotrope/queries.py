@@ -193,7 +193,7 @@ class Queries(LiveQueries):
             return self._lead.best(t, context)
         outlook = self._outlook(t, context)
         place, _ = outlook.best()
-        return self._lead.run.at(place, outlook.t)
+        return self._lead.at(place, outlook.t)
 
     @exclusive
     def sample(
@@ -226,7 +226,7 @@ class Queries(LiveQueries):
     @exclusive
     def log_likelihood(self) -> float:
         """Log marginal likelihood of the observations that the memory uses."""
-        return self._lead.run.joint.log_likelihood
+        return self._lead.joint.log_likelihood
 
     @exclusive
     def accuracy(self) -> Accuracy:

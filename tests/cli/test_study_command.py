@@ -241,7 +241,7 @@ def imported(*arguments: str, **env: str) -> Any:
 
 
 def test_a_table_is_brought_in_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliotrope.study.keys._REMEMBERED", 1)
+    monkeypatch.setattr("heliotrope.study.asks._CLOSED", 1)
     (folder / "log.csv").write_text(TABLE)
     run("create", "boiler", "--space", SPACE)
     assert imported("boiler", "log.csv") == {"added": 3, "known": 0}

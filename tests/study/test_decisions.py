@@ -113,7 +113,7 @@ def test_every_step_is_pure_and_only_the_first_one_refuses(name: str, data: st.D
     state.extend([])
     for _ in range(data.draw(st.integers(3, 15))):
         watch.seconds += data.draw(PAUSES)
-        ids = [state.ids.of(number) for number in range(state.core.asked)]
+        ids = [state.ids.of(number) for number in range(state.lead.asked)]
         command = data.draw(commands(name, ids))
         expired = run(state, expire(state, watch.seconds, command))
         assert set(expired) <= {"expired"}

@@ -45,9 +45,9 @@ from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
 from heliotrope.study import Evaluation, Study, StudyConfig, cache
+from heliotrope.study.asks import Keys
 from heliotrope.study.cache import Chain, Decision
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.keys import Keys
 from heliotrope.study.policies import PolicyChoice
 from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed
@@ -1200,7 +1200,7 @@ def test_an_unused_study_is_freed_at_once(space: str) -> None:
     """Without the garbage collector: it comes late, as it does not see how large arrays are."""
     study = begin(space)
     study.tell(study.ask().id, 1.0)
-    optimizer = weakref.ref(study._cache.read(lambda state: state.core))
+    optimizer = weakref.ref(study._cache.read(lambda state: state.lead))
     gc.disable()
     try:
         del study

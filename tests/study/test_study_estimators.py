@@ -38,7 +38,7 @@ def tell(study: Study, count: int) -> None:
 
 
 def learner_of(study: Study) -> AdaptiveAgent:
-    found = study._cache.read(lambda state: state.core.learner)
+    found = study._cache.read(lambda state: state.lead.learner)
     assert found is not None
     return found
 

@@ -215,8 +215,8 @@ def test_snapshots_hold_all_metrics(web: Study) -> None:
     assert restored.dumps() == full.dumps()
     assert restored.applied == {"params": {"workers": 3, "batch": 8}}
     for name, metric in full.metrics.items():
-        again = restored.metrics[name].core
-        mean, new = metric.core.belief().mean, again.belief().mean
+        again = restored.metrics[name]
+        mean, new = metric.belief().mean, again.belief().mean
         np.testing.assert_allclose(new, mean)
 
 
@@ -248,7 +248,7 @@ def test_a_metric_may_be_missing_and_has_its_own_error() -> None:
     study.tell(asks[1], {"throughput": 800.0, "p99": 100.0}, std={"p99": 5.0}, n=4)
     study.tell(asks[2], {"throughput": 810.0})
     state = study._cache.read(lambda state: state)
-    latency, rate = (state.metrics[name].core.history for name in ("p99", "throughput"))
+    latency, rate = (state.metrics[name].history for name in ("p99", "throughput"))
     np.testing.assert_array_equal(latency.std, [5.0, 5.0])
     np.testing.assert_array_equal(rate.n, [4, 1])
     assert study.summary()["told"] == 3

@@ -421,21 +421,9 @@ export interface components {
             told: string;
             ask?: components["schemas"]["Asked"];
         };
-        /** @description An evaluation was cancelled. */
-        Cancelled: {
-            cancelled: string;
-        };
         /** @description The answers to the commands, in their order: `status`, and `answer` or `error`. */
         Batch: {
             answers: Record<string, unknown>[];
-        };
-        /** @description What runs now was recorded. */
-        Applied: {
-            applied: boolean;
-        };
-        /** @description Later times were moved back. */
-        Retimed: {
-            retimed: boolean;
         };
         /** @description Studies by name, and the name after which the next page starts. */
         Listing: {
@@ -528,6 +516,18 @@ export interface components {
         /** @description A demo study was started. */
         Demo: {
             name: string;
+        };
+        /** @description The command `applied` was carried out. */
+        Applied: {
+            applied: boolean;
+        };
+        /** @description The command `cancel` was carried out. */
+        Cancelled: {
+            cancelled: string;
+        };
+        /** @description The command `retime` was carried out. */
+        Retimed: {
+            retimed: boolean;
         };
     };
     responses: never;

@@ -1,17 +1,21 @@
 """What the commands ``heliotrope study ...`` share: their options, and how they are carried out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from inspect import getdoc
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
 
 from heliotrope.cli.backends import StoreBackend, default_backend, open_backend
 from heliotrope.cli.console import LazyCommands
-from heliotrope.client.service import Service
 from heliotrope.errors import HeliotropeError, StudyExistsError
 from heliotrope.validation import Json
+
+if TYPE_CHECKING:
+    from heliotrope.client.service import Service
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 

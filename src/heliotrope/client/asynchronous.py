@@ -11,13 +11,12 @@ import httpx
 
 from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
+from heliotrope.client.reading import AsyncReadsAtService
 from heliotrope.client.study import AtService
 from heliotrope.client.transport import Body, Calls, Connections, Outcome, connection, decodable
-from heliotrope.storage.protocol import Event, StudyInfo
+from heliotrope.storage.protocol import StudyInfo
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Evaluation
 from heliotrope.study.creating import AsyncCreatesAtService
-from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.study.verbs import AsyncStudyVerbs
 
 if TYPE_CHECKING:
@@ -106,47 +105,14 @@ class AsyncService(AsyncCreatesAtService["AsyncStudy"]):
         await self.close()
 
 
-class AsyncStudy(AtService, AsyncStudyVerbs):
+class AsyncStudy(AtService, AsyncReadsAtService, AsyncStudyVerbs):
     """A study at a service, for asyncio; the methods are those of :class:`heliotrope.Study`."""
 
     def __init__(self, transport: AsyncTransport, calls: StudyCalls) -> None:
-        self._run, self._calls = transport.run, calls
-
-    # ---- changing it
+        self._transport, self._calls = transport, calls
 
     async def do(self, command: Command[T]) -> T:
         return await self._run(self._calls.do(command))
 
-    async def delete(self) -> None:
-        await self._run(self._calls.delete())
-
-    # ---- reading it
-
-    async def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
-        return await self._run(self._calls.events(after, limit))
-
-    async def open_asks(self) -> list[Evaluation]:
-        return (await self.summary()).open
-
-    async def belief(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        metric: str | None = None,
-    ) -> BeliefReport:
-        return await self._run(self._calls.belief(t, context, metric))
-
-    async def front(
-        self, t: float | None = None, *, context: Mapping[str, Any] | None = None
-    ) -> Front:
-        return await self._run(self._calls.front(t, context))
-
-    async def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
-        return await self._run(self._calls.summary(context))
-
-    async def track(self) -> Track:
-        return await self._run(self._calls.track())
-
-    async def export(self, kind: str = "csv") -> str:
-        return await self._run(self._calls.export(kind))
+    async def _run(self, calls: Calls[T]) -> T:
+        return await self._transport.run(calls)

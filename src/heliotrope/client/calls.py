@@ -19,7 +19,7 @@ from heliotrope.client.transport import Call, Calls, as_json
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.storage.protocol import Event, StudyInfo, as_name
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Applied, Ask, Tell
+from heliotrope.study.commands import Add, Applied, Ask, Evaluation, Tell
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.surroundings import REAL
 from heliotrope.validation import as_number, as_whole, short_repr
@@ -184,6 +184,11 @@ class StudyCalls:
             found += page
             after = page[-1].seq if page else last
         return found
+
+    def open_asks(self) -> Calls[list[Evaluation]]:
+        summary = yield from self.summary(None)
+        with valid_answer():
+            return [Evaluation.from_json(entry) for entry in summary["open"]]
 
     def belief(
         self, t: float | None, context: Mapping[str, Any] | None, metric: str | None

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heliotrope.client.calls import StudyCalls
-from heliotrope.client.errors import valid_answer
-from heliotrope.client.transport import Transport
-from heliotrope.storage.protocol import Event
+from heliotrope.client.reading import ReadsAtService
+from heliotrope.client.transport import Calls, Transport
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Evaluation
 from heliotrope.study.everyday import EverydayStudy
-from heliotrope.study.results import BeliefReport, Front, Summary, Track
 
 if TYPE_CHECKING:
     from heliotrope.study import StudyConfig
@@ -47,7 +44,7 @@ class AtService:
         return f"{type(self).__name__}({self.name!r})"
 
 
-class RemoteStudy(AtService, EverydayStudy):
+class RemoteStudy(AtService, ReadsAtService, EverydayStudy):
     """A study at a service, with the methods, results and errors of :class:`heliotrope.Study`.
 
     Several threads may share it. It changes this study alone: if another study takes its name
@@ -55,60 +52,11 @@ class RemoteStudy(AtService, EverydayStudy):
     """
 
     def __init__(self, transport: Transport, summary: Mapping[str, Any] | StudyCalls) -> None:
-        self._run = transport.run
+        self._transport = transport
         self._calls = summary if isinstance(summary, StudyCalls) else StudyCalls(summary)
-
-    # ---- changing it
 
     def do(self, command: Command[T]) -> T:
         return self._run(self._calls.do(command))
 
-    def delete(self) -> None:
-        """Delete the study with all its events."""
-        self._run(self._calls.delete())
-
-    # ---- reading it
-
-    def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The log, or at most ``limit`` events after event number ``after``."""
-        return self._run(self._calls.events(after, limit))
-
-    def open_asks(self) -> list[Evaluation]:
-        """Open evaluations, oldest first."""
-        summary = self.summary()
-        with valid_answer():
-            return [Evaluation.from_json(entry) for entry in summary["open"]]
-
-    def belief(
-        self,
-        t: float | None = None,
-        *,
-        context: Mapping[str, Any] | None = None,
-        metric: str | None = None,
-    ) -> BeliefReport:
-        """The belief at a present, future or past time (default: now).
-
-        In a study with contexts it is the belief in one context, by default that of the latest ask.
-        With several metrics it is that of one ``metric``, by default the objective. With limits,
-        ``safe`` says which of the choices shown keep them, and ``limits`` where they lie.
-        """
-        return self._run(self._calls.belief(t, context, metric))
-
-    def front(self, t: float | None = None, *, context: Mapping[str, Any] | None = None) -> Front:
-        """The best trade-offs between several objectives, now or at a later time."""
-        return self._run(self._calls.front(t, context))
-
-    def summary(self, *, context: Mapping[str, Any] | None = None) -> Summary:
-        """The configuration, the counts, the present best and the drift in words.
-
-        In a study with contexts the best is that in one context, by default that of the latest ask.
-        """
-        return self._run(self._calls.summary(context))
-
-    def track(self) -> Track:
-        """The results over time with their choices, and the best over time."""
-        return self._run(self._calls.track())
-
-    def export(self, kind: str = "csv") -> str:
-        """All evaluations with their results, as CSV or JSON."""
-        return self._run(self._calls.export(kind))
+    def _run(self, calls: Calls[T]) -> T:
+        return self._transport.run(calls)

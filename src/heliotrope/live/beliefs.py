@@ -305,22 +305,19 @@ def standardized_error(
     return (y - float(mean[0])) / sqrt(float(variance[0]) + noise)
 
 
-def watching(limits: Sequence[Limit] = ()) -> Adaptive:
-    """The policy that learns a metric with limits."""
-    return _cautious(Tracking(), limits)
+def watching(limits: Sequence[Limit] = (), recipe: Tracking | None = None) -> Adaptive:
+    """The policy that learns a metric with limits; the recipe is that of one without limits."""
+    recipe = recipe or Tracking()
+    bounds = tuple(limit.bound for limit in limits if not limit.relative)
+    shares = tuple(limit.bound for limit in limits if limit.relative)
+    return Adaptive(Watching(recipe.season, recipe.candidates, bounds, shares))
 
 
 def cautious(policy: Policy, limits: Sequence[Limit]) -> Policy:
     """A cautious ``auto`` for a metric with limits; any other policy stays as it is."""
     if not (limits and isinstance(policy, Adaptive) and isinstance(policy.recipe, Tracking)):
         return policy
-    return replace(_cautious(policy.recipe, limits), deferred=policy.deferred)
-
-
-def _cautious(recipe: Tracking, limits: Sequence[Limit]) -> Adaptive:
-    bounds = tuple(limit.bound for limit in limits if not limit.relative)
-    shares = tuple(limit.bound for limit in limits if limit.relative)
-    return Adaptive(Watching(recipe.season, recipe.candidates, bounds, shares))
+    return replace(watching(limits, policy.recipe), deferred=policy.deferred)
 
 
 def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
@@ -328,7 +325,7 @@ def policy_of(live: Live, metric: str, policy: Policy) -> Policy:
     limits = live.limits_of(metric)
     if metric in live.objectives or isinstance(policy, Adaptive):
         return cautious(policy, limits)
-    return _cautious(Tracking(), limits)
+    return watching(limits)
 
 
 @register

@@ -242,12 +242,10 @@ class AdaptiveAgent:
             joint = self._weighing(inner.agent).covariance(at, inside, there)
             if inner.frame.is_linear:
                 return joint
-            moments = [
-                inner.agent.predict(at, some, count_open=False)
-                for some in (inside, there)
-                if some is not None
-            ]
-            return inner.frame.covariance(joint, *moments)
+            q, among = len(inside), inside if there is None else np.concatenate([inside, there])
+            mean, variance = inner.agent.predict(at, among, count_open=False)
+            others = None if there is None else (mean[q:], variance[q:])
+            return inner.frame.covariance(joint, (mean[:q], variance[:q]), others)
 
         return self._answer(t, vary)
 

@@ -5,7 +5,10 @@ study (:mod:`heliotrope.study.creation`).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+from heliotrope.study.command_fields import Command
+from heliotrope.study.commands import BY_VERB
 from heliotrope.validation import Json
 
 
@@ -29,6 +32,13 @@ def _list(items: Json) -> Json:
 
 def _or_null(kind: str) -> Json:
     return {"anyOf": [{"type": kind}, {"type": "null"}]}
+
+
+def _acknowledgement(kind: type[Command[Any]]) -> Json:
+    """The answer of a command that has no result, as its example shows."""
+    types = {str: "string", bool: "boolean"}
+    fields = {name: {"type": types[type(value)]} for name, value in kind.example_answer.items()}
+    return _object(f"The command `{kind.verb}` was carried out.", fields)
 
 
 def reference(name: str) -> Json:
@@ -67,13 +77,10 @@ SCHEMAS = {
         _typed(string="told") | {"ask": reference("Asked")},
         optional=["ask"],
     ),
-    "Cancelled": _object("An evaluation was cancelled.", _typed(string="cancelled")),
     "Batch": _object(
         "The answers to the commands, in their order: `status`, and `answer` or `error`.",
         {"answers": _RECORDS},
     ),
-    "Applied": _object("What runs now was recorded.", _typed(boolean="applied")),
-    "Retimed": _object("Later times were moved back.", _typed(boolean="retimed")),
     "Listing": _object(
         "Studies by name, and the name after which the next page starts.",
         {"studies": _list(_STUDY), "next": _or_null("string")},
@@ -127,3 +134,9 @@ SCHEMAS = {
     "Demo": _object("A demo study was started.", _typed(string="name")),
 }
 """Answers by name."""
+
+SCHEMAS |= {
+    kind.answered: _acknowledgement(kind)
+    for kind in BY_VERB.values()
+    if kind.answered not in SCHEMAS
+}

@@ -74,7 +74,7 @@ class SearchSpace:
     def cube(self) -> Box:
         """The unit cube with discrete parameters on lattices, also for few configurations."""
         width = max((columns.stop for columns in self._columns.values()), default=1)
-        return Box(np.zeros(width), np.ones(width), self._lattices())
+        return Box(np.zeros(width), np.ones(width), _lattices(self._countable(), self._columns))
 
     def params(self, place: ArrayLike | int) -> dict[str, Value]:
         """Return the configuration at a point (d,), or at an index of a Finite domain.
@@ -86,30 +86,26 @@ class SearchSpace:
 
     def decoded(self, point: Array) -> dict[str, Value]:
         """Do the same for a point of the domain, unchecked."""
-        return {name: self._value(name, point) for name in self._parameters}
+        parameters = self._parameters.items()
+        return {name: p.decode(self._part(name, point[None])[0]) for name, p in parameters}
 
     def numbers(self, points: Array) -> Array:
         """Return the values of points (n, d) as numbers (n, parameters); of a choice its position.
 
         Coordinates after those of the space are ignored.
         """
-        columns = [
-            parameter.numbers(points[:, self._columns[name]])
-            if name in self._columns
-            else parameter.numbers(np.zeros((len(points), parameter.width)))
-            for name, parameter in self._parameters.items()
-        ]
-        return np.column_stack(columns)
+        parameters = self._parameters.items()
+        return np.column_stack([p.numbers(self._part(name, points)) for name, p in parameters])
 
     def point(self, params: Mapping[str, object]) -> Array:
         """Return the canonical coordinates (d,) of a configuration, in either kind of domain."""
         coordinates = {}
         with located("params"):
-            given = as_object(params, "a value for every parameter")
-            same_keys(given, tuple(self._parameters))
+            values = as_object(params, "a value for every parameter")
+            same_keys(values, tuple(self._parameters))
             for name, parameter in self._parameters.items():
                 with located(name):
-                    coordinates[name] = parameter.encode(given[name])
+                    coordinates[name] = parameter.encode(values[name])
         return _joined([coordinates[name] for name in self._columns])
 
     def index(self, params: Mapping[str, object]) -> int:
@@ -128,7 +124,8 @@ class SearchSpace:
         other real numbers stay. An array of points (n, d) is snapped row by row.
         """
         many = isinstance(x, np.ndarray) and x.ndim == 2
-        snapped = self.snapped(self._inside(x if many else [x]))
+        points: Any = x if many else [x]
+        snapped = self.snapped(self.cube.places(points))
         return snapped if many else snapped[0]
 
     def snapped(self, points: Array) -> Array:
@@ -172,21 +169,10 @@ class SearchSpace:
     def __repr__(self) -> str:
         return f"SearchSpace({self._parameters})"
 
-    def _lattices(self) -> list[Lattice]:
-        """The coordinates of countable parameters; one with very many values is continuous."""
-        if not self._columns:
-            return [Lattice((0,), np.zeros((1, 1)))]
-        few = {name: p for name, p in self._countable().items() if (p.count or 1) <= _LATTICE}
-        return [
-            Lattice(tuple(range(columns.start, columns.stop)), few[name].table())
-            for name, columns in self._columns.items()
-            if name in few
-        ]
-
     def _countable(self) -> dict[str, Parameter]:
         """The parameters with countably many values that have coordinates."""
-        found = ((name, self._parameters[name]) for name in self._columns)
-        return {name: parameter for name, parameter in found if parameter.count is not None}
+        varying = ((name, self._parameters[name]) for name in self._columns)
+        return {name: parameter for name, parameter in varying if parameter.count is not None}
 
     def _finite(self) -> Finite:
         if not isinstance(self.domain, Finite):
@@ -197,20 +183,18 @@ class SearchSpace:
             )
         return self.domain
 
-    def _inside(self, points: Any) -> Array:
-        return self.cube.places(points)
-
     def _at(self, place: ArrayLike | int) -> Array:
         if isinstance(place, (int, np.integer)):
             points = self._finite().points
-            row: Array = points[as_index(place, len(points))]
-        else:
-            row = self._inside([place])[0]
-        return row
+            return np.asarray(points[as_index(place, len(points))])
+        listed: Any = [place]
+        return np.asarray(self.cube.places(listed)[0])
 
-    def _value(self, name: str, point: Array) -> Value:
-        parameter, columns = self._parameters[name], self._columns.get(name)
-        return parameter.decode(np.zeros(parameter.width) if columns is None else point[columns])
+    def _part(self, name: str, points: Array) -> Array:
+        """The coordinates (n, width) of a parameter; zeros of one that has none."""
+        if name in self._columns:
+            return points[:, self._columns[name]]
+        return np.zeros((len(points), self._parameters[name].width))
 
 
 SpaceLike: TypeAlias = SearchSpace | Options | Mapping[str, Parameter] | Sequence[str]
@@ -239,10 +223,10 @@ def is_space_like(space: object) -> TypeGuard[SpaceLike]:
 
 def _by_name(parameters: object) -> dict[str, Any]:
     """Return 1 to 100 entries with valid names, or raise an InputError."""
-    given = as_object(parameters, "parameters by name")
-    if not 1 <= len(given) <= _PARAMETERS:
-        raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(given):,}")
-    return {as_text(name, "a parameter's name"): item for name, item in given.items()}
+    entries = as_object(parameters, "parameters by name")
+    if not 1 <= len(entries) <= _PARAMETERS:
+        raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(entries):,}")
+    return {as_text(name, "a parameter's name"): item for name, item in entries.items()}
 
 
 def _from_json(data: object) -> Parameter:
@@ -283,6 +267,17 @@ def _columns(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
         )
     ends = accumulate(widths.values())
     return {name: slice(end - widths[name], end) for name, end in zip(widths, ends, strict=True)}
+
+
+def _lattices(countable: Mapping[str, Parameter], columns: Mapping[str, slice]) -> list[Lattice]:
+    """The coordinates of countable parameters; one with very many values is continuous."""
+    if not columns:
+        return [Lattice((0,), np.zeros((1, 1)))]
+    few = {name: p for name, p in countable.items() if (p.count or 1) <= _LATTICE}
+    return [
+        Lattice(tuple(range(columns[name].start, columns[name].stop)), parameter.table())
+        for name, parameter in few.items()
+    ]
 
 
 def _joined(rows: Sequence[Array]) -> Array:

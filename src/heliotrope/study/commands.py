@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from heliotrope.errors import InputError
 from heliotrope.precision import CHECKS, check_names
@@ -38,6 +38,7 @@ from heliotrope.study.measured import (
 )
 from heliotrope.validation import Json, as_number, as_positive
 
+T = TypeVar("T")
 _LONGEST_KEY = 200
 
 
@@ -84,6 +85,33 @@ class _Suggesting(Command[Evaluation]):
 
     def result(self, answer: Mapping[str, Any]) -> Evaluation:
         return Evaluation.from_json(answer)
+
+
+class _Acknowledged(Command[None]):
+    """A command without a result."""
+
+    def result(self, answer: Mapping[str, Any]) -> None:
+        return None
+
+
+class _OfChoice(Command[T]):
+    """A command about either parameters or an option."""
+
+    params: Mapping[str, Any] | None
+    option: str | None
+
+    @property
+    def chosen(self) -> Mapping[str, Any] | str | None:
+        """The parameters, or the option."""
+        return self.params if self.option is None else self.option
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        command = super().from_json(data)
+        if (command.params is None) == (command.option is None):
+            got = "neither" if command.option is None else "both"
+            raise InputError("either params or an option", got)
+        return command
 
 
 @dataclass(frozen=True)
@@ -204,7 +232,7 @@ class Tell(MeasuredCommand[Evaluation | Hold | None]):
 
 
 @dataclass(frozen=True)
-class Add(_Suggesting, MeasuredCommand[Evaluation]):
+class Add(_OfChoice[Evaluation], _Suggesting, MeasuredCommand[Evaluation]):
     """Add a result that was measured elsewhere, as if it had been asked for and told.
 
     The result has the forms of ``tell``.
@@ -238,21 +266,9 @@ class Add(_Suggesting, MeasuredCommand[Evaluation]):
         """A result of parameters, or of an option given as text."""
         return cls(value, **as_choice(chosen), **fields)
 
-    @property
-    def chosen(self) -> Mapping[str, Any] | str | None:
-        """The parameters, or the option."""
-        return self.params if self.option is None else self.option
-
-    @classmethod
-    def from_json(cls, data: object) -> Self:
-        """Read a command that has either parameters or an option."""
-        command = super().from_json(data)
-        _check_choice(command.params, command.option)
-        return command
-
 
 @dataclass(frozen=True)
-class Applied(Command[None]):
+class Applied(_OfChoice[None], _Acknowledged):
     """Say which parameters, or which option, the system runs with now.
 
     Moves are measured from there, until the next result or the next call.
@@ -271,32 +287,12 @@ class Applied(Command[None]):
         """These parameters, or an option given as text."""
         return cls(**as_choice(chosen))
 
-    @property
-    def chosen(self) -> Mapping[str, Any] | str | None:
-        """The parameters, or the option."""
-        return self.params if self.option is None else self.option
-
-    @classmethod
-    def from_json(cls, data: object) -> Self:
-        """Read a command that has either parameters or an option."""
-        command = super().from_json(data)
-        _check_choice(command.params, command.option)
-        return command
-
     def answer(self, result: None) -> Json:
         return {"applied": True}
 
-    def result(self, answer: Mapping[str, Any]) -> None:
-        return None
-
-
-def _check_choice(params: object, option: object) -> None:
-    if (params is None) == (option is None):
-        raise InputError("either params or an option", "neither" if option is None else "both")
-
 
 @dataclass(frozen=True)
-class Cancel(Command[None]):
+class Cancel(_Acknowledged):
     """Cancel an evaluation whose measurement failed; repeating is accepted.
 
     The next asks avoid its place, for longer the more often evaluations fail there.
@@ -310,9 +306,6 @@ class Cancel(Command[None]):
 
     def answer(self, result: None) -> Json:
         return {"cancelled": self.id}
-
-    def result(self, answer: Mapping[str, Any]) -> None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -335,7 +328,7 @@ class Heartbeat(_Suggesting):
 
 
 @dataclass(frozen=True)
-class Retime(Command[None]):
+class Retime(_Acknowledged):
     """Move later times back to the present, after a clock was ahead."""
 
     verb: ClassVar[str] = "retime"
@@ -349,9 +342,6 @@ class Retime(Command[None]):
 
     def answer(self, result: None) -> Json:
         return {"retimed": True}
-
-    def result(self, answer: Mapping[str, Any]) -> None:
-        return None
 
 
 BY_VERB: Mapping[str, type[Command[Any]]] = {

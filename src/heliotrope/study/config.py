@@ -101,10 +101,7 @@ class StudyConfig:
         """The rules with their settings as coordinates; None without goals."""
         if self.goals is None:
             return None
-        point, baseline = self.adapter.choice_point, self.goals.baseline
-        safe = [point(choice) for choice in self.goals.safe]
-        first = None if baseline is None else point(baseline)
-        return Setup(adapter, self.goals, first, safe, self.space)
+        return Setup(adapter, self.goals, self.adapter.choice_point, self.space)
 
     def limits_of(self, name: str) -> list[Limit]:
         """The limits of a metric."""

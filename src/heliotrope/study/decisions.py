@@ -94,7 +94,7 @@ def _checked_ask(
         return _repeated(_open_with_key(state, id, told))
     context = state.config.adapter.check_context(command.context)
     t = _time_to_ask(state, command.t, moment.now)
-    state.core.next_time(t)  # raises an error if there is none
+    state.lead.next_time(t)  # raises an error if there is none
     if command.cost is not None:
         _check_hold(state)
     _check_room(state, told)
@@ -121,8 +121,8 @@ def _repeated(evaluation: Evaluation) -> Chain[Evaluation]:
 
 def _check_room(state: StudyState, told: str | None) -> None:
     """Raise an InputError if too many evaluations stay open."""
-    closed = told is not None and state.core.is_open(state.ids.number_of(told))
-    if len(state.core.open) - closed >= _MOST_OPEN:
+    closed = told is not None and state.lead.is_open(state.ids.number_of(told))
+    if len(state.lead.open) - closed >= _MOST_OPEN:
         raise InputError(
             f"at most {_MOST_OPEN} open asks", "one more", "Tell or cancel some first."
         )
@@ -133,7 +133,7 @@ def _ask(
 ) -> Chain[Evaluation | Hold]:
     if command.cost is not None:
         point = state.config.adapter.context_point(context)
-        until = state.tracker.hold(state.core.next_time(t), point, command.cost)
+        until = state.tracker.hold(state.lead.next_time(t), point, command.cost)
         if until is not None:
             return Hold(until)
     at, place, why = chosen(state, t, context)
@@ -203,7 +203,7 @@ def _take_result(state: StudyState, told: EventBody, learn: Learn) -> Chain[None
 def _told_event(state: StudyState, id: str, command: Tell | Add) -> EventBody | None:
     """The event of a result; None if the same result was told before."""
     number, results = state.ids.number_of(id), named_results(state.config, command.measured)
-    if state.core.is_open(number) or state.leases.expired(number) is not None:
+    if state.lead.is_open(number) or state.leases.expired(number) is not None:
         return _result_event(state, id, command, results)
     before = state.result_of(number)
     if before is None:
@@ -270,7 +270,7 @@ def _add(state: StudyState, command: Add, moment: Moment, learn: Learn) -> Chain
     before = _added_before(state, command, words)
     if before is not None:
         return before
-    t = state.core.placed(place, _time_to_ask(state, command.t, moment.now)).t
+    t = state.lead.placed(place, _time_to_ask(state, command.t, moment.now)).t
     results = named_results(state.config, command.measured)
     id = state.ids.next(moment.mark)
     opened = yield from _begin(id, t, place, words | _keyed(command.key))
@@ -309,7 +309,7 @@ def _apply(state: StudyState, command: Applied) -> Chain[None]:
 def _cancel(state: StudyState, id: str) -> Chain[None]:
     """Close an evaluation for good, even if its lease has expired."""
     number = state.ids.number_of(id)
-    if state.core.is_open(number) or state.leases.expired(number) is not None:
+    if state.lead.is_open(number) or state.leases.expired(number) is not None:
         yield {"v": VERSION, "kind": "cancelled", "id": id}
     elif state.result_of(number) is not None:
         raise ClosedSuggestionError("an open ask", f"{id}, which has its result", "", "id")
@@ -317,7 +317,7 @@ def _cancel(state: StudyState, id: str) -> Chain[None]:
 
 def _prolong(state: StudyState, command: Heartbeat, now: float) -> Chain[Evaluation]:
     number = state.ids.number_of(command.id)
-    if not state.core.is_open(number):
+    if not state.lead.is_open(number):
         state.leases.check_open(number, command.id)
         raise ClosedSuggestionError(
             "an open ask", f"{command.id}, which was told or cancelled", "", "id"
@@ -336,7 +336,7 @@ def _retime(state: StudyState, command: Retime, now: float) -> Chain[None]:
     latest = wall if command.t is None else command.t
     if latest is None:
         raise InputError("a time, because the clock counts steps", "none", "", "t")
-    if state.core.asked and latest < state.core.latest:
+    if state.lead.asked and latest < state.lead.latest:
         yield {"v": VERSION, "kind": "retimed", "latest": latest}
 
 
@@ -350,7 +350,7 @@ def _check_uid(state: StudyState, uid: str | None) -> None:
 def _time_to_ask(state: StudyState, t: float | None, now: float) -> float | None:
     """The time in the command, or that of the clock; None lets the tracker count a step."""
     wall = state.config.clock.at(now, state.created)
-    latest = state.core.latest if state.core.asked else -inf
+    latest = state.lead.latest if state.lead.asked else -inf
     if wall is not None:
         state.config.clock.check(wall, latest, t)
     if t is None:

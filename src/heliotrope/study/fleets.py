@@ -39,8 +39,8 @@ def joined(config: StudyConfig, state_of: Callable[[str], StudyState]) -> StudyC
     for name in config.like:
         state = state_of(name)
         _check_other(config, name, state.config)
-        if not state.model.world.is_one_term:
-            models.append(state.model)
+        if not state.lead.latest_model.world.is_one_term:
+            models.append(state.lead.latest_model)
             believed.append(_believed(config, state, places))
     if not models:
         return config
@@ -93,7 +93,7 @@ def _places(config: StudyConfig) -> Places:
 
 def _believed(config: StudyConfig, state: StudyState, places: Places) -> tuple[Array, Array]:
     """Means and variances of a study at places of another, NaN where it lacks an option."""
-    core = state.core
+    core = state.lead
     if not isinstance(config.space, Options):
         belief = core.belief(X=core.domain.at(places), count_open=False)
         return belief.mean, np.square(belief.std)

@@ -15,7 +15,7 @@ Learn: TypeAlias = Callable[[StudyState], Chain[None]]
 def learn(state: StudyState) -> Chain[None]:
     """Estimate the models that are due."""
     for name, metric in state.metrics.items():
-        learner = metric.core.learner
+        learner = metric.learner
         estimation = None if learner is None else learner.estimation()
         if estimation is not None:
             yield _learned_event(estimation.run(), state, name)
@@ -38,7 +38,7 @@ def take(update: Update, state: StudyState, name: str) -> Chain[None]:
 
     If the update says which results are contradicted, the next operations do that stepwise.
     """
-    learner = state.metrics[name].core.learner
+    learner = state.metrics[name].learner
     if learner is not None and learner.known.due == update.due:
         yield _learned_event(update, state, name)
         yield from judge(state)

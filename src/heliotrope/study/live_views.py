@@ -16,9 +16,9 @@ from heliotrope.policies import Best
 from heliotrope.spaces import Options
 from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.drift import describe_drift
 from heliotrope.study.goals import Goals
-from heliotrope.study.past import blank, fed, past_belief
+from heliotrope.study.metrics import blank, fed, past_belief
+from heliotrope.study.remarks import describe_drift
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Outlook
 from heliotrope.validation import Array, Json, short_repr
@@ -152,7 +152,7 @@ def belief(state: StudyState, head: Json, metric: str | None) -> Callable[[], Js
     if metric is not None or len(weights) <= 1:
         name = metric or goals.lead
         weights, head = {name: 1.0}, {**head, "metric": name}
-    is_told = all(len(state.metrics[told].core.history) for told in weights)
+    is_told = all(len(state.metrics[told].history) for told in weights)
     make = _beliefs_at(state, head)
 
     def show() -> Json:
@@ -206,9 +206,9 @@ def front(state: StudyState, head: Json) -> Json:
 def track(state: StudyState) -> Callable[[], Json]:
     """The latest results, and the best and the baseline as they were believed at some times."""
     config, metrics, results = state.config, state.metrics, _results(state)
-    histories = {name: metric.core.history[-_SHOWN:] for name, metric in metrics.items()}
+    histories = {name: metric.history[-_SHOWN:] for name, metric in metrics.items()}
     empty = {name: blank(metric, histories[name]) for name, metric in metrics.items()}
-    latest = _outlook(state, {"t": state.core.latest, "context": state.context})
+    latest = _outlook(state, {"t": state.lead.latest, "context": state.context})
     limits = GoalsView(config, latest).limits()
 
     def show() -> Json:
@@ -232,7 +232,7 @@ def _outlook(state: StudyState, head: Json) -> Outlook:
 def _beliefs_at(state: StudyState, head: Json) -> Callable[[], Outlook]:
     """The beliefs at a time; those of the past are built when they are needed."""
     present = _outlook(state, head)
-    if present.t >= state.core.latest:
+    if present.t >= state.lead.latest:
         return lambda: present
     made = {name: past_belief(metric, present.t) for name, metric in state.metrics.items()}
     past = replace(present, trust=dict(present.trust))
@@ -243,7 +243,7 @@ def _metrics(state: StudyState) -> Json:
     """Each metric's aim, number of results and drift."""
     aims, shown = _goals(state).metrics, {}
     for name, metric in state.metrics.items():
-        told, drift = len(metric.core.history), describe_drift(metric)["words"]
+        told, drift = len(metric.history), describe_drift(metric)["words"]
         shown[name] = {"aim": aims[name], "told": told, "drift": drift}
     return shown
 
@@ -266,7 +266,7 @@ def _results(state: StudyState) -> list[Json]:
     rows: dict[int, Json] = {}
     describe, reasons = state.config.adapter.describe, state.tracker.progress.reasons
     for name, metric in state.metrics.items():
-        for result in metric.core.history[-_SHOWN:]:
+        for result in metric.history[-_SHOWN:]:
             number = result.id
             assert number is not None
             if number not in rows:

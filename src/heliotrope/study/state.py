@@ -15,19 +15,16 @@ from heliotrope.errors import (
     HeliotropeError,
     InputError,
 )
-from heliotrope.estimation import Model
 from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.beliefs import Gain
 from heliotrope.serialization import archive
 from heliotrope.serialization.codec import Arrays, part, under
 from heliotrope.storage import EventBody
+from heliotrope.study.asks import Ids, Keys, Leases
 from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, point_of
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.ids import Ids
-from heliotrope.study.keys import Keys
-from heliotrope.study.leases import Leases
-from heliotrope.study.metrics import MetricState, named_results
-from heliotrope.tracker import Metric, Tracker
+from heliotrope.study.metrics import StudyMetric, named_results
+from heliotrope.tracker import Tracker
 from heliotrope.validation import Json, as_number, as_positive, as_whole, short_repr
 
 VERSION = 1  # of all events
@@ -62,7 +59,7 @@ class StudyState:
         self.uid, self.config, self.created = uid, config, created
         adapter = DomainAdapter(config.adapter.problem)
         self.metrics = {
-            name: MetricState(of_metric, adapter, config.limits_of(name))
+            name: StudyMetric(of_metric, adapter, config.limits_of(name))
             for name, of_metric in config.metrics.items()
         }
         self.tracker = self._tracker_of(self.metrics)
@@ -71,40 +68,20 @@ class StudyState:
         self._bare = True  # the optimizers have no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
 
-    def _tracker_of(self, metrics: Mapping[str, MetricState]) -> Tracker:
-        adapter = metrics[self.config.lead].core.adapter
-        cores = {name: metric.core for name, metric in metrics.items()}
-        return Tracker(self.config.lead, cores, self.config.setup(adapter))
+    def _tracker_of(self, metrics: Mapping[str, StudyMetric]) -> Tracker:
+        adapter = metrics[self.config.lead].adapter
+        return Tracker(self.config.lead, metrics, self.config.setup(adapter))
 
     # ---- the leading metric, which the others follow
 
     @property
-    def lead(self) -> MetricState:
+    def lead(self) -> StudyMetric:
         return self.metrics[self.config.lead]
-
-    @property
-    def core(self) -> Metric:
-        """All evaluations, and the results of the leading metric."""
-        return self.tracker.lead
 
     @property
     def told(self) -> int:
         """Number of evaluations with a result."""
         return self.tracker.told
-
-    @property
-    def model(self) -> Model:
-        return self.lead.model
-
-    @property
-    def faults(self) -> frozenset[int]:
-        """The numbers of the results that are taken for faults."""
-        return self.lead.faults
-
-    @property
-    def since(self) -> float:
-        """The time of the last jump: earlier results do not count."""
-        return self.lead.since
 
     # ---- events applied
 
@@ -207,10 +184,10 @@ class StudyState:
         number = self.ids.number_of(body["id"])
         expired = self.leases.expired(number)
         if expired is None:
-            self.tracker.tell(self.core.suggestion(number), results, errors_in(body))
+            self.tracker.tell(self.lead.suggestion(number), results, errors_in(body))
         else:
             t, place = expired
-            late = self.core.adapter.suggestion_at(number, t, place)
+            late = self.lead.adapter.suggestion_at(number, t, place)
             self.tracker.tell_late(late, results)
         self._close(body["id"])
 
@@ -221,18 +198,16 @@ class StudyState:
         if expired is None:
             self.tracker.cancel(number, avoid=True)
         else:
-            self.tracker.avoid(self.core.adapter.suggestion_at(number, *expired))
+            self.tracker.avoid(self.lead.adapter.suggestion_at(number, *expired))
 
     def _apply_expired(self, id: str) -> None:
         """Close an ask without a result; its place is not avoided, since a worker may have died."""
-        suggestion = self.core.suggestion(self._close(id))
+        suggestion = self.lead.suggestion(self._close(id))
         self.tracker.cancel(suggestion.id, avoid=False)
         self.leases.expire(suggestion)
 
     def _apply_retimed(self, latest: float) -> None:
         self.tracker.set_back(latest)
-        for metric in self.metrics.values():
-            metric.since = min(metric.since, latest)
         self.leases.set_back(latest)
 
     def _close(self, id: str) -> int:
@@ -244,7 +219,7 @@ class StudyState:
 
     def _apply_asked(self, body: Mapping[str, Any]) -> None:
         self.ids.add(body["id"])
-        asked, reason = self.core.placed(body["place"], body["t"]), body.get("reason")
+        asked, reason = self.lead.placed(body["place"], body["t"]), body.get("reason")
         self.tracker.begin(replace(asked, reason=None if reason is None else str(reason)))
         if "lease" in body:
             self.leases.begin(asked.id, body["lease"], body["until"])
@@ -256,20 +231,20 @@ class StudyState:
     def time(self, seconds: float) -> float:
         """The time by the clock at a wall time, or the latest time seen if that is later."""
         at = self.config.clock.at(seconds, self.created)
-        return self.core.latest if at is None else max(at, self.core.latest)
+        return self.lead.latest if at is None else max(at, self.lead.latest)
 
     # ---- evaluations
 
     @property
     def open(self) -> list[Evaluation]:
         """Open evaluations, oldest first."""
-        return [self._evaluation(suggestion) for suggestion in self.core.open]
+        return [self._evaluation(suggestion) for suggestion in self.lead.open]
 
     def open_evaluation(self, id: str) -> Evaluation:
         """The open evaluation whose key was found again; ClosedSuggestionError if it is closed."""
         number = self.ids.number_of(id)
-        if self.core.is_open(number):
-            return self._evaluation(self.core.suggestion(number))
+        if self.lead.is_open(number):
+            return self._evaluation(self.lead.suggestion(number))
         self.leases.check_open(number, id)
         end = "cancelled" if self.result_of(number) is None else "told"
         raise ClosedSuggestionError(
@@ -299,17 +274,17 @@ class StudyState:
         told = self._told(number)
         if told is None:
             return None
-        return self.tracker.gain_of(self.core.adapter.suggestion(number, told.t, told.place))
+        return self.tracker.gain_of(self.lead.adapter.suggestion(number, told.t, told.place))
 
     def _told(self, number: int) -> Observation | None:
         """An evaluation's result of any metric; None without any."""
-        results = (metric.core.history.of(number) for metric in self.metrics.values())
+        results = (metric.history.of(number) for metric in self.metrics.values())
         return next(filter(None, results), None)
 
     def point_of(self, id: str) -> dict[str, Any] | None:
         """The ``params`` or ``option`` of an evaluation; None if it was cancelled."""
         number = self.ids.number_of(id)
-        if self.core.is_open(number):
+        if self.lead.is_open(number):
             asked: Evaluation | None = self.open_evaluation(id)
         elif (expired := self.leases.expired(number)) is not None:
             t, place = expired
@@ -364,16 +339,16 @@ class StudyState:
             tracker.told = as_whole(header["told"], "told", least=0)
             tracker.progress.restore(header["progress"])
             keys, leases, ids = Keys.from_json(header), Leases.from_json(header), Ids(self.uid)
-            ids.restore(arrays[_MARKS], lead.core.asked)
+            ids.restore(arrays[_MARKS], lead.asked)
         self.leases, self.ids, self.keys = leases, ids, keys
         self.metrics, self.tracker, self.seq = metrics, tracker, seq
         self.context, self._bare = header.get("context"), False
 
-    def _others(self) -> list[tuple[str, MetricState]]:
+    def _others(self) -> list[tuple[str, StudyMetric]]:
         """The metrics that do not lead."""
         return [item for item in self.metrics.items() if item[0] != self.config.lead]
 
-    def _metrics_of(self, header: Json, arrays: Arrays) -> dict[str, MetricState]:
+    def _metrics_of(self, header: Json, arrays: Arrays) -> dict[str, StudyMetric]:
         """The metrics in a snapshot, in their order."""
         restored = {self.config.lead: self.lead.restored(header, arrays)}
         for i, (name, metric) in enumerate(self._others()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -114,7 +113,7 @@ class Study(CreatesInStore, EverydayStudy):
         return begin()
 
     @classmethod
-    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = time.time) -> Self:
+    def open(cls, name: str, store: Store | str = DEFAULT_STORE, now: Now = REAL.now) -> Self:
         """Open an existing study."""
         surroundings = Surroundings(now)
         return _with_store(
@@ -251,7 +250,7 @@ class Study(CreatesInStore, EverydayStudy):
 
     def _hand_over(self, state: StudyState) -> None:
         for name, metric in state.metrics.items():
-            learner = metric.core.learner
+            learner = metric.learner
             if self._estimators is None or learner is None or learner.known.due is None:
                 continue
             key = self.uid if state.config.goals is None else f"{self.uid} {name}"

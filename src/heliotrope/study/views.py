@@ -14,9 +14,8 @@ from heliotrope.study import live_views
 from heliotrope.study.belief_view import BeliefView
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.drift import describe_drift
-from heliotrope.study.following import LATEST, warning
-from heliotrope.study.past import blank, fed, past_belief
+from heliotrope.study.metrics import blank, fed, past_belief
+from heliotrope.study.remarks import LATEST, describe_drift, warning
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Metric
 from heliotrope.validation import Array, Json, short_repr
@@ -44,8 +43,8 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
     if metric not in (None, THE_VALUE):
         expected = "no metric, because the study has one value"
         raise InputError(expected, short_repr(metric), "", "metric")
-    if t >= state.core.latest:
-        shown = BeliefView(state.config, state.core, t, point).belief()
+    if t >= state.lead.latest:
+        shown = BeliefView(state.config, state.lead, t, point).belief()
         return lambda: {**head, **shown}
     believed = past_belief(state.lead, t)
     return lambda: {**head, **BeliefView(state.config, believed(), t, point).belief()}
@@ -53,7 +52,7 @@ def belief(state: StudyState, t: float, context: object, metric: str | None = No
 
 def summary(state: StudyState, t: float, context: object) -> Json:
     """The configuration, the counts, the present best in a context, and the drift."""
-    core, config = state.core, state.config
+    core, config = state.lead, state.config
     there, point = _context(state, context)
     model = state.lead.known_model
     view = BeliefView(config, core, t, point)
@@ -70,7 +69,7 @@ def summary(state: StudyState, t: float, context: object) -> Json:
         "events": state.seq,
         "asked": core.asked,
         "told": state.told,
-        "faults": [state.ids.of(number) for number in sorted(state.faults)],
+        "faults": [state.ids.of(number) for number in sorted(state.lead.faults)],
         "open": [ask.to_json() for ask in state.open],
         "model": model.to_json(),
         **own,
@@ -82,9 +81,9 @@ def summary(state: StudyState, t: float, context: object) -> Json:
 
 def _warning(state: StudyState) -> str | None:
     """The troubles of the models, and why the results can hardly be followed."""
-    latest = state.core.history[-LATEST:]
+    latest = state.lead.history[-LATEST:]
     t, y = (np.array([getattr(result, name) for result in latest]) for name in ("t", "y"))
-    faulty = np.array([result.id in state.faults for result in latest], dtype=bool)
+    faulty = np.array([result.id in state.lead.faults for result in latest], dtype=bool)
     troubles = (metric.trouble and f"{metric.trouble}." for metric in state.metrics.values())
     return " ".join(filter(None, [*troubles, warning(t, y, faulty)])) or None
 
@@ -107,9 +106,9 @@ def track(state: StudyState) -> Show:
     """The latest results with their choices, the estimated best at some times, the certificate."""
     if state.config.goals is not None:
         return live_views.track(state)
-    config, shown = state.config, state.core.history[-_SHOWN:]
-    levels = [[one for one in shown if (one.t >= state.since) == new] for new in (False, True)]
-    certificate, faults = _certificate(state), state.faults
+    config, shown = state.config, state.lead.history[-_SHOWN:]
+    levels = [[one for one in shown if (one.t >= state.lead.since) == new] for new in (False, True)]
+    certificate, faults = _certificate(state), state.lead.faults
     tracked = [
         (blank(state.lead, some), some) for some in levels if some and config.policy.has_model
     ]
@@ -124,7 +123,7 @@ def track(state: StudyState) -> Show:
 
 def _certificate(state: StudyState) -> Callable[[], Json | None]:
     """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
-    config, core = state.config, state.core
+    config, core = state.config, state.lead
     known = config.policy.has_model and core.learner is None
     if not known or config.context is not None or core.asked > _CERTIFIED:
         return lambda: None

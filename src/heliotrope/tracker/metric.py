@@ -1,57 +1,65 @@
-"""One metric of a tracker: its evaluations and results, and the agent that has seen them."""
+"""One metric of a tracker: its evaluations and results, and the agent that has seen them.
+
+The agent maximizes, in a frame whose values have a sign.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Choices, DomainAdapter, PlaceLike, Places, all_choices
-from heliotrope.errors import InputError
-from heliotrope.ledger import Ledger, Visible
+from heliotrope.domains import (
+    Choices,
+    Contextual,
+    Domain,
+    DomainAdapter,
+    PlaceLike,
+    Places,
+    all_choices,
+)
+from heliotrope.errors import InputError, NoBeliefError
+from heliotrope.estimation import Model
+from heliotrope.ledger import History, Ledger, Observation, Suggestion, Visible
 from heliotrope.live.choosing import Avoidance, failure_before
-from heliotrope.policies.protocol import Weighing
-from heliotrope.policies.run import PolicyRun
+from heliotrope.policies.adaptive import AdaptiveAgent
+from heliotrope.policies.frame import Frame
+from heliotrope.policies.gp import GPAgent
+from heliotrope.policies.protocol import (
+    TOLD_AT_ONCE,
+    Agent,
+    Belief,
+    Best,
+    Policy,
+    Sampling,
+    Selective,
+    Weighing,
+)
+from heliotrope.posterior import Accuracy, Learned
 from heliotrope.precision import USUAL, Precision
 from heliotrope.serialization.codec import Arrays, JsonTree, part, under
 from heliotrope.surroundings import RNGFactory, RNGStream
-from heliotrope.validation import Array, as_number
-
-if TYPE_CHECKING:
-    from heliotrope.domains import Contextual, Domain
-    from heliotrope.estimation import Model
-    from heliotrope.ledger import History, Observation, Suggestion
-    from heliotrope.policies import Belief, Best, Policy
-    from heliotrope.policies.adaptive import AdaptiveAgent
-    from heliotrope.policies.protocol import Agent
-    from heliotrope.posterior import Accuracy, Learned
+from heliotrope.validation import Array, as_number, short_repr
 
 __all__ = ["REPLAYED", "Metric", "check_weighing"]
 
 REPLAYED = 300  # latest results that a policy is shown after times were changed
+_ROUNDING = 1e-9  # of a standard deviation: means that differ by less are equal
 
 
-def check_weighing(agent: Agent) -> None:
-    """Refuse an agent without scores and covariances."""
-    if not isinstance(agent, Weighing):
-        raise InputError("a GP policy, such as auto", type(agent).__name__, "", "live")
+class BelievedMetric:
+    """What is known of a metric: all evaluations, its results, and the beliefs of its agent."""
 
-
-class Metric:
-    """All evaluations of a system, the results of one metric, and the policy that learns from them.
-
-    The agent of the policy sees values times ``sign``, so that high ones are good.
-    """
-
-    def __init__(self, adapter: DomainAdapter, policy: Policy, seed: int, sign: float) -> None:
-        self.adapter, self.sign, self.seed = adapter, sign, seed
-        self._rng = RNGStream(seed)
-        self.run = PolicyRun(policy, adapter, sign)
-        self.ledger = Ledger(adapter.domain.dimension)
-
-    # ---- parts
+    adapter: DomainAdapter
+    sign: float
+    seed: int
+    policy: Policy
+    agent: Agent
+    ledger: Ledger
+    _frame: Frame
+    _rng: RNGStream
 
     @property
     def domain(self) -> Domain:
@@ -62,17 +70,9 @@ class Metric:
         return self.adapter.contextual
 
     @property
-    def policy(self) -> Policy:
-        return self.run.policy
-
-    @property
-    def agent(self) -> Agent:
-        return self.run.agent
-
-    @property
     def learner(self) -> AdaptiveAgent | None:
-        """The agent of a policy that learns its model."""
-        return self.run.learner
+        """The agent, if it learns its model."""
+        return self.agent if isinstance(self.agent, AdaptiveAgent) else None
 
     @property
     def history(self) -> History:
@@ -107,6 +107,136 @@ class Metric:
         """The random numbers of the next ask for a purpose."""
         return self._rng.at(self.asked, purpose)
 
+    # ---- beliefs
+
+    def belief(
+        self,
+        t: float | None = None,
+        X: Any = None,
+        *,
+        context: ArrayLike | None = None,
+        count_open: bool = True,
+        part: str | None = None,
+    ) -> Belief:
+        """Mean and deviation of f_t over a Finite domain, at points X, or at choices X."""
+        now, places = self.ledger.query_time(t), self.adapter.places(X, context)
+        if part is None:
+            moments = self._predict(now, places, count_open=count_open)
+        else:
+            moments = self._gp_agent().predict(now, places, count_open=count_open, part=part)
+        mean, variance = self._frame.moments(*moments)
+        points = self.domain.at(places) if places.ndim == 1 else places
+        return Belief(now, points, mean, np.sqrt(variance))
+
+    def best(self, t: float | None, context: ArrayLike | None) -> Best:
+        """The choice of the highest mean; among equal ones that of the latest result.
+
+        After one result all means are equal.
+        """
+        choices, make_rng = self.adapter.choices(context), self.rng(1)
+        now = self.ledger.query_time(t)
+        if choices is None:
+            best = self.at(self.agent.best(now, make_rng), now)
+        else:
+            best = self.at(self._selective().best_among(choices, now, make_rng), now)
+        place = self._latest_choice(context)
+        if place is None:
+            return best
+        latest = self.at(place, now)
+        lead = self.sign * (best.mean - latest.mean)
+        return best if lead > _ROUNDING * best.std else latest
+
+    def at(self, place: Places, t: float) -> Best:
+        """A place with its posterior mean and deviation."""
+        place = self.adapter.canonical(place)
+        mean, variance = self._frame.moments(*self._predict(t, place, count_open=False))
+        x, index = self.domain.at(place)[0], self.adapter.index(place)
+        level, std = float(mean[0]), float(np.sqrt(variance[0]))
+        return Best(t, x, index, level, std, **self.adapter.labels(place))
+
+    def _latest_choice(self, context: ArrayLike | None) -> Places | None:
+        """The choice of the latest result, in a context if it is given; None without results."""
+        latest, problem = self.history[-1:], self.contextual
+        if not latest:
+            return None
+        x = latest[0].x if problem is None else latest[0].x[: problem.choices.dimension]
+        return self.adapter.places(x[None], context)
+
+    def _predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
+        learner = self.learner
+        predict = self.agent.predict if learner is None else learner.predict_for_people
+        return predict(t, places, count_open=count_open)
+
+    def sample(
+        self, t: float | None, X: Any, *, context: ArrayLike | None, size: int, seed: int
+    ) -> Array:
+        """Joint posterior samples of f_t, (size, points)."""
+        now, places = self.ledger.query_time(t), self.adapter.places(X, context)
+        draws = self.joint.sample(now, places, np.random.default_rng(seed), size)
+        return self._frame.values(draws)
+
+    def shares(self, t: float | None = None) -> dict[str, float]:
+        """The share of each part, and of the noise, in the variance of a result."""
+        now = self.ledger.query_time(t)
+        if self.learner is not None:
+            return self.learner.model.shares()
+        times = np.append(self.history.t, [suggestion.t for suggestion in self.open])
+        return self._gp_agent().shares(now, float(times.min(initial=now)))
+
+    @property
+    def joint(self) -> Sampling:
+        """The agent, if it has a joint posterior of f at several places."""
+        if not isinstance(self.agent, Sampling):
+            raise NoBeliefError("a policy with a joint posterior", type(self.policy).__name__)
+        return self.agent
+
+    def accuracy(self) -> Accuracy:
+        return self.joint.accuracy()
+
+    def learned(self) -> Learned:
+        if not isinstance(self.agent, GPAgent):
+            advice = "" if self.learner is None else "Call model()."
+            raise NoBeliefError("a GP policy with learn=...", repr(self.policy)[:60], advice)
+        return self.agent.learned()
+
+    def model(self) -> Model:
+        """The learned model of the values as they are told."""
+        if self.learner is None:
+            got = repr(self.policy)[:60]
+            raise NoBeliefError("a policy that learns its model, such as auto", got)
+        return self.learner.model.signed(self.sign)
+
+    def _gp_agent(self) -> GPAgent:
+        if not isinstance(self.agent, GPAgent):
+            raise NoBeliefError("a GP policy, whose belief has parts", short_repr(self.policy))
+        return self.agent
+
+    def _selective(self) -> Selective:
+        assert isinstance(self.agent, Selective)
+        return self.agent
+
+
+class Metric(BelievedMetric):
+    """All evaluations of a system, the results of one metric, and the policy that learns from them.
+
+    The agent of the policy sees values times ``sign``, so that high ones are good.
+    """
+
+    def __init__(self, adapter: DomainAdapter, policy: Policy, seed: int, sign: float) -> None:
+        self.adapter, self.sign, self.seed, self.policy = adapter, sign, seed, policy
+        self._rng, self._frame = RNGStream(seed), Frame(sign)
+        self.agent = self._started(policy)
+        self.ledger = Ledger(adapter.domain.dimension)
+
+    def _started(self, policy: Policy) -> Agent:
+        """A new agent of a policy."""
+        if isinstance(policy, type) or not isinstance(policy, Policy):
+            raise InputError("a policy, such as auto(domain)", repr(policy))
+        agent = self._frame.policy(policy).start(self.domain)
+        if self.contextual is not None and not isinstance(agent, Selective):
+            raise InputError("a policy that takes a context", repr(policy), "Use a GP policy.")
+        return agent
+
     # ---- deciding
 
     def next_time(self, t: float | None = None) -> float:
@@ -120,7 +250,10 @@ class Metric:
 
     def _choice(self, choices: Choices | None, t: float) -> Places:
         make_rng, avoidance = self.rng(0), self.avoidance()
-        place = self.run.choose(choices, t, make_rng)
+        if choices is None:
+            place = self.agent.choose(t, make_rng)
+        else:
+            place = self._selective().choose_among(choices, t, make_rng)
         if not avoidance.avoids(self.adapter.canonical(place))[0]:
             return place
         among = all_choices(self.domain) if choices is None else choices
@@ -144,15 +277,18 @@ class Metric:
 
     def begin(self, suggestion: Suggestion) -> None:
         """Open an evaluation."""
-        self.run.open(suggestion)
+        self.agent.open(suggestion.id, suggestion.t, suggestion.place)
         self.ledger.begin(suggestion)
 
     def tell(
         self, number: int, y: float, precision: Precision = USUAL, *, contradicts: bool = False
     ) -> None:
         """Take a value; one that ``contradicts`` a learned model makes an estimate due."""
-        suggestion = self.ledger.lookup(number)
-        self.run.tell(number, y, precision, contradicts=contradicts)
+        suggestion, value = self.ledger.lookup(number), self._frame.value(y)
+        if self.learner is None:
+            self.agent.tell(number, value, precision)
+        else:
+            self.learner.tell(number, value, precision, contradicts=contradicts)
         self.ledger.tell(suggestion, y, precision)
 
     def cancel(self, number: int, *, avoid: bool) -> None:
@@ -171,7 +307,8 @@ class Metric:
     def tell_late(self, asked: Suggestion, y: float, precision: Precision) -> None:
         """Take a value of an evaluation that was cancelled."""
         late = asked.told(y, precision)
-        self.run.insert(late, asked.id)
+        if self.learner is not None:
+            self.learner.insert(asked.id, late.t, late.place, self._frame.value(y), precision)
         self.ledger.add([late])
         self._renew()
 
@@ -189,12 +326,15 @@ class Metric:
 
     def add(self, observations: Sequence[Observation]) -> None:
         """Take results from elsewhere, sorted by time; earlier ones are inserted by a replay."""
-        if observations and self.ledger.is_past(observations[0].t):
-            run = PolicyRun(self.policy, self.adapter, self.sign)
-            shown = self.ledger.visible.of(self.history)
-            self.run = run.show([*shown, *observations, *self.open])
-        elif observations:
-            self.run = self.run.followed_by(observations)
+        if observations:
+            agent = self._started(self.policy)
+            if self.ledger.is_past(observations[0].t):
+                seen = self.ledger.visible.of(self.history)
+                self._show(agent, [*seen, *observations, *self.open])
+            else:
+                agent.restore(self.agent.state())
+                self._show(agent, observations)
+            self.agent = agent
         self.ledger.add(observations)
 
     def reconsider(
@@ -209,63 +349,20 @@ class Metric:
 
         With ``weighing``, an agent without scores and covariances is refused.
         """
-        visible = Visible.last(self.history, last, since)
-        run = PolicyRun(policy, self.adapter, self.sign)
+        visible, agent = Visible.last(self.history, last, since), self._started(policy)
         if weighing:
-            check_weighing(run.agent)
-        run.show([*visible.of(self.history), *self.open])
-        self.run, self.ledger.visible = run, visible
+            check_weighing(agent)
+        self._show(agent, [*visible.of(self.history), *self.open])
+        self.policy, self.agent, self.ledger.visible = policy, agent, visible
 
-    # ---- queries
-
-    def belief(
-        self,
-        t: float | None = None,
-        X: Any = None,
-        *,
-        context: ArrayLike | None = None,
-        count_open: bool = True,
-        part: str | None = None,
-    ) -> Belief:
-        """Mean and deviation of f_t over a Finite domain, at points X, or at choices X."""
-        t = self.ledger.query_time(t)
-        return self.run.belief(t, self.adapter.places(X, context), count_open, part)
-
-    def best(self, t: float | None, context: ArrayLike | None) -> Best:
-        """The choice of the highest mean; among equal ones that of the latest result."""
-        choices, make_rng = self.adapter.choices(context), self.rng(1)
-        now = self.ledger.query_time(t)
-        return self.run.best(choices, now, make_rng, self._latest_choice(context))
-
-    def _latest_choice(self, context: ArrayLike | None) -> Places | None:
-        """The choice of the latest result, in a context if it is given; None without results."""
-        latest, problem = self.history[-1:], self.contextual
-        if not latest:
-            return None
-        x = latest[0].x if problem is None else latest[0].x[: problem.choices.dimension]
-        return self.adapter.places(x[None], context)
-
-    def sample(
-        self, t: float | None, X: Any, *, context: ArrayLike | None, size: int, seed: int
-    ) -> Array:
-        """Joint posterior samples of f_t, (size, points)."""
-        t, rng = self.ledger.query_time(t), np.random.default_rng(seed)
-        return self.run.sample(t, self.adapter.places(X, context), rng, size)
-
-    def shares(self, t: float | None = None) -> dict[str, float]:
-        """The share of each part, and of the noise, in the variance of a result."""
-        now = self.ledger.query_time(t)
-        opened = [suggestion.t for suggestion in self.open]
-        return self.run.shares(now, float(np.append(self.history.t, opened).min(initial=now)))
-
-    def accuracy(self) -> Accuracy:
-        return self.run.joint.accuracy()
-
-    def learned(self) -> Learned:
-        return self.run.learned()
-
-    def model(self) -> Model:
-        return self.run.model()
+    def _show(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
+        """Show an agent observations and open suggestions, sorted by time."""
+        for event in sorted(events, key=lambda event: event.t):
+            if isinstance(event, Suggestion):
+                agent.open(event.id, event.t, event.place)
+            else:
+                agent.open(TOLD_AT_ONCE, event.t, event.place)
+                agent.tell(TOLD_AT_ONCE, self._frame.value(event.y), event.precision)
 
     # ---- files
 
@@ -278,3 +375,9 @@ class Metric:
         """Take over what :meth:`parts` returned."""
         self.ledger.restore(header, arrays, self.adapter.suggestion_at)
         self.agent.restore(part(arrays, "agent/"))
+
+
+def check_weighing(agent: Agent) -> None:
+    """Refuse an agent without scores and covariances."""
+    if not isinstance(agent, Weighing):
+        raise InputError("a GP policy, such as auto", type(agent).__name__, "", "live")

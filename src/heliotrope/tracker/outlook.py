@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from heliotrope.domains import Box, Choices, DomainAdapter, Places, all_choices
+from heliotrope.errors import located
 from heliotrope.ledger import Suggestion
 from heliotrope.live.beliefs import Belief, Gain, Trust, front, gain, random_sum
 from heliotrope.live.choosing import VISITED, candidates, safe
@@ -24,21 +26,24 @@ __all__ = ["Outlook", "Setup"]
 class Setup:
     """What a tracker is told once: the choices, the rules, and the settings that it starts from.
 
-    ``baseline`` and ``called_safe`` are choices as coordinates. The latter keep all limits by the
-    user's word; the baseline is the first of them. The rules name the parameters of moves as the
-    ``space`` does.
+    ``baseline`` and ``called_safe`` are choices as coordinates, which ``point_of`` returns of a
+    setting. The latter keep all limits by the user's word; the baseline is the first of them. The
+    rules name the parameters of moves as the ``space`` does.
     """
 
     def __init__(
         self,
         adapter: DomainAdapter,
         live: Live,
-        baseline: Array | None,
-        safe: Sequence[Array],
-        space: SearchSpace | Options | None = None,
+        point_of: Callable[[Any], Array],
+        space: SearchSpace | Options | None,
     ) -> None:
-        self.adapter, self.live, self.baseline = adapter, live, baseline
-        self.called_safe = (*safe,) if baseline is None else (baseline, *safe)
+        self.adapter, self.live = adapter, live
+        with located("baseline"):
+            self.baseline = None if live.baseline is None else point_of(live.baseline)
+        with located("safe"):
+            safe = tuple(point_of(setting) for setting in live.safe)
+        self.called_safe = safe if self.baseline is None else (self.baseline, *safe)
         self.distances = Distances(live.rules.moves, adapter.domain, space)
 
 
@@ -53,7 +58,7 @@ class Settings:
     context: Array | None = None
     applied: Array | None = None
 
-    @property
+    @cached_property
     def live(self) -> Live:
         return self.setup.live
 
@@ -99,7 +104,7 @@ class Outlook(Settings):
     t: float
     trust: Mapping[str, Trust] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def lead(self) -> Metric:
         return self.metrics[self.live.lead]
 
@@ -111,11 +116,8 @@ class Outlook(Settings):
 
     def weighted(self, weights: Mapping[str, float]) -> Belief:
         """The belief about a weighted sum of metrics, with the signs in which they are told."""
-        sign = self.live.sign_of
-        parts = (
-            (weight * sign(name), self.metrics[name].agent) for name, weight in weights.items()
-        )
-        return Belief(tuple(parts))
+        signed = [(weight * self.live.sign_of(name), name) for name, weight in weights.items()]
+        return Belief(tuple([(weight, self.metrics[name].agent) for weight, name in signed]))
 
     def objective(self, make_rng: RNGFactory) -> Belief:
         """The belief about what is maximized; with several objectives, a random sum of them."""

@@ -246,7 +246,7 @@ def _chosen(tracker: Tracker, own: Suggestion) -> tuple[Places, Reason]:
     if is_spread and outlook.reachable(own.place).all():
         return own.place, "first"
     roles = (outlook.running, outlook.baseline, *outlook.called_safe)
-    near = [*(place for place in roles if place is not None), *outlook.visited(), own.place]
+    near = [place for place in (*roles, *outlook.visited(), own.place) if place is not None]
     places, objective = candidates(outlook.choices, near, make_rng), outlook.objective(make_rng)
     view = _view(outlook, objective, places, make_rng)
     gain = _gain(outlook, objective, view, places)
