@@ -23,12 +23,7 @@ from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import SpaceKernel, Tabulated, rescaled
 from heliotrope.lazy import lazy_module
-from heliotrope.posterior.mixture import (
-    Ensemble,
-    Mixture,
-    MixtureEngine,
-    weighted_accuracy,
-)
+from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, weighted_accuracy
 from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
 from heliotrope.posterior.spacetime import for_acquisition
 from heliotrope.precision import USUAL, Precision
