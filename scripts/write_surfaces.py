@@ -18,6 +18,7 @@ from surfaces.methods import verbs
 from surfaces.reading import reading
 from surfaces.reference import reference
 from surfaces.shell import shell_commands
+from surfaces.typescript import typescript
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "heliotrope"
@@ -31,6 +32,7 @@ def surfaces() -> dict[Path, str]:
         SOURCE / "study" / "creating.py": formatted(creating()),
         SOURCE / "client" / "reading.py": formatted(reading()),
         SOURCE / "cli" / "study_verbs.py": formatted(shell_commands()),
+        ROOT / "clients" / "typescript" / "src" / "verbs.ts": f"// {HEADER}\n{typescript()}",
         ROOT / "docs" / "reference" / "fields.md": f"<!-- {HEADER} -->\n{reference()}",
     }
 

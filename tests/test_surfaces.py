@@ -47,7 +47,7 @@ PAGES = {
         "notes": "changes/*.md",
         "changelog": "CHANGELOG.md",
         "page": "src/heliotrope/service/static/*.js",
-        "typescript": "clients/typescript/src/index.ts",
+        "typescript": "clients/typescript/src/verbs.ts",
         "typescript tests": "clients/typescript/tests/*.ts",
         "tests": "tests/**/test_*.py",
     }.items()

@@ -30,8 +30,8 @@ def client(
 
 
 def optimizer_of(node: HeliotropeNode) -> ht.Optimizer:
-    assert node._tracker is not None
-    return node._tracker._optimizer
+    assert node._keyed is not None
+    return node._keyed._optimizer
 
 
 def test_ax_finds_the_minimum_of_a_mixed_space() -> None:

@@ -99,7 +99,7 @@ def test_failed_evaluations_close_their_suggestion() -> None:
     generator.ingest([{**first, "f": float("nan"), "c": 0.0}])
     generator.ingest([{**second, "xopt_error": True}])
     generator.register_failures([third])
-    assert generator._tracker._optimizer.open == ()
+    assert generator._keyed._optimizer.open == ()
     assert generator.get_best_points() == []
 
 
@@ -124,7 +124,7 @@ def test_the_clock_is_the_wall_time_of_the_suggestion() -> None:
     seconds = iter([100.0, 700.0, 1300.0])
     generator = HeliotropeGenerator(vocs(), clock="10min", now=lambda: next(seconds))
     generator.suggest(2)
-    assert [one.t for one in generator._tracker._optimizer.open] == [1.0, 2.0]
+    assert [one.t for one in generator._keyed._optimizer.open] == [1.0, 2.0]
 
 
 def test_a_copy_goes_its_own_way() -> None:
@@ -172,5 +172,5 @@ def test_bad_results_change_nothing(row: dict[str, Any], reason: str) -> None:
     (point,) = generator.suggest(1)
     with pytest.raises(ValueError, match=reason):
         generator.ingest([{**point, "f": 0.5}, row])
-    assert len(generator._tracker._optimizer.history) == 0
+    assert len(generator._keyed._optimizer.history) == 0
     generator.ingest([{**point, "f": 0.5}])

@@ -186,7 +186,7 @@ def test_time_can_be_the_start_of_the_trial() -> None:
             study.add_trial(finished(x, value, at))
         study.ask({"x": SPACE["x"]})
         (follower,) = sampler._followers.values()
-        history = follower._tracker._optimizer.history
+        history = follower._keyed._optimizer.history
         return float(history.t[-1] - history.t[0])
 
     assert spread(timedelta(minutes=1)) == pytest.approx(29 / 60)
@@ -221,8 +221,8 @@ def test_failed_pruned_infinite_and_enqueued_trials() -> None:
     assert (states[3], states[4]) == (TrialState.FAIL, TrialState.PRUNED)
     assert states.count(TrialState.COMPLETE) == 12
     (follower,) = sampler._followers.values()
-    assert len(follower._tracker._optimizer.history) >= 10
-    assert len(follower._tracker._optimizer.open) == 1  # the last trial, not yet seen
+    assert len(follower._keyed._optimizer.history) >= 10
+    assert len(follower._keyed._optimizer.open) == 1  # the last trial, not yet seen
 
 
 def test_choices_may_be_of_any_type() -> None:
@@ -308,7 +308,7 @@ def test_results_in_the_common_part_of_two_ranges_are_kept(
     study.ask({"x": FloatDistribution(0.0, 0.5)})
     follower = sampler._followers[study]
     assert follower.space == {"x": FloatDistribution(0.0, 0.5)}
-    assert len(follower._tracker._optimizer.history) == len(kept)
+    assert len(follower._keyed._optimizer.history) == len(kept)
     (line,) = messages(caplog)
     number = next(trial.number for trial in study.trials if trial.params["x"] > 0.5)
     assert line.startswith(f"left out trial {number} and {41 - len(kept)} more: params.x: ")
@@ -351,7 +351,7 @@ def test_a_result_elsewhere_is_not_that_of_the_asked_point() -> None:
     study.optimize(lambda trial: trial.suggest_float("x", 5.0, 6.0), n_trials=3)
     study.ask(space)
     sampler: Any = study.sampler
-    optimizer = sampler._followers[study]._tracker._optimizer
+    optimizer = sampler._followers[study]._keyed._optimizer
     assert (len(optimizer.history), len(optimizer.open)) == (0, 1)
 
 

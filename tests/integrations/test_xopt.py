@@ -64,7 +64,7 @@ def test_xopt_goes_on_after_failures_and_with_earlier_data() -> None:
     )
     for _ in range(12):
         run.step()
-    optimizer = run.generator._tracker._optimizer
+    optimizer = run.generator._keyed._optimizer
     failed = int(run.data["xopt_error"].fillna(False).astype(bool).sum())
     assert failed >= 1
     assert len(optimizer.history) == 14 - failed

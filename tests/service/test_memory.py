@@ -18,8 +18,8 @@ from heliotrope.service import Limits, create_app, memory
 from heliotrope.service.batches import together
 from heliotrope.service.memory import (
     HeldStudy,
-    Memory,
     NoRoomError,
+    StudyMemory,
     expected_bytes,
     measured_bytes,
 )
@@ -169,14 +169,14 @@ def test_simultaneous_requests_hold_few_studies_at_a_time(few: Studies, counts: 
     assert len({evaluation.id for evaluation in asked}) == 20
 
 
-def held_in(memory: Memory, name: str) -> HeldStudy:
+def held_in(memory: StudyMemory, name: str) -> HeldStudy:
     return memory.hold(Study.create(name, OPTIONS, store="memory:"))
 
 
 @pytest.mark.usefixtures("impatient")
 def test_without_room_a_request_waits_and_is_refused() -> None:
     counts = list[int]()
-    small = Memory(8 * MEGABYTE, counts.append)
+    small = StudyMemory(8 * MEGABYTE, counts.append)
     first, second = held_in(small, "first"), held_in(small, "second")
     with small.using(first), pytest.raises(NoRoomError), small.using(second):
         pytest.fail("it was admitted")  # pragma: no cover
@@ -188,7 +188,7 @@ def test_without_room_a_request_waits_and_is_refused() -> None:
 
 
 def test_a_request_that_waits_is_admitted_when_there_is_room() -> None:
-    small = Memory(10 * MEGABYTE, lambda _: None)
+    small = StudyMemory(10 * MEGABYTE, lambda _: None)
     first, second = held_in(small, "first"), held_in(small, "second")
     done = list[str]()
 
@@ -207,7 +207,7 @@ def test_a_request_that_waits_is_admitted_when_there_is_room() -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_study_larger_than_the_limit_is_served_alone() -> None:
-    small = Memory(MEGABYTE, lambda _: None)
+    small = StudyMemory(MEGABYTE, lambda _: None)
     first, second = held_in(small, "first"), held_in(small, "second")
     for held in (first, second, first):
         with small.using(held):
@@ -218,7 +218,7 @@ def test_a_study_larger_than_the_limit_is_served_alone() -> None:
 
 
 def test_a_larger_size_than_expected_is_remembered() -> None:
-    several = Memory(100 * MEGABYTE, lambda _: None)
+    several = StudyMemory(100 * MEGABYTE, lambda _: None)
     held = held_in(several, "first")
     with (
         mock.patch.object(memory, "expected_bytes", return_value=1_000),
@@ -233,7 +233,7 @@ def test_a_refused_request_is_answered_503_with_a_time_to_try_again() -> None:
     with serving(create_app("memory:")) as client:
         for name in ("a", "b"):
             post(client, "", name=name, options=["x", "y"])
-        with mock.patch.object(Memory, "_makes_room", return_value=False):
+        with mock.patch.object(StudyMemory, "_makes_room", return_value=False):
             refused = client.post("/api/studies/a/ask", json={})
             commands = [{"study": name, "verb": "ask", "body": {}} for name in "ab"]
             batch = client.post("/api/batch", json={"commands": commands})
@@ -245,7 +245,7 @@ def test_a_refused_request_is_answered_503_with_a_time_to_try_again() -> None:
 
 
 def test_requests_do_not_wait_in_more_than_some_threads() -> None:
-    small = Memory(10 * MEGABYTE, lambda _: None)
+    small = StudyMemory(10 * MEGABYTE, lambda _: None)
     first, second = held_in(small, "first"), held_in(small, "second")
     with (
         mock.patch.object(memory, "_WAITING", 0),

@@ -844,7 +844,7 @@ def test_a_file_that_is_open_under_another_name_is_not_called_damaged(
 def test_a_file_that_another_program_holds(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heliotrope.storage.sqlite.PATIENCE", 0.05)
+    monkeypatch.setattr("heliotrope.storage.sqlite._PATIENCE", 0.05)
     with (
         closing(open_store(url)) as store,
         closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other,

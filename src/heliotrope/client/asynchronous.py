@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -13,7 +14,7 @@ from heliotrope.client import calls
 from heliotrope.client.calls import StudyCalls
 from heliotrope.client.reading import AsyncReadsAtService
 from heliotrope.client.study import AtService
-from heliotrope.client.transport import Body, Calls, Connections, Outcome, connection, decodable
+from heliotrope.client.transport import Attempt, Body, Calls, Connections, connection, decodable
 from heliotrope.storage.protocol import StudyInfo
 from heliotrope.study.command_fields import Command
 from heliotrope.study.creating import AsyncCreatesAtService
@@ -50,7 +51,7 @@ class AsyncTransport(Connections[httpx.AsyncClient]):
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _attempt(self, request: httpx.Request) -> Outcome:
+    async def _attempt(self, request: httpx.Request) -> Attempt:
         body = Body(request, self._timeout)
         try:
             with decodable():
@@ -116,3 +117,9 @@ class AsyncStudy(AtService, AsyncReadsAtService, AsyncStudyVerbs):
 
     async def _run(self, calls: Calls[T]) -> T:
         return await self._transport.run(calls)
+
+    async def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the setup, the events and a snapshot to one file."""
+        from heliotrope.serialization.archive import write_file  # not needed to ask and tell
+
+        write_file(path, await self.file())

@@ -19,10 +19,10 @@ from heliotrope.client.transport import Call, Calls, as_json
 from heliotrope.errors import HeliotropeError, InputError, ServiceError
 from heliotrope.storage.protocol import Event, StudyInfo, as_name
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Applied, Ask, Evaluation, Tell
+from heliotrope.study.commands import Add, Evaluation, Tell
 from heliotrope.study.results import BeliefReport, Front, Summary, Track
 from heliotrope.surroundings import REAL
-from heliotrope.validation import as_number, as_whole, short_repr
+from heliotrope.validation import Json, as_number, as_whole, short_repr
 
 if TYPE_CHECKING:
     from heliotrope.study import StudyConfig
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from heliotrope.study.space_adapter import SpaceAdapter
 
 T = TypeVar("T")
-_Keyed = TypeVar("_Keyed", Ask, Add)
 
 _EVENTS = 1_000  # in one answer
 _STUDIES = 100  # in one answer
@@ -210,6 +209,10 @@ class StudyCalls:
         reply = yield Call("GET", f"{self._path}/track")
         return Track(reply.data())
 
+    def file(self) -> Calls[bytes]:
+        reply = yield Call("GET", f"{self._path}/file")
+        return reply.checked()
+
     def export(self, kind: str) -> Calls[str]:
         reply = yield Call("GET", f"{self._path}/export", params={"kind": str(kind)})
         return reply.text()
@@ -217,18 +220,14 @@ class StudyCalls:
     def repeatable(self, command: Command[T]) -> Command[T]:
         """The command for this study alone, with a key that makes it safe to send again."""
         command.check()
-        result: Any = command
-        match command:
-            case Ask():
-                result = replace(self._keyed(command), uid=self.uid)
-            case Tell(ask=Ask()):
-                result = replace(command, ask=self._keyed(command.ask))
-            case Applied():
-                result = replace(command, uid=self.uid)
-            case Add():
-                self._spaces.place_of(command.chosen, command.context)  # raises InputError
-                result = replace(self._keyed(command), uid=self.uid)
-        return result  # type: ignore[no-any-return]
+        if isinstance(command, Add):
+            self._spaces.place_of(command.chosen, command.context)  # raises InputError
+        filled = self._keyed(command)
+        if "uid" in vars(command):
+            filled["uid"] = self.uid
+        if isinstance(command, Tell) and command.ask is not None:
+            filled["ask"] = replace(command.ask, **self._keyed(command.ask))
+        return replace(command, **filled)
 
     # ---- private
 
@@ -239,11 +238,14 @@ class StudyCalls:
         with valid_answer():
             return SpaceAdapter.from_json(self._setup)
 
-    def _keyed(self, command: _Keyed) -> _Keyed:
-        key = REAL.uid() if command.key is None else command.key
-        if command.context is None:  # allowed if the key is known
-            return replace(command, key=key)
-        return replace(command, key=key, context=self._spaces.check_context(command.context))
+    def _keyed(self, command: Command[Any]) -> Json:
+        """The key of a command that may have one, and its context, if it is given."""
+        values, filled = vars(command), dict[str, Any]()
+        if "key" in values:
+            filled["key"] = REAL.uid() if values["key"] is None else values["key"]
+        if values.get("context") is not None:  # it may be missing if the key is known
+            filled["context"] = self._spaces.check_context(values["context"])
+        return filled
 
     def _query(self, t: float | None, context: Mapping[str, Any] | None) -> dict[str, str | float]:
         time: dict[str, str | float] = {} if t is None else {"t": as_number(t, "t")}

@@ -39,12 +39,16 @@ class Reply:
     pause: float = 0.0  # seconds to wait, from Retry-After
     doubtful: bool = False
 
-    def text(self) -> str:
-        """The answer as text; an error answer raises its exception."""
+    def checked(self) -> bytes:
+        """The content of the answer; an error answer raises its exception."""
         if not 200 <= self.status < 300:
             raise error_from(self.status, self.content)
+        return self.content
+
+    def text(self) -> str:
+        """The answer as text; an error answer raises its exception."""
         try:
-            return self.content.decode()
+            return self.checked().decode()
         except UnicodeDecodeError as error:
             raise ServiceError("text in UTF-8 from the service", "other bytes") from error
 
@@ -72,8 +76,8 @@ Calls: TypeAlias = Generator[Call, Reply, T]
 """Calls one after another: each gets its reply, and the last one returns the result."""
 
 
-Outcome: TypeAlias = Reply | httpx.TransportError
-Steps: TypeAlias = Generator[httpx.Request | float, Outcome | None, T]
+Attempt: TypeAlias = Reply | httpx.TransportError
+CallSteps: TypeAlias = Generator[httpx.Request | float, Attempt | None, T]
 """What a transport does next: send a request, whose outcome it returns, or wait some seconds."""
 
 
@@ -90,7 +94,7 @@ class Connections(Generic[Http]):
         self._http: Http = http
         self._timeout, self._retries, self._surroundings = timeout, retries, surroundings
 
-    def _steps(self, calls: Calls[T]) -> Steps[T]:
+    def _steps(self, calls: Calls[T]) -> CallSteps[T]:
         try:
             call = next(calls)
             while True:
@@ -99,7 +103,7 @@ class Connections(Generic[Http]):
             result: T = done.value
             return result
 
-    def _attempts(self, call: Call) -> Steps[Reply]:
+    def _attempts(self, call: Call) -> CallSteps[Reply]:
         """Repeat a request until the service answers; ServiceError if it does not."""
         request, failures, doubtful = self._request(call), 0, False
         while True:
@@ -168,7 +172,7 @@ class Transport(Connections[httpx.Client]):
     def close(self) -> None:
         self._http.close()
 
-    def _attempt(self, request: httpx.Request) -> Outcome:
+    def _attempt(self, request: httpx.Request) -> Attempt:
         body = Body(request, self._timeout)
         try:
             with decodable(), closing(self._http.send(request, stream=True)) as response:

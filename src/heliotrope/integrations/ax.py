@@ -9,7 +9,7 @@ from typing import Any
 import heliotrope as ht
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
+from heliotrope.integrations.keyed import ForeignParameter, KeyedOptimizer, Listed
 
 with requires_extra("ax"):
     from ax.core.data import Data
@@ -44,7 +44,7 @@ class HeliotropeNode(ExternalGenerationNode):  # type: ignore[misc]  # only ther
     def __init__(self, *, seed: int = 0, name: str = "heliotrope") -> None:
         super().__init__(name=name, should_deduplicate=False)
         self._seed = seed
-        self._tracker: Tracker | None = None
+        self._keyed: KeyedOptimizer | None = None
         self._fixed: dict[str, Any] = {}
         self._closed: set[tuple[int, str]] = set()  # arms with a result or a failure
         self._generated = 0  # since the last update: Ax may or may not run them
@@ -52,14 +52,14 @@ class HeliotropeNode(ExternalGenerationNode):  # type: ignore[misc]  # only ther
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Take the results, and the trials that are pending."""
         config = _checked_config(experiment)
-        if self._tracker is None:
+        if self._keyed is None:
             parameters = experiment.search_space.parameters
             self._fixed = {n: p.value for n, p in parameters.items() if _is_fixed(p)}
             free = {n: _as_parameter(p) for n, p in parameters.items() if not _is_fixed(p)}
             direction: Direction = "minimize" if config.objective.minimize else "maximize"
-            self._tracker = Tracker(free, direction, self._seed)
+            self._keyed = KeyedOptimizer(free, direction, self._seed)
         for number in range(self._generated):
-            self._tracker.cancel(number)
+            self._keyed.cancel(number)
         self._generated = 0
         outcomes = _outcomes(data)
         for index, trial in sorted(experiment.trials.items()):
@@ -70,8 +70,8 @@ class HeliotropeNode(ExternalGenerationNode):  # type: ignore[misc]  # only ther
 
     def get_next_candidate(self, pending_parameters: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the next arm; pending ones are already open."""
-        assert self._tracker is not None
-        params = self._tracker.ask(self._generated)
+        assert self._keyed is not None
+        params = self._keyed.ask(self._generated)
         self._generated += 1
         return {**params, **self._fixed}
 
@@ -83,16 +83,16 @@ class HeliotropeNode(ExternalGenerationNode):  # type: ignore[misc]  # only ther
         told: _Outcomes,
         config: OptimizationConfig,
     ) -> None:
-        assert self._tracker is not None
+        assert self._keyed is not None
         if status.expecting_data or status.is_candidate:
-            self._tracker.begin(key, params, key[0] + 1.0)
+            self._keyed.begin(key, params, key[0] + 1.0)
         (objective,) = config.objective.metric_names
         if status.is_completed and objective in told:
             mean, sem = told[objective]
-            self._tracker.begin(key, params, key[0] + 1.0)
-            self._tracker.tell(key, mean, _violations(config, told), std=sem)
+            self._keyed.begin(key, params, key[0] + 1.0)
+            self._keyed.tell(key, mean, _violations(config, told), std=sem)
         if status.is_terminal:
-            self._tracker.cancel(key)
+            self._keyed.cancel(key)
             self._closed.add(key)
 
 

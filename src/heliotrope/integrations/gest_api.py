@@ -11,7 +11,7 @@ from typing import Any
 import heliotrope as ht
 from heliotrope.directions import Direction
 from heliotrope.errors import InputError, UnknownSuggestionError, requires_extra
-from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
+from heliotrope.integrations.keyed import ForeignParameter, KeyedOptimizer, Listed
 from heliotrope.study.clocks import Clock, Steps, Wall
 from heliotrope.surroundings import REAL, Now
 from heliotrope.tables import DataFrame, as_rows
@@ -77,7 +77,7 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
         self._now, self._created = now, now()
         parameters = {name: _as_parameter(variable) for name, variable in vocs.variables.items()}
         ((self._objective, direction),) = _directions(vocs).items()
-        self._tracker = Tracker(parameters, direction, seed)
+        self._keyed = KeyedOptimizer(parameters, direction, seed)
         self._told: dict[int, dict[str, Any]] = {}  # results by id
         self._ids = count()
 
@@ -116,20 +116,20 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
     ) -> list[dict[str, Any]]:
         """Open evaluations of points that were chosen elsewhere; return them with an ``_id``."""
         for point in suggestions:
-            self._tracker.check(point)
+            self._keyed.check(point)
         return [{**point, _ID: self._opened(point)} for point in suggestions]
 
     def register_failures(self, suggestions: Sequence[Mapping[str, Any]]) -> None:
         """Close suggestions without a result."""
         for id in [self._open_id(point.get(_ID)) for point in suggestions]:
-            self._tracker.cancel(id)
+            self._keyed.cancel(id)
 
     def get_best_points(self) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
         """Return the result that is believed best now: its id, parameters and outcomes."""
         if not self._told:
             return []
         ids = list(self._told)
-        id = ids[self._tracker.rank([self._told[id] for id in ids])[0]]
+        id = ids[self._keyed.rank([self._told[id] for id in ids])[0]]
         told, vocs = self._told[id], self.vocs
         outcomes = [*vocs.objectives, *vocs.constraints, *vocs.observables]
         return [(id, _part(told, vocs.variables), _part(told, outcomes))]
@@ -137,22 +137,22 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
     # ---- private
 
     def _suggestion(self, id: int) -> dict[str, Any]:
-        params = self._tracker.ask(id, self._time())
+        params = self._keyed.ask(id, self._time())
         constants = {name: constant.value for name, constant in self.vocs.constants.items()}
         return {**params, **constants, _ID: id}
 
     def _opened(self, point: Mapping[str, Any]) -> int:
         id = next(self._ids)
-        self._tracker.begin(id, point, self._time())
+        self._keyed.begin(id, point, self._time())
         return id
 
     def _take(self, id: int, row: Mapping[str, Any]) -> None:
         value = _number(row, self._objective)
         if isnan(value):
-            self._tracker.cancel(id)
+            self._keyed.cancel(id)
         else:
-            self._told[id] = {**row, **self._tracker.params(id)}
-            self._tracker.tell(id, value, self._violations(row))
+            self._told[id] = {**row, **self._keyed.params(id)}
+            self._keyed.tell(id, value, self._violations(row))
 
     def _check(self, row: Mapping[str, Any]) -> None:
         """Raise an error for a row that cannot be taken, before any is."""
@@ -160,12 +160,12 @@ class HeliotropeGenerator(Generator):  # type: ignore[misc]  # gest-api has no t
             _number(row, name)
         id = _id_of(row)
         if id is None:
-            self._tracker.check(row)
+            self._keyed.check(row)
         else:
             self._open_id(id)
 
     def _open_id(self, id: Any) -> int:
-        if not self._tracker.is_open(id):
+        if not self._keyed.is_open(id):
             raise UnknownIdError("the _id of an open suggestion", repr(id))
         return int(id)
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import heliotrope as ht
 from heliotrope.errors import InputError, located, requires_extra
-from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
+from heliotrope.integrations.keyed import ForeignParameter, KeyedOptimizer, Listed
 from heliotrope.study.clocks import Wall
 from heliotrope.surroundings import REAL
 from heliotrope.validation import as_whole, short_repr
@@ -166,7 +166,7 @@ class _Follower:
         self.space = dict(space)
         parameters = {name: _as_parameter(distribution) for name, distribution in space.items()}
         minimizing = study.direction == StudyDirection.MINIMIZE
-        self._tracker = Tracker(parameters, "minimize" if minimizing else "maximize", seed)
+        self._keyed = KeyedOptimizer(parameters, "minimize" if minimizing else "maximize", seed)
         self._clock, self._created = clock, 0.0
         self._closed: set[int] = set()  # numbers of finished trials, from _first on
         self._first = 0  # all trials with smaller numbers are closed
@@ -195,13 +195,13 @@ class _Follower:
 
     def ask(self, trial: FrozenTrial) -> dict[str, Any]:
         """Return the parameters of a new trial."""
-        return self._tracker.ask(trial.number, self._time(trial))
+        return self._keyed.ask(trial.number, self._time(trial))
 
     def _begin(self, trial: FrozenTrial) -> None:
         if self._fits(trial):
-            self._tracker.begin(trial.number, trial.params, self._time(trial))
+            self._keyed.begin(trial.number, trial.params, self._time(trial))
         elif trial.state.is_finished():  # it was asked for, and evaluated elsewhere
-            self._tracker.cancel(trial.number, avoid=False)
+            self._keyed.cancel(trial.number, avoid=False)
 
     def _close(
         self, finished: Sequence[FrozenTrial], before: datetime | None = None
@@ -212,10 +212,10 @@ class _Follower:
             if before and trial.datetime_complete and trial.datetime_complete > before:
                 later.append(trial)
                 continue
-            is_told = trial.state == TrialState.COMPLETE and self._tracker.is_open(trial.number)
+            is_told = trial.state == TrialState.COMPLETE and self._keyed.is_open(trial.number)
             if is_told and trial.value is not None:
-                self._tracker.tell(trial.number, trial.value, trial.constraints)
-            self._tracker.cancel(trial.number)
+                self._keyed.tell(trial.number, trial.value, trial.constraints)
+            self._keyed.cancel(trial.number)
             self._closed.add(trial.number)
         return later
 
@@ -224,7 +224,7 @@ class _Follower:
         if not self.space.keys() <= trial.params.keys():
             return False
         try:
-            self._tracker.check(trial.params)
+            self._keyed.check(trial.params)
         except InputError as error:
             if trial.state.is_finished():
                 self._left_out[trial.number] = error

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import heliotrope as ht
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.integrations.tracker import ForeignParameter, Listed, Tracker
+from heliotrope.integrations.keyed import ForeignParameter, KeyedOptimizer, Listed
 
 with requires_extra("ray"):
     from ray.tune.search import Searcher
@@ -28,7 +28,7 @@ with requires_extra("ray"):
 
 __all__ = ["HeliotropeSearch"]
 
-Keys: TypeAlias = tuple[str | int, ...]
+_Path: TypeAlias = tuple[str | int, ...]
 _KINDS = (
     *("tune.uniform", "tune.quniform", "tune.loguniform"),
     *("tune.randint", "tune.qrandint", "tune.lograndint", "tune.choice"),
@@ -66,7 +66,7 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
         super().__init__(metric=metric, mode=mode)
         self._metric, self._mode, self._seed = metric, mode, seed
         self._space = None if space is None else dict(space)
-        self._tracker: Tracker | None = None
+        self._keyed: KeyedOptimizer | None = None
         if space is not None and metric and mode:
             self._start()
 
@@ -74,7 +74,7 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
         self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
     ) -> bool:
         """Take metric, mode and space from the Tuner, once."""
-        if self._tracker is not None or (self._space and config):
+        if self._keyed is not None or (self._space and config):
             return False
         self._metric, self._mode = metric or self._metric, mode or self._mode
         self._space = self._space or config
@@ -121,15 +121,15 @@ class HeliotropeSearch(Searcher):  # type: ignore[misc]  # only there with Ray
 
     def _start(self) -> None:
         parameters = _read_space(self._space or {})
-        self._tracker = Tracker(
+        self._keyed = KeyedOptimizer(
             parameters, "minimize" if self._mode == "min" else "maximize", self._seed
         )
 
-    def _started(self) -> Tracker:
-        if self._tracker is None:
+    def _started(self) -> KeyedOptimizer:
+        if self._keyed is None:
             advice = "Give them to HeliotropeSearch or to the Tuner."
             raise InputError("a space, a metric and a mode", "not all of them", advice)
-        return self._tracker
+        return self._keyed
 
 
 def _read_space(space: Mapping[str, Any]) -> dict[str, ForeignParameter]:
@@ -143,7 +143,7 @@ def _read_space(space: Mapping[str, Any]) -> dict[str, ForeignParameter]:
     return {_spelled(path): _as_parameter(path, domain) for path, domain in domains}
 
 
-def _as_parameter(path: Keys, domain: Domain) -> ForeignParameter:
+def _as_parameter(path: _Path, domain: Domain) -> ForeignParameter:
     kind = _kind(domain)
     if kind not in _KINDS:
         raise _refused(f"one of {', '.join(_KINDS)}", kind, [(path, domain)])
@@ -176,11 +176,11 @@ def _kind(domain: Domain) -> str:
 
 
 def _refused(
-    expected: str, kind: str, domains: Sequence[tuple[Keys, Domain]], advice: str = ""
+    expected: str, kind: str, domains: Sequence[tuple[_Path, Domain]], advice: str = ""
 ) -> InputError:
     places = ", ".join(f'"{_spelled(path)}"' for path, _ in domains)
     return InputError(expected, f"{kind} at {places}", advice, "space")
 
 
-def _spelled(path: Keys) -> str:
+def _spelled(path: _Path) -> str:
     return "/".join(map(str, path))

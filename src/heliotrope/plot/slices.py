@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heliotrope.domains import Domain, Finite
 from heliotrope.errors import InputError
+from heliotrope.live.rules import Mask
 from heliotrope.optimizer import Optimizer
 from heliotrope.policies import Belief
 from heliotrope.spaces import Boolean, Categorical, Integer, Options, Parameter, Real, SearchSpace
@@ -18,8 +18,6 @@ from heliotrope.study.everyday import EverydayStudy
 from heliotrope.validation import Array, short_repr
 
 _LINE, _SIDE = 101, 41  # points of a curve, and of a side of a map
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

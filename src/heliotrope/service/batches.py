@@ -12,7 +12,7 @@ from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import BY_VERB
 from heliotrope.validation import Json, short_repr
 
-MOST = 1_000  # commands in one request
+_MOST = 1_000  # commands in one request
 _KEYS = ("study", "verb", "body")
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ BATCH: Json = {
     "properties": {
         "commands": {
             "type": "array",
-            "maxItems": MOST,
+            "maxItems": _MOST,
             "items": {  # a wrong one is answered in its place, so no entry makes a request wrong
                 "description": "An object of `study` (a name), `verb` and `body`, that of the "
                 f"single request. Verbs: {', '.join(sorted(BY_VERB))}.",
@@ -41,7 +41,7 @@ BATCH: Json = {
 """The body of a batch."""
 
 
-def carry_out(studies: Studies, body: Json, count: Callable[[Command[Any]], None]) -> list[Json]:
+def answer_all(studies: Studies, body: Json, count: Callable[[Command[Any]], None]) -> list[Json]:
     """Carry out a batch; ``count`` is called with each command that succeeds."""
     answers: list[Any] = [_read(entry) for entry in _entries(body)]
     valid = [i for i, read in enumerate(answers) if not isinstance(read, HeliotropeError)]
@@ -114,9 +114,9 @@ def _entries(body: Json) -> Sequence[Any]:
     if unknown:
         raise InputError("no key but commands", short_repr(unknown[0]), "", str(unknown[0])[:60])
     entries = body.get("commands")
-    if not isinstance(entries, list) or len(entries) > MOST:
+    if not isinstance(entries, list) or len(entries) > _MOST:
         got = short_repr(entries) if not isinstance(entries, list) else f"{len(entries):,}"
-        raise InputError(f"a list of at most {MOST:,} commands", got, "", "commands")
+        raise InputError(f"a list of at most {_MOST:,} commands", got, "", "commands")
     return entries
 
 

@@ -135,7 +135,7 @@ class HeldStudy:
             return self.study.do_all(commands)
 
 
-class Memory:
+class StudyMemory:
     """The studies of this process by name, least recently used first, and the bytes in use."""
 
     def __init__(self, limit: int, count: Callable[[int], None]) -> None:

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from heliotrope import __version__
 from heliotrope.errors import InputError, located
-from heliotrope.service.batches import BATCH, carry_out
+from heliotrope.service.batches import BATCH, answer_all
 from heliotrope.service.errors import RequestError
 from heliotrope.service.metrics import Health, Metrics
 from heliotrope.service.routing import Operation, loads, parameter
@@ -19,7 +19,7 @@ from heliotrope.study.commands import BY_VERB
 from heliotrope.study.creation import NEW_STUDY
 from heliotrope.validation import Json
 
-_CSV = "text/csv"
+_BINARY, _CSV = "application/octet-stream", "text/csv"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
 _ONE = "/api/studies/{name}"
@@ -68,6 +68,7 @@ class Api:
                 "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=STREAM
             ),
             Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
+            Operation("GET", f"{one}/file", self.file, None, media_type=_BINARY),
             Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT, _CONTAINS]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
             Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
@@ -88,7 +89,7 @@ class Api:
 
     def batch(self, body: Json) -> Response:
         """Carry out commands to many studies with one sync; each is answered on its own."""
-        answers = carry_out(self._studies, body, self._metrics.count)
+        answers = answer_all(self._studies, body, self._metrics.count)
         return JSONResponse({"answers": answers})
 
     def create(self, body: Json) -> Response:
@@ -159,6 +160,15 @@ class Api:
         text = self._studies.use(name, lambda study: study.export(kind))
         headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
         return Response(text, media_type=_MEDIA_TYPES[kind], headers=headers)
+
+    def file(self, name: str) -> Response:
+        """Download the setup, the events and a snapshot as one file.
+
+        ``Study.load`` and ``Optimizer.load`` open it.
+        """
+        data = self._studies.use(name, lambda study: study.file())
+        headers = {"Content-Disposition": f'attachment; filename="{name}.heliotrope"'}
+        return Response(data, media_type=_BINARY, headers=headers)
 
     def demo(self) -> Response:
         """Start a study that the service itself drives for a while."""

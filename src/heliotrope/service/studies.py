@@ -17,7 +17,7 @@ from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError, lo
 from heliotrope.policies.learner import Estimation, Update
 from heliotrope.service import Limits
 from heliotrope.service.errors import RequestError, log
-from heliotrope.service.memory import HeldStudy, Memory, expected_bytes
+from heliotrope.service.memory import HeldStudy, StudyMemory, expected_bytes
 from heliotrope.spaces import Options
 from heliotrope.storage import Journal, Store, StudyInfo
 from heliotrope.storage.protocol import as_name
@@ -55,7 +55,7 @@ class Studies:
     ) -> None:
         self.store, self.journal, self._limits = store, journal, limits
         self._estimators, self.surroundings = estimators, surroundings
-        self._memory = Memory(1_000_000 * limits.memory, count)
+        self._memory = StudyMemory(1_000_000 * limits.memory, count)
 
     def create(self, name: str, data: dict[str, Any]) -> Summary:
         """Create a study from its description as JSON, within the limits."""

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from heliotrope.errors import StoreError
 from heliotrope.storage.files import WriteLock
-from heliotrope.storage.tables import VERSION, create, version
+from heliotrope.storage.tables import TABLES_VERSION, create_tables, version
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Database:
     def create(self, connection: Connection) -> None:
         """Create the tables, unless another process has; the open transaction excludes others."""
         if not self._has_tables(connection):
-            create(connection)
+            create_tables(connection)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a transaction that changes nothing."""
@@ -84,10 +84,10 @@ class Database:
 
     def _has_tables(self, connection: Connection) -> bool:
         stored = version(connection)
-        if stored not in (None, VERSION):
+        if stored not in (None, TABLES_VERSION):
             got = f"version {stored[:20]!r} in {self.place}"
-            advice = "Update heliotrope." if stored > VERSION else DAMAGED
-            raise StoreError(f"a store of version {VERSION}", got, advice)
+            advice = "Update heliotrope." if stored > TABLES_VERSION else DAMAGED
+            raise StoreError(f"a store of version {TABLES_VERSION}", got, advice)
         return stored is not None
 
     def _explained(self, engine: Engine, work: Callable[[Connection], T]) -> T:

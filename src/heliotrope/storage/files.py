@@ -26,7 +26,7 @@ from heliotrope.errors import StoreError
 if sys.platform != "win32":  # SQLite's own lock must suffice there
     import fcntl
 
-Identity: TypeAlias = tuple[int, int] | None
+_Identity: TypeAlias = tuple[int, int] | None
 """Device and inode of a file; None if there is none."""
 
 _OPEN_FILES = Path("/dev/fd")  # of this process
@@ -44,7 +44,7 @@ class StoreFiles:
     def __init__(self, path: Path) -> None:
         self._path, self._database = path, _identity(path)
         self._log, self._memory = beside(path, "-wal"), beside(path, "-shm")
-        self._opened: tuple[Identity, Identity] | None = None  # log and memory
+        self._opened: tuple[_Identity, _Identity] | None = None  # log and memory
 
     def remember(self) -> None:
         """Remember the log and the memory that the first connection has just opened."""
@@ -103,7 +103,7 @@ class StoreFiles:
         if busy:
             raise StoreError(f"to save the removed {self._log}", "another user of it", _ADVICE)
 
-    def _present(self) -> tuple[Identity, Identity]:
+    def _present(self) -> tuple[_Identity, _Identity]:
         return _identity(self._log), _identity(self._memory)
 
 
@@ -192,7 +192,7 @@ def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _identity(path: Path) -> Identity:
+def _identity(path: Path) -> _Identity:
     try:
         status = path.stat()
     except OSError:
@@ -200,7 +200,7 @@ def _identity(path: Path) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def _open_size(identity: Identity) -> int | None:
+def _open_size(identity: _Identity) -> int | None:
     """The size of a file that this process has open, even if it was removed; None if unknown."""
     try:
         files = list(_OPEN_FILES.iterdir())

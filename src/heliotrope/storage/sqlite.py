@@ -20,11 +20,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from heliotrope.errors import DamagedError, InputError, StoreError
 from heliotrope.storage.database import DAMAGED, DRIVER_ERRORS, Database
 from heliotrope.storage.files import DisplacedError, Gate, StoreFiles, WriteLock, beside
-from heliotrope.storage.tables import create, studies, version
+from heliotrope.storage.tables import create_tables, studies, version
 
 T = TypeVar("T")
 
-PATIENCE = 30.0  # seconds to wait for other writers
+_PATIENCE = 30.0  # seconds to wait for other writers
 _SETTINGS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",
@@ -56,7 +56,7 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path) -> None:
         self._files, self._gate = StoreFiles(path), Gate()
-        self._write_lock = WriteLock(beside(path, "-lock"), path.stat().st_mode & 0o777, PATIENCE)
+        self._write_lock = WriteLock(beside(path, "-lock"), path.stat().st_mode & 0o777, _PATIENCE)
         engine = _engine(partial(_connect, path, self.check_place, self._files.remember))
         super().__init__(engine, str(path), self._write_lock)
 
@@ -172,7 +172,7 @@ def _fill(draft: Path) -> None:
     engine = _engine(partial(_connect, draft))
     try:
         with engine.connect() as connection:
-            create(connection)
+            create_tables(connection)
             connection.commit()
     finally:
         engine.dispose()
@@ -214,7 +214,7 @@ def _connect(
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw",
         uri=True,
-        timeout=PATIENCE,
+        timeout=_PATIENCE,
         isolation_level=None,
         check_same_thread=False,
     )

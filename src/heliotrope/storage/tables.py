@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, insert, select
 from heliotrope.errors import DamagedError
 from heliotrope.storage.protocol import Append, StudyInfo, unknown_study
 
-VERSION = "0001"  # of the tables; it rises when they change
+TABLES_VERSION = "0001"  # of the tables; it rises when they change
 _BYTES = 16  # of a checksum
 
 metadata = sa.MetaData()
@@ -77,10 +77,10 @@ def version(connection: sa.Connection) -> str | None:
     return connection.scalar(select(versions.c.version_num))
 
 
-def create(connection: sa.Connection) -> None:
+def create_tables(connection: sa.Connection) -> None:
     """Create the tables in the open transaction."""
     metadata.create_all(connection)
-    connection.execute(insert(versions), {"version_num": VERSION})
+    connection.execute(insert(versions), {"version_num": TABLES_VERSION})
 
 
 @dataclass(frozen=True)

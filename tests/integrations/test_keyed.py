@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import heliotrope as ht
-from heliotrope.integrations.tracker import Feasibility, ForeignParameter, Listed, Tracker
+from heliotrope.integrations.keyed import Feasibility, ForeignParameter, KeyedOptimizer, Listed
 
 MIXED, ORDERED = Listed([None, True, 1, "a"]), Listed([1.0, 2.5, 10.0], ordered=True)
 FEW: dict[str, ForeignParameter] = {"c": MIXED, "k": ORDERED}
@@ -29,32 +29,32 @@ steps = st.lists(
 @settings(max_examples=25)
 @given(steps, st.booleans())
 def test_any_order_of_calls_keeps_the_books(calls: list[Any], finite: bool) -> None:
-    tracker, opened = Tracker(FEW if finite else SPACE), dict[int, dict[str, Any]]()
+    keyed, opened = KeyedOptimizer(FEW if finite else SPACE), dict[int, dict[str, Any]]()
     results = 0
     for call, key, t, value in calls:
         if call == "ask" and key not in opened:
-            opened[key] = tracker.ask(key, t)
+            opened[key] = keyed.ask(key, t)
         elif call == "begin":
             opened[key] = {"c": True, "k": 10.0, "x": 0.5}
-            tracker.begin(key, opened[key], t)
+            keyed.begin(key, opened[key], t)
         elif call == "tell" and key in opened:
             results += bool(np.isfinite(value) and abs(value) < 1e45) or (
                 results > 0 and not np.isnan(value)
             )
-            tracker.tell(key, value, {"limit": value})
+            keyed.tell(key, value, {"limit": value})
             del opened[key]
         elif call == "cancel":
-            tracker.cancel(key)
+            keyed.cancel(key)
             opened.pop(key, None)
-    optimizer = tracker._optimizer
-    assert {key for key in range(5) if tracker.is_open(key)} == set(opened)
+    optimizer = keyed._optimizer
+    assert {key for key in range(5) if keyed.is_open(key)} == set(opened)
     assert len(optimizer.open) == len(opened)
     assert len(optimizer.history) == results
     assert np.all(np.isfinite(optimizer.history.y))
     times = [one.t for one in optimizer.open]
     assert times == sorted(times)
     for key, params in opened.items():
-        assert tracker.params(key).items() <= params.items()
+        assert keyed.params(key).items() <= params.items()
 
 
 @pytest.mark.parametrize("value", [None, True, 1, "a"])
@@ -70,24 +70,24 @@ def test_ordered_values_are_neighbours() -> None:
 
 
 def test_an_evaluation_can_move_to_another_configuration() -> None:
-    tracker = Tracker(FEW)
-    tracker.ask("a")
-    tracker.begin("a", {"c": "a", "k": 2.5})
-    tracker.begin("a", {"c": "a", "k": 2.5})
-    assert tracker.params("a") == {"c": "a", "k": 2.5}
-    assert len(tracker._optimizer.open) == 1
+    keyed = KeyedOptimizer(FEW)
+    keyed.ask("a")
+    keyed.begin("a", {"c": "a", "k": 2.5})
+    keyed.begin("a", {"c": "a", "k": 2.5})
+    assert keyed.params("a") == {"c": "a", "k": 2.5}
+    assert len(keyed._optimizer.open) == 1
 
 
 def test_a_wrong_configuration_changes_nothing() -> None:
-    tracker = Tracker(SPACE)
-    before = tracker.ask("a")
+    keyed = KeyedOptimizer(SPACE)
+    before = keyed.ask("a")
     for params in ({"x": 2.0, "c": 1, "k": 1.0}, {"x": 0.5, "c": "z", "k": 1.0}, {"x": 0.5}):
         with pytest.raises(ht.HeliotropeError):
-            tracker.begin("a", params)
+            keyed.begin("a", params)
         with pytest.raises(ht.HeliotropeError):
-            tracker.check(params)
-    assert tracker.params("a") == before
-    assert tracker._optimizer.asked == 1
+            keyed.check(params)
+    assert keyed.params("a") == before
+    assert keyed._optimizer.asked == 1
 
 
 def test_the_likeliest_point_is_chosen_where_none_is_likely() -> None:
@@ -102,9 +102,9 @@ def test_the_likeliest_point_is_chosen_where_none_is_likely() -> None:
 
 
 def test_with_constraints_the_feasible_rank_first() -> None:
-    tracker = Tracker({"x": ht.Real(0, 1)})
+    keyed = KeyedOptimizer({"x": ht.Real(0, 1)})
     for i, x in enumerate(np.linspace(0.0, 1.0, 11).tolist()):
-        tracker.begin(i, {"x": x})
-        tracker.tell(i, x, {"c": x - 0.55})
-    order = tracker.rank([{"x": 0.1}, {"x": 0.9}, {"x": 0.4}])
+        keyed.begin(i, {"x": x})
+        keyed.tell(i, x, {"c": x - 0.55})
+    order = keyed.rank([{"x": 0.1}, {"x": 0.9}, {"x": 0.4}])
     assert order == [2, 0, 1]

@@ -70,7 +70,7 @@ ForeignParameter: TypeAlias = Parameter | Listed
 """A parameter of another project: with the values of a search space, or with any others."""
 
 
-class Tracker:
+class KeyedOptimizer:
     """Asks for configurations and takes their results in any order, with ``ht.auto``.
 
     The caller names each evaluation by a key. Times never decrease: an evaluation that starts
@@ -79,10 +79,10 @@ class Tracker:
 
     Examples
     --------
-    >>> tracker = Tracker({"x": ht.Real(0, 1)}, "minimize")
-    >>> x = tracker.ask(key=0)["x"]
-    >>> tracker.tell(0, (x - 0.3) ** 2)
-    >>> tracker.rank([{"x": x}, {"x": 1.0}])
+    >>> keyed = KeyedOptimizer({"x": ht.Real(0, 1)}, "minimize")
+    >>> x = keyed.ask(key=0)["x"]
+    >>> keyed.tell(0, (x - 0.3) ** 2)
+    >>> keyed.rank([{"x": x}, {"x": 1.0}])
     [0, 1]
     """
 
@@ -276,8 +276,8 @@ class _Constraint:
         self._open[suggestion.id] = self._optimizer.begin(suggestion.x, t)
 
     def tell(self, suggestion: ht.Suggestion, value: float) -> None:
-        """Take a value; an infinite one and NaN count as none."""
-        if not isfinite(value):
+        """Take a value; NaN, an infinite one and one that is too large count as none."""
+        if not abs(value) <= _LARGEST:
             self.cancel(suggestion)
             return
         if suggestion.id not in self._open:
