@@ -59,12 +59,12 @@ def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[S
     if reply.status == httpx.codes.CONFLICT and (reply.doubtful or exist_ok):
         from heliotrope.study.config import StudyConfig, check_same, is_same  # slow to load
 
-        found = yield from open_study(name)
+        study = yield from open_study(name)
         wanted = StudyConfig.from_json(description)
         if exist_ok:
-            check_same(wanted, found.config)
-        if is_same(wanted, found.config):
-            return found
+            check_same(wanted, study.config)
+        if is_same(wanted, study.config):
+            return study
     return StudyCalls(reply.data())
 
 
@@ -76,14 +76,14 @@ def open_study(name: str) -> Calls[StudyCalls]:
 
 def list_studies() -> Calls[list[StudyInfo]]:
     """All studies, by name."""
-    found: list[StudyInfo] = []
+    studies: list[StudyInfo] = []
     params: dict[str, str | float] = {"limit": _STUDIES}
     while True:
         page = (yield Call("GET", "studies", params=params)).data()
         with valid_answer():
-            found += [StudyInfo(**entry) for entry in page["studies"]]
+            studies += [StudyInfo(**entry) for entry in page["studies"]]
             if page["next"] is None:
-                return found
+                return studies
             params["after"] = page["next"]
 
 
@@ -100,17 +100,17 @@ def batch(items: object, kind: type[Repeatable]) -> Calls[list[Any]]:
     """Carry out commands to studies of a kind; return each result, or its exception."""
     checked = _pairs(items, kind)
     results: list[Any] = [_sendable(*pair) for pair in checked]
-    valid = [i for i, one in enumerate(results) if isinstance(one, Command)]
+    valid = [i for i, result in enumerate(results) if isinstance(result, Command)]
     for start in range(0, len(valid), _BATCH):
-        some = valid[start : start + _BATCH]
+        numbers = valid[start : start + _BATCH]
         entries = [
             {"study": checked[i][0].name, "verb": results[i].verb, "body": results[i].to_json()}
-            for i in some
+            for i in numbers
         ]
         answer = (yield Call("POST", "batch", {"commands": entries})).data()
         with valid_answer():
-            for i, one in zip(some, answer["answers"], strict=True):
-                results[i] = _outcome(results[i], one)
+            for i, outcome in zip(numbers, answer["answers"], strict=True):
+                results[i] = _outcome(results[i], outcome)
     return results
 
 
@@ -176,13 +176,13 @@ class StudyCalls:
     def events(self, after: int, limit: int | None) -> Calls[list[Event]]:
         after = as_whole(after, "after", least=0)
         most = inf if limit is None else as_whole(limit, "limit", least=0)
-        found: list[Event] = []
+        events: list[Event] = []
         last = after + 1
-        while after < last and len(found) < most:
-            page, last = yield from self._page(after, int(min(_EVENTS, most - len(found))))
-            found += page
+        while after < last and len(events) < most:
+            page, last = yield from self._page(after, int(min(_EVENTS, most - len(events))))
+            events += page
             after = page[-1].seq if page else last
-        return found
+        return events
 
     def open_asks(self) -> Calls[list[Evaluation]]:
         summary = yield from self.summary(None)
@@ -257,10 +257,10 @@ class StudyCalls:
         params = {"after": after, "limit": limit}
         answer = (yield Call("GET", f"{self._path}/events", params=params)).data()
         with valid_answer():
-            found, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
-        if any(event.seq <= after for event in found):
+            page, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
+        if any(event.seq <= after for event in page):
             raise ServiceError(f"events after {after}", "earlier ones")
-        return found, last
+        return page, last
 
 
 def _event(entry: dict[str, Any]) -> Event:

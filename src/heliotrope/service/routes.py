@@ -1,6 +1,6 @@
 """The operations of the service: most call a study, and answer as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ from heliotrope.service.metrics import Health, Metrics
 from heliotrope.service.routing import Operation, loads, parameter
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Demos, Studies
+from heliotrope.study import Study
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import BY_VERB
 from heliotrope.study.creation import NEW_STUDY
@@ -22,7 +23,7 @@ from heliotrope.validation import Json
 _CSV = "text/csv"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
-_ONE = "/api/studies/{name}"
+_STUDY = "/api/studies/{name}"
 
 _TEXT: Json = {"type": "string"}
 _SEQ: Json = {"type": "integer", "minimum": 0, "maximum": 2**53}
@@ -56,18 +57,18 @@ class Api:
 
     def operations(self) -> Sequence[Operation]:
         """All operations."""
-        many, one, paging = "/api/studies", _ONE, (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
+        many, study, paging = "/api/studies", _STUDY, (_AFTER_EVENT, _LIMIT, _LAST_EVENT, _ACCEPT)
         return (
             *(self._command(kind) for kind in BY_VERB.values()),
-            Operation("GET", one, self.summary, "Summary", [_CONTEXT]),
-            Operation("DELETE", one, self.delete, None, [_UID], status=204),
-            Operation("GET", f"{one}/belief", self.belief, "Belief", [_TIME, _CONTEXT, _METRIC]),
-            Operation("GET", f"{one}/front", self.front, "Front", [_TIME, _CONTEXT]),
-            Operation("GET", f"{one}/track", self.track, "Track"),
+            Operation("GET", study, self.summary, "Summary", [_CONTEXT]),
+            Operation("DELETE", study, self.delete, None, [_UID], status=204),
+            Operation("GET", f"{study}/belief", self.belief, "Belief", [_TIME, _CONTEXT, _METRIC]),
+            Operation("GET", f"{study}/front", self.front, "Front", [_TIME, _CONTEXT]),
+            Operation("GET", f"{study}/track", self.track, "Track"),
             Operation(
-                "GET", f"{one}/events", self.events, "EventPage", paging, [429], media_type=STREAM
+                "GET", f"{study}/events", self.events, "EventPage", paging, [429], media_type=STREAM
             ),
-            Operation("GET", f"{one}/export", self.export, "Export", [_KIND], media_type=_CSV),
+            Operation("GET", f"{study}/export", self.export, "Export", [_KIND], media_type=_CSV),
             Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT, _CONTAINS]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
             Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
@@ -83,7 +84,7 @@ class Api:
             self._metrics.count(command)
             return JSONResponse(command.answer(result))
 
-        path, schema = f"{_ONE}/{kind.verb}", json_schema(kind)
+        path, schema = f"{_STUDY}/{kind.verb}", json_schema(kind)
         return Operation("POST", path, do, kind.answered, (), [409], schema, subject=kind)
 
     def batch(self, body: Json) -> Response:
@@ -100,20 +101,20 @@ class Api:
     def list(self, after: str, limit: int, contains: str) -> Response:
         """List studies by name."""
         with located("after"):
-            found = self._studies.store.studies(after, limit)
-        page, wanted = found, contains.casefold()
-        found = [info for info in page if wanted in info.name.casefold()]
-        while len(found) < limit == len(page):
+            page = self._studies.store.studies(after, limit)
+        wanted = contains.casefold()
+        listed = [info for info in page if wanted in info.name.casefold()]
+        while len(listed) < limit == len(page):
             page = self._studies.store.studies(page[-1].name, limit)
-            found += [info for info in page if wanted in info.name.casefold()]
-        found = found[:limit]
-        following = found[-1].name if len(found) == limit else None
-        return JSONResponse({"studies": [asdict(info) for info in found], "next": following})
+            listed += [info for info in page if wanted in info.name.casefold()]
+        following = listed[limit - 1].name if len(listed) >= limit else None
+        studies = [asdict(info) for info in listed[:limit]]
+        return JSONResponse({"studies": studies, "next": following})
 
     def summary(self, name: str, context: str | None) -> Response:
         """Summarize a study: its setup, its counts, the best now, the drift."""
-        given = _parsed(context)
-        return JSONResponse(self._studies.use(name, lambda study: study.summary(context=given)))
+        values = _parsed(context)
+        return self._shown(name, lambda study: study.summary(context=values))
 
     def delete(self, name: str, uid: str | None) -> Response:
         """Delete a study with all its events."""
@@ -124,18 +125,20 @@ class Api:
         self, name: str, t: float | None, context: str | None, metric: str | None
     ) -> Response:
         """Show the belief about all choices, now or at a time in the past."""
-        given = _parsed(context)
-        shown = self._studies.use(name, lambda study: study.belief(t, context=given, metric=metric))
-        return JSONResponse(shown)
+        values = _parsed(context)
+        return self._shown(name, lambda study: study.belief(t, context=values, metric=metric))
 
     def front(self, name: str, t: float | None, context: str | None) -> Response:
         """Show the best trade-offs between several objectives."""
-        given = _parsed(context)
-        return JSONResponse(self._studies.use(name, lambda study: study.front(t, context=given)))
+        values = _parsed(context)
+        return self._shown(name, lambda study: study.front(t, context=values))
 
     def track(self, name: str) -> Response:
         """Show the results over time, and how the best has moved."""
-        return JSONResponse(self._studies.use(name, lambda study: study.track()))
+        return self._shown(name, lambda study: study.track())
+
+    def _shown(self, name: str, view: Callable[[Study], Json]) -> Response:
+        return JSONResponse(self._studies.use(name, view))
 
     def events(
         self, name: str, after: int, limit: int, last_event_id: int | None, accept: str
@@ -150,9 +153,8 @@ class Api:
         if STREAM in accept:
             return EventStreamResponse(self._streams, info.uid, start)
         events = self._studies.store.events(info.uid, start, limit)
-        found = [event_to_json(event) for event in events]
-        last = max([info.events, *(event["seq"] for event in found)])
-        return JSONResponse({"events": found, "last": last})
+        last = max([info.events, *(event.seq for event in events)])
+        return JSONResponse({"events": [event_to_json(event) for event in events], "last": last})
 
     def export(self, name: str, kind: str) -> Response:
         """Download all evaluations with their results."""
