@@ -56,7 +56,8 @@ def read_archive(data: bytes) -> None:
     with suppress(HeliotropeError):
         if not data.startswith(b"PK"):
             _, arrays = _optimizer().parts()
-            data = archive_of(data, {name: _npy(array) for name, array in arrays.items()})
+            with archive.readable("a header", "a test"):
+                data = archive.pack(dict(json.loads(data)), arrays)  # with a right checksum
         optimizer = ht.Optimizer.loads(data)
         optimizer.tell(optimizer.ask(), 1.0)
         optimizer.belief()
@@ -95,7 +96,8 @@ def _codecs() -> Sequence[bytes]:
     header, _ = _optimizer().parts()
     state = StudyState(UID, CONFIG, 0.0)
     state.extend([])
-    return [json.dumps(header[key]).encode() for key in ("domain", "policy")] + [state.dumps()]
+    setup = [json.dumps(header["setup"][key]).encode() for key in ("domain", "policy")]
+    return [*setup, state.dumps()]
 
 
 def _tables() -> Sequence[bytes]:

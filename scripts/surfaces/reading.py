@@ -16,6 +16,7 @@ _METHODS = (
     Study.front,
     Study.summary,
     Study.track,
+    Study.file,
     Study.export,
 )
 

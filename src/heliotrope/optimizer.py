@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import NoneType
 from typing import Any, SupportsFloat, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.directions import Direction, sign_of
-from heliotrope.domains import Contextual, Domain, DomainAdapter, PlaceLike
+from heliotrope.directions import Direction
+from heliotrope.domains import Contextual, Domain, PlaceLike
 from heliotrope.errors import InputError, located
 from heliotrope.ledger import History, Suggestion
 from heliotrope.live.beliefs import policy_of
-from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
+from heliotrope.live.rules import Live
 from heliotrope.policies import Policy
 from heliotrope.policies.adaptive import AdaptiveAgent
 from heliotrope.precision import (
@@ -26,11 +27,11 @@ from heliotrope.precision import (
 )
 from heliotrope.queries import Queries
 from heliotrope.serialization.archive import Archived, check_header, readable
-from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
-from heliotrope.spaces import Options, SearchSpace, SpaceLike, as_space, is_space_like
-from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.spaces import SpaceLike, as_space, is_space_like
 from heliotrope.surroundings import Exclusive, exclusive
-from heliotrope.tracker import Metric, Results, Setup, Tracker, check_weighing
+from heliotrope.tracker import Results, check_weighing
+from heliotrope.tracker.archives import FORMAT, VERSION, OptimizerConfig, archived, unarchived
 from heliotrope.validation import short_repr
 
 
@@ -63,8 +64,7 @@ class Optimizer(Queries, Archived):
     ['fan', 'mode']
     """
 
-    FORMAT = "heliotrope.optimizer"
-    VERSION = 1
+    FORMAT, VERSION = FORMAT, VERSION
 
     def __init__(
         self,
@@ -80,20 +80,9 @@ class Optimizer(Queries, Archived):
             raise InputError(
                 "rules such as Live(limits=...), or None", short_repr(live), "", "live"
             )
-        adapter = _adapter(domain)
-        self._direction = _direction(direction, live)
-        if live is None:
-            lead, setup = OBJECTIVE, None
-            metrics = {lead: Metric(adapter, policy, seed, sign_of(self._direction))}
-        else:
-            space = adapter.space if isinstance(adapter, NamedAdapter) else None
-            lead, setup = live.lead, Setup(adapter, live, adapter.choice, space)
-            metrics = {
-                name: Metric(adapter, policy_of(live, name, policy), seed, live.sign_of(name))
-                for name in live.metrics
-            }
-        self._policy = policy
-        self._tracker = Tracker(lead, metrics, setup)
+        problem = as_space(domain) if is_space_like(domain) else domain
+        self._config = OptimizerConfig(problem, policy, _direction(direction, live), seed, live)  # type: ignore[arg-type]  # refuses what is no domain
+        self._tracker = self._config.tracker()
         self._lead = self._tracker.lead
         if live is not None:
             check_weighing(self._lead.agent)
@@ -111,7 +100,7 @@ class Optimizer(Queries, Archived):
     @property
     def policy(self) -> Policy:
         """The policy that chooses points."""
-        return self._policy
+        return self._config.policy
 
     @property
     def learner(self) -> AdaptiveAgent | None:
@@ -270,7 +259,7 @@ class Optimizer(Queries, Archived):
         setup = self._tracker.setup
         own = policy if setup is None else policy_of(setup.live, self._tracker.leading, policy)
         self._lead.reconsider(own, last, since, weighing=setup is not None)
-        self._policy = policy
+        self._config = replace(self._config, policy=policy)
 
     @exclusive
     def applied(self, x: PlaceLike) -> None:
@@ -282,33 +271,18 @@ class Optimizer(Queries, Archived):
 
     @exclusive
     def parts(self) -> tuple[JsonTree, Arrays]:
-        entries, arrays = self._lead.parts()
-        header: JsonTree = {
-            "format": self.FORMAT,
-            "version": self.VERSION,
-            **_described(self.space or self._lead.adapter.given, arrays),
-            "direction": self.direction,
-            "policy": encode(self.policy, arrays),
-            "seed": self._lead.seed,
-        }
-        setup = self._tracker.setup
-        if setup is not None:
-            live, others = encode_live(setup.live, arrays), self._tracker.parts()
-            header |= {"live": live, "tracker": others[0]}
-            arrays |= under("tracker/", others[1])
-        return header | entries, arrays
+        policies = {name: metric.policy for name, metric in self._tracker.metrics.items()}
+        return archived(self._config, self._tracker, policies)
 
     @classmethod
     def from_parts(cls, header: JsonTree, arrays: Arrays, source: str = "these parts") -> Optimizer:
+        """Return the optimizer of an archive; that of a study has its results and open asks."""
         check_header(header, cls.FORMAT, cls.VERSION, source)
+        optimizer = cls.__new__(cls)
+        optimizer._exclusive = Exclusive()
         with readable("a saved optimizer", source):
-            domain, policy = _domain(header, arrays), decode(header["policy"], arrays)
-            direction = header["direction"]
-            live = decode_live(header["live"], arrays) if "live" in header else None
-            optimizer = cls(domain, policy, header["seed"], direction=direction, live=live)
-            optimizer._lead.restore(header, arrays)
-            if live is not None:
-                optimizer._tracker.restore(header["tracker"], part(arrays, "tracker/"))
+            optimizer._config, optimizer._tracker = unarchived(header, arrays)
+        optimizer._lead = optimizer._tracker.lead
         return optimizer
 
 
@@ -341,28 +315,3 @@ def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
 def _of_metric(given: Any, name: str) -> Any:
     """The noise of one metric; a number is that of all."""
     return given.get(name) if isinstance(given, Mapping) else given
-
-
-def _adapter(domain: Domain | Contextual | SpaceLike) -> DomainAdapter:
-    if is_space_like(domain):
-        return NamedAdapter(as_space(domain))
-    return DomainAdapter(domain)  # type: ignore[arg-type]  # refuses what is no domain
-
-
-def _described(domain: Domain | Contextual | SearchSpace | Options, arrays: Arrays) -> JsonTree:
-    """The domain or space in the header of a file."""
-    if isinstance(domain, SearchSpace):
-        return {"space": domain.to_json()}
-    if isinstance(domain, Options):
-        return {"options": domain.to_json()}
-    return {"domain": encode(domain, arrays)}
-
-
-def _domain(header: JsonTree, arrays: Arrays) -> Domain | Contextual | SearchSpace | Options:
-    """Read what :func:`_described` wrote."""
-    if "space" in header:
-        return SearchSpace.from_json(header["space"])
-    if "options" in header:
-        return Options.from_json(header["options"])
-    given: Domain | Contextual = decode(header["domain"], arrays)
-    return given

@@ -15,7 +15,7 @@ from heliotrope.live.beliefs import Gain
 from heliotrope.live.choosing import Avoidance
 from heliotrope.live.rules import Mask
 from heliotrope.notebook import facts_table
-from heliotrope.policies import Belief, Best, Certificate, Policy
+from heliotrope.policies import Belief, Best, Certificate
 from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
@@ -23,6 +23,7 @@ from heliotrope.spaces import Options, SearchSpace
 from heliotrope.spaces.adapter import NamedAdapter
 from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
+from heliotrope.tracker.archives import OptimizerConfig
 from heliotrope.validation import Array, as_number, as_whole, counted
 
 
@@ -131,8 +132,7 @@ class LiveQueries:
 class Queries(LiveQueries):
     """The part of an optimizer that only reads its state."""
 
-    _policy: Policy
-    _direction: Direction
+    _config: OptimizerConfig
 
     @property
     def space(self) -> SearchSpace | Options | None:
@@ -143,7 +143,7 @@ class Queries(LiveQueries):
     @property
     def direction(self) -> Direction:
         """Whether high or low values are good."""
-        return self._direction
+        return self._config.direction
 
     @property
     def agent(self) -> Agent:
@@ -220,7 +220,7 @@ class Queries(LiveQueries):
         if self._lead.contextual is not None:
             raise InputError("a problem without contexts", "one with contexts")
         events = [*self._lead.history, *self._lead.open]
-        return certify(self._policy, self._lead.domain, events)
+        return certify(self._config.policy, self._lead.domain, events)
 
     @property
     @exclusive
@@ -271,7 +271,7 @@ class Queries(LiveQueries):
         domain = self.space or self._lead.adapter.given
         return {
             "domain": f"{type(domain).__name__} of {_size(self._lead.domain)}",
-            "policy": type(self._policy).__name__,
+            "policy": type(self._config.policy).__name__,
             "direction": self.direction,
             "results": f"{len(self._lead.history):,}",
             "open": f"{len(self._lead.open):,}",

@@ -16,7 +16,7 @@ from heliotrope.cli import app
 
 LAB = ["demo", "reproduce", "replay", "league", "bounds"]
 VERBS = ["create", "ask", "tell", "add", "import", "cancel", "show", "list", "export", "delete"]
-VERBS += ["heartbeat", "retime"]
+VERBS += ["heartbeat", "retime", "save", "load"]
 SPACE = json.dumps(
     {
         "pool": {"type": "integer", "low": 1, "high": 64},
@@ -127,3 +127,25 @@ def test_an_export_is_json_if_wished(at: str) -> None:
     run("study", "create", "s", "--options", "a,b", "--at", at)
     run("study", "add", "s", "1", "--option", "a", "--at", at)
     assert json.loads(run("study", "export", "s", "--json", "--at", at).stdout)["results"]
+
+
+def test_a_study_is_saved_to_a_file_and_loaded(at: str, tmp_path: Path) -> None:
+    run("study", "create", "s", "--options", "a,b", "--at", at)
+    run("study", "add", "s", "1", "--option", "a", "--at", at)
+    path, other = str(tmp_path / "file"), f"sqlite:///{tmp_path}/other.db"
+    saved = run("study", "save", "s", path, "--at", at)
+    assert json.loads(saved.stdout) == {"saved": path}
+    loaded = run("study", "load", path, "copy", "--at", other)
+    assert json.loads(loaded.stdout) == {"loaded": "copy"}
+    rows = [
+        json.loads(run("study", "ask", *where).stdout)
+        for where in (("s", "--at", at), ("copy", "--at", other))
+    ]
+    assert rows[0]["option"] == rows[1]["option"]
+    again = run("study", "load", path, "copy", "--at", other)
+    assert again.exit_code == 1
+    assert "a name that is not taken" in again.stderr or "copy" in again.stderr
+    missing = run("study", "load", f"{path}-2", "third", "--at", other)
+    assert "an existing file" in missing.stderr
+    service = run("study", "load", path, "copy", "--at", "http://localhost:1")
+    assert "Load it into the store of the service" in service.stderr

@@ -25,6 +25,7 @@ COMMANDS = {
     "cancel": ["cancel", "STUDY", "ID"],
     "show": ["show", "STUDY"],
     "export": ["export", "STUDY"],
+    "save": ["save", "STUDY", "FILE"],
     "delete": ["delete", "STUDY", "--yes"],
 }
 
@@ -53,6 +54,7 @@ def test_commands_at_a_service_load_no_scipy(name: str, url: str, tmp_path: Path
     with connect(url) as studies:
         study = studies.create_from(f"for {name}", {"space": json.loads(SPACE)})
         words = {"STUDY": study.name, "ID": study.ask().id, "TABLE": str(table)}
+        words["FILE"] = str(tmp_path / "file")
     found = loaded(["study", *(words.get(word, word) for word in COMMANDS[name]), "--at", url])
     assert not found & SLOW
     assert name != "list" or "numpy" not in found

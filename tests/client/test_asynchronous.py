@@ -26,7 +26,7 @@ from served import Served
 SPACE = {"x": ht.Real(0, 1)}
 
 
-async def scenario(url: str) -> None:
+async def scenario(url: str, path: Path) -> None:
     async with connect_async(url) as service:
         study = await service.create("boiler", SPACE, seed=1)
         assert repr(study) == "AsyncStudy('boiler')"
@@ -43,6 +43,8 @@ async def scenario(url: str) -> None:
         assert (await study.belief()).view == "band"
         assert len((await study.track()).results) == 8
         assert (await study.export()).startswith("id,t,params.x,value,std")
+        await study.save(path)
+        assert ht.Optimizer.load(path).asked == (await study.summary()).asked
         assert len(await study.events(limit=3)) == 3
         assert [info.name for info in await service.studies()] == ["boiler"]
         with pytest.raises(ClosedSuggestionError):
@@ -62,7 +64,7 @@ async def scenario(url: str) -> None:
 
 def test_a_study_is_used_from_asyncio(tmp_path: Path) -> None:
     with Served(f"sqlite:///{tmp_path}/s.db") as served:
-        asyncio.run(scenario(served.url))
+        asyncio.run(scenario(served.url, tmp_path / "file"))
 
 
 def test_a_remote_study_continues_and_optimizes(tmp_path: Path) -> None:

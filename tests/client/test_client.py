@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -133,7 +134,7 @@ UNSENT: list[Outcome] = [httpx.ConnectError, httpx.ConnectTimeout, *map(httpx.Re
 
 def test_it_has_the_methods_of_a_study() -> None:
     of_the_service = {"create", "create_from", "open", "close"}
-    of_a_server = {"do_all", "begin_all", "consider", "state"}
+    of_a_server = {"do_all", "begin_all", "consider", "state", "load"}
     of_a_server |= {"first_config", "in_memory", "unload"}
     for name, member in inspect.getmembers(ht.Study):
         if name.startswith("_") or name in of_the_service | of_a_server:
@@ -640,7 +641,9 @@ def mistakes(
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_a_remote_study_behaves_like_a_local_one(there: Service, space: str) -> None:
+def test_a_remote_study_behaves_like_a_local_one(
+    there: Service, space: str, tmp_path: Path
+) -> None:
     options: dict[str, Any] = {"direction": "minimize", "seed": 5}
     here = ht.Study.create(space, SPACES[space], **options, store="memory:")
     remote = there.create(space, SPACES[space], **options)
@@ -648,6 +651,8 @@ def test_a_remote_study_behaves_like_a_local_one(there: Service, space: str) -> 
         assert without_uid(mine, remote) == without_uid(theirs, here)
     with refused(InputError):
         remote.export("xml")
+    remote.save(tmp_path / "file")
+    assert ht.Optimizer.load(tmp_path / "file").asked == remote.summary().asked
     remote.delete()
 
 

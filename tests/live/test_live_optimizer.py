@@ -105,7 +105,7 @@ def test_a_fallback_that_crosses_is_no_strain() -> None:
 
     def told(opt: ht.Optimizer, id: int, p99: float) -> float:
         opt.tell(id, {"rate": 40.0, "p99": p99})
-        return float(opt.parts()[0]["tracker"]["progress"]["trust"]["p99"][2])
+        return float(opt.parts()[0]["snapshot"]["tracker"]["progress"]["trust"]["p99"][2])
 
     assert told(opt, opt.ask().id, 48.0) == 0.0
     strain = told(opt, opt.ask().id, 900.0)

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from cluster import wait_for
+from heliotrope import Optimizer
 from heliotrope.client import read_tokens
 from heliotrope.errors import DamagedError, FormatError, HeliotropeError, StoreError
 from heliotrope.service import Limits, Settings, create_app
@@ -446,6 +447,17 @@ def test_errors_of_other_packages_are_translated(
     assert said in answer.json()["error"]["message"]
 
 
+def test_the_file_of_a_study_is_downloaded(client: httpx.Client, study: str) -> None:
+    for value in (1.0, 2.0):
+        post(client, f"{study}/tell", id=post(client, f"{study}/ask")["id"], value=value)
+    answer = client.get(f"/api/studies{study}/file")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    name = study.removeprefix("/")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}.heliotrope"'
+    assert Optimizer.loads(answer.content).ask().option == post(client, f"{study}/ask")["option"]
+    assert client.get("/api/studies/nothing/file").status_code == 404
+
+
 def test_the_description_has_every_route(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     one = "/api/studies/{name}"
@@ -455,6 +467,7 @@ def test_the_description_has_every_route(client: httpx.Client) -> None:
         **{f"{one}/{verb}": {"post"} for verb in BY_VERB},
         "/api/batch": {"post"},
         **{f"{one}/{noun}": {"get"} for noun in ("belief", "track", "events", "export", "front")},
+        f"{one}/file": {"get"},
         "/api/demo": {"post"},
         "/healthz": {"get"},
         "/metrics": {"get"},

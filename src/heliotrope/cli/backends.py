@@ -37,6 +37,12 @@ class StoreBackend:
         config = StudyConfig.from_json(description)  # an error here creates no file
         Study.create_from(name, config, self._store(make=True), exist_ok=exist_ok)
 
+    def load(self, path: Path, name: str) -> None:
+        """Create a study from a file, and the SQLite file of the store if it is missing."""
+        from heliotrope.study import Study
+
+        Study.load(path, name, self._store(make=True))
+
     def open(self, name: str) -> Study:
         """Open an existing study."""
         from heliotrope.study import Study

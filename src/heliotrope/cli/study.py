@@ -12,11 +12,12 @@ from typing import Annotated
 import typer
 
 from heliotrope.cli import study_verbs as study_verbs
-from heliotrope.cli.backends import open_backend
+from heliotrope.cli.backends import StoreBackend, open_backend
 from heliotrope.cli.console import AsJson, errors_as_messages, progress
 from heliotrope.cli.printing import print_out, studies_table, summary_table
 from heliotrope.cli.study_options import AlwaysJson, At, Name, StudyCommands, TokenFile, command
 from heliotrope.cli.values import read_values
+from heliotrope.errors import InputError
 from heliotrope.storage.protocol import DEFAULT_STORE
 
 InContext = Annotated[
@@ -121,6 +122,35 @@ def export_command(
         if out is not None:
             out.write_text(text, encoding="utf-8", newline="")
     typer.echo(text if out is None else f"Wrote {out}\n", nl=False)
+
+
+@command("save")
+def save_command(
+    name: Name,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Output file.")],
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+    token_file: TokenFile = None,
+) -> None:
+    """Write a study with its events to a file."""
+    with errors_as_messages(), open_backend(at, token_file) as studies:
+        studies.open(name).save(path)
+    print_out({"saved": str(path)})
+
+
+@command("load")
+def load_command(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of a study or optimizer.")],
+    name: Name,
+    _as_json: AlwaysJson = False,
+    at: At = DEFAULT_STORE,
+) -> None:
+    """Create a study from a file. It continues the saved study or optimizer."""
+    with errors_as_messages(), open_backend(at, None) as studies:
+        if not isinstance(studies, StoreBackend):
+            raise InputError("a store", at, "Load it into the store of the service.", "at")
+        studies.load(path, name)
+    print_out({"loaded": name})
 
 
 @command("delete")

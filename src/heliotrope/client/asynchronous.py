@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -116,3 +117,9 @@ class AsyncStudy(AtService, AsyncReadsAtService, AsyncStudyVerbs):
 
     async def _run(self, calls: Calls[T]) -> T:
         return await self._transport.run(calls)
+
+    async def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the setup, the events and a snapshot to one file."""
+        from heliotrope.serialization.archive import write_file  # not needed to ask and tell
+
+        write_file(path, await self.file())

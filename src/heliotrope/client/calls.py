@@ -209,6 +209,10 @@ class StudyCalls:
         reply = yield Call("GET", f"{self._path}/track")
         return Track(reply.data())
 
+    def file(self) -> Calls[bytes]:
+        reply = yield Call("GET", f"{self._path}/file")
+        return reply.checked()
+
     def export(self, kind: str) -> Calls[str]:
         reply = yield Call("GET", f"{self._path}/export", params={"kind": str(kind)})
         return reply.text()

@@ -66,6 +66,10 @@ class ReadsAtService(ABC):
         """The results over time with their choices, and the best over time."""
         return self._run(self._calls.track())
 
+    def file(self) -> bytes:
+        """The bytes that :meth:`save` writes."""
+        return self._run(self._calls.file())
+
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
         return self._run(self._calls.export(kind=kind))
@@ -122,6 +126,10 @@ class AsyncReadsAtService(ABC):
     async def track(self) -> Track:
         """The results over time with their choices, and the best over time."""
         return await self._run(self._calls.track())
+
+    async def file(self) -> bytes:
+        """The bytes that :meth:`save` writes."""
+        return await self._run(self._calls.file())
 
     async def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""

@@ -39,12 +39,16 @@ class Reply:
     pause: float = 0.0  # seconds to wait, from Retry-After
     doubtful: bool = False
 
-    def text(self) -> str:
-        """The answer as text; an error answer raises its exception."""
+    def checked(self) -> bytes:
+        """The content of the answer; an error answer raises its exception."""
         if not 200 <= self.status < 300:
             raise error_from(self.status, self.content)
+        return self.content
+
+    def text(self) -> str:
+        """The answer as text; an error answer raises its exception."""
         try:
-            return self.content.decode()
+            return self.checked().decode()
         except UnicodeDecodeError as error:
             raise ServiceError("text in UTF-8 from the service", "other bytes") from error
 

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError, InputError, MissingFileError
-from heliotrope.serialization.codec import Arrays, JsonTree
+from heliotrope.serialization.codec import ITS_WRITER as ITS_WRITER, Arrays, JsonTree
 from heliotrope.surroundings import REAL
 from heliotrope.validation import short_repr
 
 HEADER, DIGEST = "header", "digest"
-ITS_WRITER = "Open it with the version of heliotrope that wrote it."
-"""What to do about saved data of another version."""
 _NPY = (1, 0)  # version of the arrays' format
 _KINDS = "biufcSU"  # of arrays: booleans, numbers and texts
 _ALIGNED = 16  # bytes
@@ -50,10 +48,7 @@ class Archived(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file of :meth:`save`."""
-        file = _as_file(path)
-        with existing(path, "an existing file"):
-            data = file.read_bytes()
-        return cls.loads(data, str(path))
+        return cls.loads(read_file(path), str(path))
 
     def dumps(self) -> bytes:
         """Return the bytes that :meth:`save` writes."""
@@ -193,6 +188,13 @@ def _as_file(path: object) -> Path:
     if file.is_dir():
         raise InputError("the path of a file", f"{file}, a folder", "Name a file in it.", "path")
     return file
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file; MissingFileError."""
+    file = _as_file(path)
+    with existing(path, "an existing file"):
+        return file.read_bytes()
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

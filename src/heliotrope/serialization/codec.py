@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from heliotrope.errors import FormatError, InputError
 
+ITS_WRITER = "Open it with the version of heliotrope that wrote it."
+"""What to do about saved data of another version."""
 JsonTree = Any  # what the json module reads and writes
 Arrays = dict[str, NDArray[Any]]
 State = Arrays
@@ -70,8 +72,11 @@ def decode(tree: JsonTree, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return arrays[tree["$array"]]
     name: str = tree.get("$type") or tree.get("$kernel", "")
     cls = _REGISTERED.get(name) if "$type" in tree else _sklearn_kernel(name)
+    if cls is None and "$import" in tree:
+        module = tree["$import"]
+        raise FormatError(f"the class {name} of {module}", "none", f"Import {module} before.")
     if cls is None:
-        raise FormatError("a class that this version knows", repr(name), "Update heliotrope.")
+        raise FormatError("a class of this version", repr(name), ITS_WRITER)
     fields = {key: item for key, item in tree.items() if not key.startswith("$")}
     return cls(**{key: decode(item, arrays) for key, item in fields.items()})
 
@@ -101,8 +106,9 @@ def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
     """Return the kind and the fields of a registered dataclass or a scikit-learn kernel."""
     cls, name = type(value), type(value).__name__
     if _REGISTERED.get(name) is cls:
-        fields = dataclasses.fields(value)
-        return "$type", {field.name: getattr(value, field.name) for field in fields if field.init}
+        own = {} if cls.__module__.startswith("heliotrope.") else {"$import": cls.__module__}
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        return "$type", own | {name: getattr(value, name) for name in names}
     if cls.__module__.startswith("sklearn.") and _sklearn_kernel(name) is cls:
         return "$kernel", value.get_params(deep=False)
     raise InputError(

@@ -20,7 +20,7 @@ from heliotrope.study.commands import BY_VERB
 from heliotrope.study.creation import NEW_STUDY
 from heliotrope.validation import Json
 
-_CSV = "text/csv"
+_BINARY, _CSV = "application/octet-stream", "text/csv"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _MEDIA_TYPES = {"csv": _CSV, "json": "application/json"}
 _STUDY = "/api/studies/{name}"
@@ -69,6 +69,7 @@ class Api:
                 "GET", f"{study}/events", self.events, "EventPage", paging, [429], media_type=STREAM
             ),
             Operation("GET", f"{study}/export", self.export, "Export", [_KIND], media_type=_CSV),
+            Operation("GET", f"{study}/file", self.file, None, media_type=_BINARY),
             Operation("GET", many, self.list, "Listing", [_AFTER_NAME, _LIMIT, _CONTAINS]),
             Operation("POST", many, self.create, "Summary", (), [409], NEW_STUDY, 201),
             Operation("POST", "/api/batch", self.batch, "Batch", (), (), BATCH),
@@ -161,6 +162,15 @@ class Api:
         text = self._studies.use(name, lambda study: study.export(kind))
         headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
         return Response(text, media_type=_MEDIA_TYPES[kind], headers=headers)
+
+    def file(self, name: str) -> Response:
+        """Download the setup, the events and a snapshot as one file.
+
+        ``Study.load`` and ``Optimizer.load`` open it.
+        """
+        data = self._studies.use(name, lambda study: study.file())
+        headers = {"Content-Disposition": f'attachment; filename="{name}.heliotrope"'}
+        return Response(data, media_type=_BINARY, headers=headers)
 
     def demo(self) -> Response:
         """Start a study that the service itself drives for a while."""

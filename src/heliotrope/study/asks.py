@@ -45,9 +45,17 @@ class Ids:
             raise FormatError(f"ask number {len(self._marks)} of this study next", repr(id)[:60])
         self._marks.append(mark)
 
+    def begin(self, count: int, mark: int) -> None:
+        """Give the evaluations of an optimizer's file, which had no ids, this mark."""
+        self._marks = array("I", [mark] * count)
+
     def of(self, number: int) -> str:
         """The id of an evaluation."""
         return self._text(number, self._marks[number])
+
+    def renamed(self, id: str) -> str:
+        """The id in this study of an evaluation of its copy."""
+        return f"{self._prefix}-{id.partition('-')[2]}"
 
     def number_of(self, id: str) -> int:
         """The number of an evaluation; UnknownSuggestionError."""

@@ -65,6 +65,19 @@ class EverydayStudy(StudyVerbs):
         """All evaluations with their results, as CSV or JSON."""
 
     @abstractmethod
+    def file(self) -> bytes:
+        """The bytes that :meth:`save` writes."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the setup, the events and a snapshot to one file.
+
+        :meth:`heliotrope.Study.load` and :meth:`heliotrope.Optimizer.load` open it.
+        """
+        from heliotrope.serialization.archive import write_file  # not needed to ask and tell
+
+        write_file(path, self.file())
+
+    @abstractmethod
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log, or at most ``limit`` events after event number ``after``."""
 

@@ -59,13 +59,14 @@ def are_named(config: StudyConfig) -> bool:
 def _rows(config: StudyConfig, events: Sequence[Event]) -> list[Json]:
     rows: dict[str, Json] = {}
     blank: Json = {"metrics": {}} if are_named(config) else {THE_VALUE: None}
-    for event in events:
-        body = event.body
+    # an optimizer's file has its evaluations in one event
+    bodies = ((e.at, body) for e in events for body in e.body.get("evaluations", [e.body]))
+    for at, body in bodies:
         if body["kind"] == "asked":
             rows[body["id"]] = {name: body[name] for name in _ASKED if name in body}
-            rows[body["id"]] |= {**blank, "state": "open", "asked_at": event.at, "told_at": None}
+            rows[body["id"]] |= {**blank, "state": "open", "asked_at": at, "told_at": None}
         elif body["kind"] == "told":
-            rows[body["id"]] |= {**_told(config, body), "state": "told", "told_at": event.at}
+            rows[body["id"]] |= {**_told(config, body), "state": "told", "told_at": at}
         elif body["kind"] in ("cancelled", "expired"):
             rows[body["id"]] |= {"state": body["kind"]}
         elif body["kind"] == "judged":

@@ -266,9 +266,9 @@ def _results(state: StudyState) -> list[Json]:
     rows: dict[int, Json] = {}
     describe, reasons = state.config.adapter.describe, state.tracker.progress.reasons
     for name, metric in state.metrics.items():
-        for result in metric.history[-_SHOWN:]:
-            number = result.id
-            assert number is not None
+        shown = metric.history[-_SHOWN:]
+        for i, result in enumerate(shown):
+            number = i - len(shown) if result.id is None else result.id
             if number not in rows:
                 words = describe(result.x if result.index is None else result.index)
                 rows[number] = {"t": result.t, "value": None, **words, "metrics": {}}

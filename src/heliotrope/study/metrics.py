@@ -78,6 +78,11 @@ class StudyMetric(Metric):
         """The time of the last jump: earlier results do not count."""
         return -np.inf if self.learner is None else self.learner.known.since
 
+    def take_over(self) -> None:
+        """Note what the learner of an optimizer's file knows."""
+        if self.learner is not None:
+            self.latest_model, self.faults = self.model(), self.found_faults()
+
     def fallback(self) -> Update | None:
         """The model in use, if the one that was learned last did not work; otherwise None."""
         learner = self.learner
@@ -107,16 +112,16 @@ class StudyMetric(Metric):
         told = self.history.of(number)
         return None if told is None else (told.y, told.precision)
 
-    def parts(self) -> tuple[Json, Arrays]:
-        """The state as JSON and arrays."""
-        header, arrays = super().parts()
+    def saved(self) -> tuple[Json, Arrays]:
+        """The state and what is known beside it, as JSON and arrays."""
+        header, arrays = self.parts()
         learned = {"faults": sorted(self.faults), "model": self.latest_model.to_json()}
         if isinstance(self.domain, Finite):  # the labels say where results lie
             arrays[_NUMBERS] = arrays[_NUMBERS][:, :2]
         return {**learned, "core": header}, arrays
 
     def restored(self, header: Json, arrays: Arrays) -> StudyMetric:
-        """Another metric with the state that :meth:`parts` returned."""
+        """Another metric with the state that :meth:`saved` returned."""
         metric, domain = StudyMetric(self.config, self.adapter, self._limits), self.domain
         if isinstance(domain, Finite):
             points = domain.at(domain.check(arrays[_LABELS][:, 0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +26,7 @@ from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, poi
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.metrics import StudyMetric, named_results
 from heliotrope.tracker import Tracker
+from heliotrope.tracker.archives import FORMAT, VERSION as ARCHIVE, restore
 from heliotrope.validation import Json, as_number, as_positive, as_whole, short_repr
 
 VERSION = 1  # of all events
@@ -142,6 +144,8 @@ class StudyState:
             self.metrics[self._named(body)].learn(body, self._contradicted(body))
         elif kind == "judged":
             self._apply_judged(body)
+        elif kind == "continued":
+            self._apply_continued(body)
         else:
             raise FormatError("a kind of event that this version knows", repr(kind)[:60])
         self.seq += 1
@@ -159,6 +163,15 @@ class StudyState:
     def _named(self, body: Mapping[str, Any]) -> str:
         """The metric that a learned or a judged event is about."""
         return str(body.get("metric", self.config.lead))
+
+    def _apply_continued(self, body: Mapping[str, Any]) -> None:
+        """Continue from the snapshot in an optimizer's file, before any ask."""
+        data = b64decode(body["snapshot"], validate=True)
+        header, arrays = archive.unpack_flat(data, FORMAT, ARCHIVE, "an event")
+        restore(self.tracker, header["snapshot"], arrays)
+        for metric in self.metrics.values():
+            metric.take_over()
+        self.ids.begin(self.lead.asked, as_whole(body["mark"], "mark", least=0))
 
     def _apply_judged(self, body: Mapping[str, Any]) -> None:
         metric = self.metrics[self._named(body)]
@@ -310,10 +323,10 @@ class StudyState:
 
     def dumps(self) -> bytes:
         """The state as a snapshot, without the configuration, which is in the first event."""
-        lead, arrays = self.lead.parts()
+        lead, arrays = self.lead.saved()
         others = dict[str, Any]()
         for i, (name, metric) in enumerate(self._others()):
-            others[name], own = metric.parts()
+            others[name], own = metric.saved()
             arrays |= under(f"metric/{i}/", own)
         header = {
             "format": _KIND,

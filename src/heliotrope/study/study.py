@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,9 +11,10 @@ from typing import Any, Self, TypeVar
 
 from heliotrope.errors import HeliotropeError, StudyExistsError, located
 from heliotrope.policies.learner import Update
+from heliotrope.serialization.archive import read_file
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, exports, fleets, learning, views
+from heliotrope.study import decisions, exports, files, fleets, learning, views
 from heliotrope.study.cache import Chain, Decision, StateCache
 from heliotrope.study.clocks import by_store
 from heliotrope.study.command_fields import Command
@@ -122,6 +124,34 @@ class Study(CreatesInStore, EverydayStudy):
             make=False,
         )
 
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        name: str,
+        store: Store | str = DEFAULT_STORE,
+        now: Now = REAL.now,
+    ) -> Self:
+        """Create a study from a file that ``save`` of a study or of an optimizer wrote.
+
+        It asks what the saved one would ask. A study has named parameters or options and a policy
+        that is described by its name: an optimizer without these is refused with an InputError.
+        """
+        data = read_file(path)
+        return _with_store(store, lambda opened: cls._loaded(data, str(path), name, opened, now))
+
+    @classmethod
+    def _loaded(cls, data: bytes, source: str, name: str, store: Store, now: Now) -> Self:
+        surroundings = Surroundings(now)
+        files.load(data, source, name, store, surroundings)
+        study = cls(store, name, surroundings=surroundings)
+        try:
+            study._readable()
+        except HeliotropeError:
+            study.delete()
+            raise
+        return study
+
     @property
     def name(self) -> str:
         return self._info.name
@@ -223,6 +253,10 @@ class Study(CreatesInStore, EverydayStudy):
     def track(self) -> Track:
         """The results over time with their choices, and the best over time."""
         return Track(self._cache.read(views.track)())
+
+    def file(self) -> bytes:
+        """The bytes that :meth:`save` writes."""
+        return self._cache.read(lambda state: files.dumps(state, self.events(limit=state.seq)))
 
     def export(self, kind: str = "csv") -> str:
         """All evaluations with their results, as CSV or JSON."""
