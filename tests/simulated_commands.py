@@ -8,7 +8,16 @@ from typing import Any
 
 from heliotrope.study import Evaluation, Study
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Retime, Tell
+from heliotrope.study.commands import (
+    Add,
+    Applied,
+    Ask,
+    Cancel,
+    Heartbeat,
+    Retime,
+    Tell,
+    as_choice,
+)
 from log_model import LogModel
 from simulated_clients import Client
 from studies import some_choice, some_context, some_result
@@ -73,13 +82,14 @@ class Commands:
         study, following = self._studies[name], self._chance(0.3, self._ask(client, name))
         value, whole = some_result(study, self._rng), self._chance(0.5, asked) or asked.id
         std = dict.fromkeys(value, 0.5) if isinstance(value, dict) else 0.5
-        noise = self._chance(0.2, {"std": std}) or {}
+        noise = self._chance(0.2, {"std": std}) or self._chance(0.1, {"n": 3}) or {}
         return Tell.of(whole, value, following, **noise)
 
     def _add(self, client: Client, name: str) -> Add:
         study, rng = self._studies[name], self._rng
-        given = {"context": some_context(study, rng), "key": self._chance(0.6, self.key())}
-        return Add.of(some_choice(study, rng), some_result(study, rng), **given)
+        more = {"context": some_context(study, rng), "key": self._chance(0.6, self.key())}
+        more |= {"uid": self._chance(0.2, study.uid), "n": self._chance(0.1, 3)}
+        return Add.of(some_choice(study, rng), some_result(study, rng), **more)
 
     def _cancel(self, client: Client, name: str) -> Command[Any]:
         asked = self._one_of(client, name)
@@ -92,7 +102,9 @@ class Commands:
         return Heartbeat(id, self._chance(0.5, "20min"))
 
     def _applied(self, client: Client, name: str) -> Applied:
-        return Applied.of(some_choice(self._studies[name], self._rng))
+        study = self._studies[name]
+        chosen, uid = some_choice(study, self._rng), self._chance(0.2, study.uid)
+        return Applied(**as_choice(chosen), uid=uid)
 
     def _retime(self, client: Client, name: str) -> Retime:
         back = self._models[name].latest - self._rng.choice((1.0, 5.0))

@@ -184,7 +184,7 @@ def test_a_command_is_in_every_place(verb: str, place: str) -> None:
 
 
 FIELDS = [(kind, field.name) for kind in BY_VERB.values() for field in fields(kind)]
-_NOISE = ("n", "successes", "trials", "count", "exposure")
+_NOISE = ("successes", "trials", "count", "exposure")
 NOT_SIMULATED: Mapping[tuple[str, str], str] = {
     **{
         ("tell", name): "tests/study/test_study_noise.py has all forms of a result"
@@ -192,8 +192,6 @@ NOT_SIMULATED: Mapping[tuple[str, str], str] = {
     },
     **{("add", name): "as for tell" for name in ("std", *_NOISE)},
     ("add", "t"): "results of the past are those of tests/study/test_study_add.py",
-    ("add", "uid"): "the check of an ask's uid is the same",
-    ("applied", "uid"): "the check of an ask's uid is the same",
 }
 """Fields that the simulation leaves out, with the reason."""
 

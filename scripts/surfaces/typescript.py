@@ -79,7 +79,7 @@ def _name_of_options(kind: Kind) -> str:
     return f"{kind.__name__}Options"
 
 
-def _given(kind: Kind, *, narrow: bool = False) -> tuple[list[str], list[str]]:
+def _taken(kind: Kind, *, narrow: bool = False) -> tuple[list[str], list[str]]:
     """The arguments of a method, and the parts of its body."""
     names = {field.name for field in fields(kind) if not field.metadata["by_client"]}
     declared, parts = [], []
@@ -104,7 +104,7 @@ def _given(kind: Kind, *, narrow: bool = False) -> tuple[list[str], list[str]]:
 
 def _method(kind: Kind) -> str:
     """The method of a command; with overloads if its result depends on an option."""
-    name, (declared, parts) = _in_camel_case(kind.verb), _given(kind)
+    name, (declared, parts) = _in_camel_case(kind.verb), _taken(kind)
     result, narrow = result_of(kind), ""
     for field in fields(kind):
         if field.metadata["without"] and field.metadata["by_client"]:
@@ -114,7 +114,7 @@ def _method(kind: Kind) -> str:
     about = _comment(getdoc(kind) or "")
     if not narrow:
         return f"{about}{_function(name, declared, result, kind, parts)}"
-    always = ", ".join(_given(kind, narrow=True)[0]).replace("options:", "options?:")
+    always = ", ".join(_taken(kind, narrow=True)[0]).replace("options:", "options?:")
     forms = (
         f"async {name}({always.replace(' = {}', '')}): Promise<{_type_of(narrow)}>;\n"
         f"async {name}({', '.join(declared).replace(' = {}', '')}): Promise<{_type_of(result)}>;\n"
@@ -139,8 +139,8 @@ def _function(name: str, declared: list[str], result: str, kind: Kind, parts: li
 def _method_of_both(kind: Kind, inner: Field[Any]) -> str:
     """The method that also carries out the command in a field, whose result it returns."""
     follows: Kind = inner.metadata["schema"]["class"]
-    declared, parts = _given(kind)
-    options, _ = _given(follows, narrow=True)
+    declared, parts = _taken(kind)
+    options, _ = _taken(follows, narrow=True)
     first = (getdoc(kind) or "").partition("\n")[0].removesuffix(".")
     about = _comment(f"{first}, and ask for the next: both are done, or neither.")
     lines = [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import heliotrope as ht
+from heliotrope.errors import InputError
 from heliotrope.policies import Adaptive
 from heliotrope.policies.registry import AUTO, REGISTRY, Named, PolicyEntry
 from heliotrope.spaces import Integer, Real
@@ -109,3 +110,35 @@ def test_a_learning_optimizer_and_a_study_ask_alike(name: str) -> None:
         study.tell(asked.id, value)
         optimizer.tell(same, value)
     assert optimizer.model().mean == study.summary()["model"]["mean"] == 4.0
+
+
+def test_a_length_for_each_coordinate_is_held() -> None:
+    space = ht.SearchSpace(SPACES["box"])
+    policy = {
+        "kind": "tv_gp_ucb",
+        **MODEL,
+        "epsilon": 0.05,
+        "beta": 3.0,
+        "length_scale": [0.2, 0.6],
+    }
+    study = Study.create("a", space, policy=policy, seed=3, store="memory:")
+    prior = ht.Prior(2.0 * ht.kernels.RBF([0.2, 0.6]), ht.Forgetting(0.05), 0.1, 4.0)
+    optimizer = ht.Optimizer(space, ht.tv_gp_ucb(prior, 3.0), seed=3)
+    learning = {**policy, "variance": None}
+    learner = Study.create("b", space, policy=learning, seed=3, store="memory:")
+    for step in range(6):
+        asked, same = study.ask(), optimizer.ask()
+        assert asked.params == same.params
+        value = 4.0 + float(np.sin(3.0 * asked.params["x"] + 0.2 * step))
+        study.tell(asked.id, value)
+        optimizer.tell(same, value)
+        learner.tell(learner.ask().id, value)
+    assert learner.summary()["model"]["world"]["lengths"] == [0.2, 0.6]
+
+
+@pytest.mark.parametrize("wrong", [[0.2], [0.2, 0.3, 0.4], [], [0.2, -1.0], "long"])
+def test_wrong_lengths_are_refused(wrong: object) -> None:
+    policy = {"kind": "tv_gp_ucb", "length_scale": wrong}
+    with pytest.raises(InputError) as caught:
+        Study.create("a", ht.SearchSpace(SPACES["box"]), policy=policy, store="memory:")
+    assert caught.value.field == "policy.length_scale"

@@ -59,12 +59,12 @@ def create(name: str, description: Mapping[str, Any], exist_ok: bool) -> Calls[S
     if reply.status == httpx.codes.CONFLICT and (reply.doubtful or exist_ok):
         from heliotrope.study.config import StudyConfig, check_same, is_same  # slow to load
 
-        study = yield from open_study(name)
+        existing = yield from open_study(name)
         wanted = StudyConfig.from_json(description)
         if exist_ok:
-            check_same(wanted, study.config)
-        if is_same(wanted, study.config):
-            return study
+            check_same(wanted, existing.config)
+        if is_same(wanted, existing.config):
+            return existing
     return StudyCalls(reply.data())
 
 
@@ -76,14 +76,14 @@ def open_study(name: str) -> Calls[StudyCalls]:
 
 def list_studies() -> Calls[list[StudyInfo]]:
     """All studies, by name."""
-    studies: list[StudyInfo] = []
+    listed: list[StudyInfo] = []
     params: dict[str, str | float] = {"limit": _STUDIES}
     while True:
         page = (yield Call("GET", "studies", params=params)).data()
         with valid_answer():
-            studies += [StudyInfo(**entry) for entry in page["studies"]]
+            listed += [StudyInfo(**entry) for entry in page["studies"]]
             if page["next"] is None:
-                return studies
+                return listed
             params["after"] = page["next"]
 
 
@@ -102,14 +102,14 @@ def batch(items: object, kind: type[Repeatable]) -> Calls[list[Any]]:
     results: list[Any] = [_sendable(*pair) for pair in checked]
     valid = [i for i, result in enumerate(results) if isinstance(result, Command)]
     for start in range(0, len(valid), _BATCH):
-        numbers = valid[start : start + _BATCH]
+        sent = valid[start : start + _BATCH]
         entries = [
             {"study": checked[i][0].name, "verb": results[i].verb, "body": results[i].to_json()}
-            for i in numbers
+            for i in sent
         ]
         answer = (yield Call("POST", "batch", {"commands": entries})).data()
         with valid_answer():
-            for i, outcome in zip(numbers, answer["answers"], strict=True):
+            for i, outcome in zip(sent, answer["answers"], strict=True):
                 results[i] = _outcome(results[i], outcome)
     return results
 
@@ -261,10 +261,10 @@ class StudyCalls:
         params = {"after": after, "limit": limit}
         answer = (yield Call("GET", f"{self._path}/events", params=params)).data()
         with valid_answer():
-            page, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
-        if any(event.seq <= after for event in page):
+            events, last = [_event(dict(entry)) for entry in answer["events"]], int(answer["last"])
+        if any(event.seq <= after for event in events):
             raise ServiceError(f"events after {after}", "earlier ones")
-        return page, last
+        return events, last
 
 
 def _event(entry: dict[str, Any]) -> Event:

@@ -29,7 +29,6 @@ from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import FEWEST_WITH_FAULTS, IMPLAUSIBLE, Results
 from heliotrope.estimation.world import (
     HARMONICS,
-    INDEPENDENT,
     KERNEL_NAMES,
     KernelName,
     OneTerm,
@@ -180,10 +179,9 @@ class Fit:
             return held
         held[[g, g + 2, g + 4]] = -np.inf  # nothing stays, and no level is shared
         for i, group in enumerate(self._groups):
-            if group[0] < structure.independent:
-                held[i] = log(INDEPENDENT)
-            elif structure.length_scale is not None:
-                held[i] = log(structure.length_scale)
+            length = structure.length_at(group[0])
+            if length is not None:
+                held[i] = log(length)
         for i, variance in ((g + 1, structure.variance), (g + 5, structure.noise)):
             if variance is not None:
                 held[i] = log(variance) - 2.0 * log(self._spread)

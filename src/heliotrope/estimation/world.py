@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import log, sqrt
 from typing import Any, Literal, TypeAlias, get_args
@@ -173,24 +173,23 @@ _NUMBERS = ("mean", "drift_rate", "level_rate", *_POSITIVE, *_NOT_NEGATIVE)
 class OneTerm:
     """The structure of a named policy's world: one term, and the parameters that are held.
 
-    ``mean``, ``variance`` and ``noise`` are in the unit of the values, ``length_scale`` in the unit
-    cube, ``epsilon`` per unit of time; None is estimated. The first ``independent`` coordinates
-    are those of options that share nothing.
+    ``mean``, ``variance`` and ``noise`` are in the unit of the values, ``epsilon`` per unit of
+    time; None is estimated. ``length_scale``, in the unit cube, is that of all coordinates, or one
+    for each. The first ``independent`` coordinates are those of options that share nothing.
     """
 
     mean: float | None = None
     variance: float | None = None
     noise: float | None = None
     kernel: KernelName | None = None
-    length_scale: float | None = None
+    length_scale: float | tuple[float, ...] | None = None
     epsilon: float | None = None
     independent: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("mean", "variance", "noise", "length_scale"):
+        for name, check in _HELD_NUMBERS.items():
             value = getattr(self, name)
             if value is not None:
-                check = as_number if name == "mean" else as_positive
                 with located(name):
                     object.__setattr__(self, name, check(value, name))
         if self.kernel is not None:
@@ -198,12 +197,21 @@ class OneTerm:
         elif self.length_scale is not None:
             object.__setattr__(self, "kernel", KERNEL_NAMES[0])
 
+    @property
+    def has_several_lengths(self) -> bool:
+        return self.independent > 0 or isinstance(self.length_scale, tuple)
+
+    def length_at(self, coordinate: int) -> float | None:
+        """The length scale of a coordinate that is held; None if it is estimated."""
+        if coordinate < self.independent:
+            return INDEPENDENT
+        if isinstance(self.length_scale, tuple):
+            return self.length_scale[coordinate - self.independent]
+        return self.length_scale
+
     def on(self, world: World, pace: float) -> World:
         """A world of one term with the parameters that are held, for results a ``pace`` apart."""
-        lengths = list(world.lengths)
-        if self.length_scale is not None:
-            lengths[self.independent :] = [self.length_scale] * len(lengths[self.independent :])
-        lengths[: self.independent] = [INDEPENDENT] * len(lengths[: self.independent])
+        lengths = (self.length_at(i) or length for i, length in enumerate(world.lengths))
         held: dict[str, Any] = {
             "mean": self.mean,
             "drifts": self.variance,
@@ -213,6 +221,20 @@ class OneTerm:
             "lengths": tuple(lengths),
         }
         return replace(world, **{name: value for name, value in held.items() if value is not None})
+
+
+def _as_lengths(value: Any, name: str) -> float | tuple[float, ...]:
+    if isinstance(value, (list, tuple)) and value:
+        return tuple(as_positive(length, name) for length in value)
+    return as_positive(value, name)
+
+
+_HELD_NUMBERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "mean": as_number,
+    "variance": as_positive,
+    "noise": as_positive,
+    "length_scale": _as_lengths,
+}
 
 
 def as_kernel(name: Any) -> KernelName:

@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Box, Domain, Finite, Places, are_indices
 from heliotrope.errors import KernelError
 from heliotrope.kernels.own import ConstantKernel, Kernel, Product
-from heliotrope.kernels.scikit import PointKernel, differences, has_white_noise, is_kernel, native
+from heliotrope.kernels.scikit import (
+    PointKernel,
+    differences,
+    has_white_noise,
+    is_kernel,
+    native,
+)
 from heliotrope.linalg import jittered_cholesky
 from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_array
@@ -66,7 +72,8 @@ class DomainKernel:
 
     def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
         self.domain, self.kernel = domain, _checked(kernel, domain)
-        self._nugget = _nugget(kernel, domain)
+        self._nugget, self._variance = _nugget(kernel, domain), _same_variance(self.kernel, domain)
+        self._in_box = isinstance(domain, Box)
         self._rows: dict[int, Array] = {}
         self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
 
@@ -74,6 +81,8 @@ class DomainKernel:
         """Covariance matrix between places a (n,) and b (q,)."""
         if isinstance(self.kernel, Tabulated):
             return np.asarray(self.kernel.K[np.ix_(self._indices(a), self._indices(b))])
+        if self._in_box:
+            return self.kernel(a, b)
         block = self.kernel(self._points(a), self._points(b))
         if self._nugget is not None and are_indices(a) and are_indices(b):
             block += np.where(a[:, None] == b[None, :], self._nugget[a][:, None], 0.0)
@@ -94,6 +103,8 @@ class DomainKernel:
 
     def diagonal(self, a: Places) -> Array:
         """Prior variances of places a."""
+        if self._variance is not None:
+            return np.full(len(a), self._variance)
         if isinstance(self.kernel, Tabulated):
             return np.diag(self.kernel.K)[self._indices(a)]
         return self.kernel.diag(self._points(a))
@@ -145,6 +156,13 @@ def as_multiple(kernel: Kernel | Tabulated) -> tuple[float, Kernel | Tabulated]:
     if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
         return kernel.k1.constant_value, kernel.k2
     return 1.0, kernel
+
+
+def _same_variance(kernel: Kernel | Tabulated, domain: Domain) -> float | None:
+    """The prior variance of every place, if it is the same."""
+    if isinstance(kernel, Tabulated) or not kernel.is_stationary():
+        return None
+    return float(kernel.diag(np.zeros((1, domain.dimension)))[0])
 
 
 def _nugget(kernel: SpaceKernel, domain: Domain) -> Array | None:

@@ -6,8 +6,7 @@ A recipe makes the inner policy from it. Both live in the unit cube.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -169,8 +168,10 @@ class AdaptiveAgent:
     def open(self, key: int, t: float, place: Places) -> None:
         evaluation = CubeEvaluation(t, self._frame.places(place), key=key)
         opened = {**self._open, key: evaluation}
-        with _times_in_user_units(t):
+        try:
             self._show(lambda: self._inner.open(evaluation), self.known, opened)
+        except TimeError:
+            raise _too_early(t) from None
 
     def tell(
         self, key: int, y: float, precision: Precision = USUAL, *, contradicts: bool = False
@@ -278,13 +279,15 @@ class AdaptiveAgent:
         def asking(inner: InnerAgent) -> T:
             return query(inner, inner.frame.time(t))
 
-        with _times_in_user_units(t):
+        try:
             answer, _ = first_that_works(
                 "The computation of an answer",
                 lambda: asking(self._inner.current),
                 lambda: asking(self._plain()),
                 *last,
             )
+        except TimeError:
+            raise _too_early(t) from None
         return answer
 
     def _plain(self) -> InnerAgent:
@@ -474,14 +477,10 @@ class AdaptiveAgent:
         return self._unit.farthest_choice(choices, taken, make_rng)
 
 
-@contextmanager
-def _times_in_user_units(t: float) -> Iterator[None]:
-    """Report a refused time on the user's clock."""
-    try:
-        yield
-    except TimeError:
-        raise TimeError(
-            "a time not before the latest one",
-            f"{t:g}",
-            "A policy that learns its model has no posterior of the past.",
-        ) from None
+def _too_early(t: float) -> TimeError:
+    """A refused time, on the user's clock."""
+    return TimeError(
+        "a time not before the latest one",
+        f"{t:g}",
+        "A policy that learns its model has no posterior of the past.",
+    )

@@ -14,6 +14,8 @@ from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any, ClassVar
 
+import numpy as np
+
 from heliotrope.acquisition import UCB
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError, located
@@ -234,10 +236,10 @@ class Named:
         return replace(self, given=json.dumps(given))
 
     def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:
-        d = results.x.shape[1]
-        apart, together = range(min(self.independent, d)), range(self.independent, d)
-        own = [list(group) for group in (apart, together) if group]
-        return estimate_model(results, own, before.estimate, structure=self.structure)
+        own, structure = np.arange(results.x.shape[1]), self.structure
+        steps = own[1:] if isinstance(structure.length_scale, tuple) else [self.independent]
+        apart = [group.tolist() for group in np.split(own, steps) if len(group)]
+        return estimate_model(results, apart, before.estimate, structure=structure)
 
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy, for time in units of the pace.
@@ -262,7 +264,7 @@ class Named:
     def held(self, model: Model, domain: Domain) -> Model:
         """A model with the parameters that are held."""
         world = model.world
-        if 0 < self.independent < domain.dimension and len(world.lengths) == 1:
+        if self.structure.has_several_lengths and len(world.lengths) == 1:
             world = replace(world, lengths=domain.dimension * world.lengths)
         return replace(model, world=self.structure.on(world, model.pace))
 

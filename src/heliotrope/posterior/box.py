@@ -81,7 +81,7 @@ class Dictionary:
     def features_of_blocks(self, places: Places) -> Array:
         """The features of each block, (A, q, N)."""
         R, P, A = len(self.shared), len(self.spatial), len(self.owner)
-        phi = np.zeros((A, len(places), R + len(self) * P))
+        phi = np.zeros((A, len(places), R + len(self.B) * P))
         phi[self.shared, :, np.arange(R)] = self.levels[:, None]
         spatial = np.einsum("qcn,pc->pqn", self._blocks(places), self.over_space)
         for p, block in enumerate(self.spatial):
@@ -104,7 +104,7 @@ class Dictionary:
         """The weights of the distinct features of f_t, (..., 1 + C n), for weights (..., N)."""
         levels = weights[..., : len(self.shared)] @ (view.a[self.shared] * self.levels)
         spatial = np.swapaxes(self.by_point(weights) @ self.seen(view), -1, -2)
-        flat = spatial.reshape(*levels.shape, len(self) * len(self.kernels))
+        flat = spatial.reshape(*levels.shape, len(self.B) * len(self.kernels))
         return np.concatenate([levels[..., None], flat], axis=-1)
 
     def blocks_at(self, places: Places) -> tuple[Array, Array]:
@@ -115,12 +115,12 @@ class Dictionary:
     def by_point(self, weights: Array) -> Array:
         """The weights of the blocks over space at the points, (..., n, P)."""
         spatial = weights[..., len(self.shared) :]
-        return spatial.reshape(*weights.shape[:-1], len(self), len(self.spatial))
+        return spatial.reshape(*weights.shape[:-1], len(self.B), len(self.spatial))
 
     def by_pair(self, Q: Array) -> Array:
         """The part of Q for blocks over space, (n, P, n, P)."""
         rows = self.by_point(Q)[len(self.shared) :]
-        return rows.reshape(len(self), len(self.spatial), *rows.shape[1:])
+        return rows.reshape(len(self.B), len(self.spatial), *rows.shape[1:])
 
     def find(self, place: Places) -> int | None:
         same = np.flatnonzero((place == self.B).all(axis=1))
@@ -131,7 +131,7 @@ class Dictionary:
         P = len(self.spatial)
         self.alpha, self.Q = np.pad(self.alpha, (0, P)), np.pad(self.Q, (0, P))
         self.B = np.concatenate([self.B, place])
-        return len(self) - 1
+        return len(self.B) - 1
 
     def change(self, change: Callable[[Array], Array]) -> None:
         """Apply a linear change to all weights (..., N)."""

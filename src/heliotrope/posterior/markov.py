@@ -22,7 +22,7 @@ G  (o, o) posterior covariance of all g with each other
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import inf, log, pi, sqrt
 from typing import NamedTuple
@@ -63,33 +63,37 @@ class StackedTerms:
         self.slices = [slice(*pair) for pair in pairwise(ends)]
         self.now = self.start = -inf
         self._refs: list[float] = [-inf] * len(self.terms)
-        self._parts: dict[str | None, tuple[bool, ...]] = {}
-        self._views: dict[tuple[float, tuple[bool, ...]], View] = {}
+        self._views: dict[tuple[float, str | None], View] = {}
 
     def view(self, t: float, part: str | None = None) -> View:
         """Return the view of a part of f_t; the latest views are cached."""
-        self._check(t)
-        chosen = self._selected(part)
-        view = self._views.get((t, chosen))
+        if t < self.now:
+            raise TimeError(
+                f"a time of at least {self.now:g}, the latest seen",
+                f"{t:g}",
+                "Queries about the past need engine='dense'.",
+            )
+        view = self._views.get((t, part)) if isinstance(part, str | None) else None
         if view is None:
+            chosen = self._prior.selects(part)
             if len(self._views) == _CACHED:
                 self._views.clear()
-            view = self._views[t, chosen] = self._view(t, chosen)
+            view = self._views[t, part] = self._view(t, chosen)
         return view
 
     def gain(self, t: float) -> Array:
         """The vector b (P,), at a time at which no term is stale."""
-        start = self._begun(t)
-        gains = [term.gain_before(t, self._age(c, t), start) for c, term in enumerate(self.terms)]
+        start, ages = self._begun(t), self._ages(t)
+        gains = [term.gain_before(t, ages[c], start) for c, term in enumerate(self.terms)]
         return gains[0] if len(gains) == 1 else np.concatenate(gains)
 
     def advance(self, t: float, move: Callable[[slice, Array], None]) -> None:
         """Go to time t; ``move`` multiplies the blocks of each stale term by its transition."""
-        first = self.now == -inf
+        first, ages = self.now == -inf, self._ages(t)
         for c, term in enumerate(self.terms):
             if first:
                 self._refs[c] = t
-            elif term.rate * self._age(c, t) > _STALE:
+            elif term.rate * ages[c] > _STALE:
                 self._move(c, t, move)
         self.now, self.start = t, t if first else self.start
 
@@ -113,41 +117,31 @@ class StackedTerms:
         self.now, self.start, self._refs = now, float(state["start"]), state["refs"].tolist()
         self._views.clear()
 
-    def _view(self, t: float, chosen: tuple[bool, ...]) -> View:
+    def _view(self, t: float, chosen: Sequence[bool]) -> View:
+        start, ages = self._begun(t), self._ages(t)
         if len(chosen) == 1:
             (term,) = self.terms
-            s = np.array([term.scale(t, self._begun(t))])
-            return View(term.seen_after(t, self._age(0, t)), s)
+            return View(term.seen_after(t, ages[0]), np.array([term.scale(t, start)]))
         a, s = np.zeros(len(self.owner)), np.zeros(len(self.terms))
         for c, term in enumerate(self.terms):
             if chosen[c]:
-                a[self.slices[c]] = term.seen_after(t, self._age(c, t))
-                s[c] = term.scale(t, self._begun(t))
+                a[self.slices[c]] = term.seen_after(t, ages[c])
+                s[c] = term.scale(t, start)
         return View(a, s)
 
-    def _selected(self, part: str | None) -> tuple[bool, ...]:
-        if not isinstance(part, str | None) or part not in self._parts:
-            self._parts[part] = tuple(self._prior.selects(part))
-        return self._parts[part]
-
     def _move(self, c: int, t: float, move: Callable[[slice, Array], None]) -> None:
-        move(self.slices[c], self.terms[c].transition(self._age(c, t)))
+        move(self.slices[c], self.terms[c].transition(self._ages(t)[c]))
         self._refs[c] = t
         self._views.clear()
 
-    def _age(self, c: int, t: float) -> float:
-        return 0.0 if self.now == -inf else t - self._refs[c]
+    def _ages(self, t: float) -> list[float]:
+        """The time since each term's reference time."""
+        if self.now == -inf:
+            return [0.0] * len(self.terms)
+        return [t - ref for ref in self._refs]
 
     def _begun(self, t: float) -> float:
         return t if self.start == -inf else self.start
-
-    def _check(self, t: float) -> None:
-        if t < self.now:
-            raise TimeError(
-                f"a time of at least {self.now:g}, the latest seen",
-                f"{t:g}",
-                "Queries about the past need engine='dense'.",
-            )
 
 
 def markov_terms(prior: Prior) -> list[MarkovTerm]:

@@ -8,8 +8,7 @@ object, the arrays of its parts have a prefix.
 import dataclasses
 import math
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +21,14 @@ JsonTree = Any  # what the json module reads and writes
 Arrays = dict[str, NDArray[Any]]
 State = Arrays
 
+T = TypeVar("T")
+
 _REGISTERED: dict[str, type] = {}
 
 
-def register(cls: Any = None, *, former: str = "") -> Any:
-    """Let a dataclass be written and read under its own name, and read under a former one."""
-    if cls is None:
-        return partial(register, former=former)
-    _REGISTERED.update(dict.fromkeys(filter(None, (former, cls.__name__)), cls))
+def register(cls: type[T]) -> type[T]:
+    """Let a dataclass be written and read under its name."""
+    _REGISTERED[cls.__name__] = cls
     return cls
 
 

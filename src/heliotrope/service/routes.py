@@ -1,6 +1,6 @@
 """The operations of the service: most call a study, and answer as JSON."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +14,6 @@ from heliotrope.service.metrics import Health, Metrics
 from heliotrope.service.routing import Operation, loads, parameter
 from heliotrope.service.streaming import STREAM, EventStreamResponse, EventStreams, event_to_json
 from heliotrope.service.studies import Demos, Studies
-from heliotrope.study import Study
 from heliotrope.study.command_fields import Command, json_schema
 from heliotrope.study.commands import BY_VERB
 from heliotrope.study.creation import NEW_STUDY
@@ -108,14 +107,14 @@ class Api:
         while len(listed) < limit == len(page):
             page = self._studies.store.studies(page[-1].name, limit)
             listed += [info for info in page if wanted in info.name.casefold()]
-        following = listed[limit - 1].name if len(listed) >= limit else None
-        studies = [asdict(info) for info in listed[:limit]]
-        return JSONResponse({"studies": studies, "next": following})
+        listed = listed[:limit]
+        following = listed[-1].name if len(listed) == limit else None
+        return JSONResponse({"studies": [asdict(info) for info in listed], "next": following})
 
     def summary(self, name: str, context: str | None) -> Response:
         """Summarize a study: its setup, its counts, the best now, the drift."""
         values = _parsed(context)
-        return self._shown(name, lambda study: study.summary(context=values))
+        return JSONResponse(self._studies.use(name, lambda study: study.summary(context=values)))
 
     def delete(self, name: str, uid: str | None) -> Response:
         """Delete a study with all its events."""
@@ -127,19 +126,19 @@ class Api:
     ) -> Response:
         """Show the belief about all choices, now or at a time in the past."""
         values = _parsed(context)
-        return self._shown(name, lambda study: study.belief(t, context=values, metric=metric))
+        shown = self._studies.use(
+            name, lambda study: study.belief(t, context=values, metric=metric)
+        )
+        return JSONResponse(shown)
 
     def front(self, name: str, t: float | None, context: str | None) -> Response:
         """Show the best trade-offs between several objectives."""
         values = _parsed(context)
-        return self._shown(name, lambda study: study.front(t, context=values))
+        return JSONResponse(self._studies.use(name, lambda study: study.front(t, context=values)))
 
     def track(self, name: str) -> Response:
         """Show the results over time, and how the best has moved."""
-        return self._shown(name, lambda study: study.track())
-
-    def _shown(self, name: str, view: Callable[[Study], Json]) -> Response:
-        return JSONResponse(self._studies.use(name, view))
+        return JSONResponse(self._studies.use(name, lambda study: study.track()))
 
     def events(
         self, name: str, after: int, limit: int, last_event_id: int | None, accept: str
@@ -154,8 +153,9 @@ class Api:
         if STREAM in accept:
             return EventStreamResponse(self._streams, info.uid, start)
         events = self._studies.store.events(info.uid, start, limit)
-        last = max([info.events, *(event.seq for event in events)])
-        return JSONResponse({"events": [event_to_json(event) for event in events], "last": last})
+        page = [event_to_json(event) for event in events]
+        last = max([info.events, *(event["seq"] for event in page)])
+        return JSONResponse({"events": page, "last": last})
 
     def export(self, name: str, kind: str) -> Response:
         """Download all evaluations with their results."""

@@ -68,10 +68,19 @@ class StudyConfig:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
+        self._check_lengths(self.policy.parameters.get("length_scale"))
         if self.context is not None and not self.policy.entry.takes_contexts:
             raise InputError(
                 "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
             )
+
+    def _check_lengths(self, given: object) -> None:
+        """Refuse length scales of which there are too few or too many."""
+        if isinstance(given, (list, tuple)):
+            count = self.adapter.domain.dimension - self.recipe.independent
+            if len(given) != count:
+                expected = f"a length scale, or one for each of the {count} coordinates"
+                raise InputError(expected, f"{len(given)} of them", "", "policy.length_scale")
 
     @property
     def sign(self) -> float:

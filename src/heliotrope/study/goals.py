@@ -37,10 +37,10 @@ class Goals(Live):
 
     def with_choices(self, baseline: Choice | None, safe: Sequence[Choice]) -> Goals:
         """The same goals with these choices."""
-        found = copy(self)
-        object.__setattr__(found, "baseline", baseline)
-        object.__setattr__(found, "safe", tuple(safe))
-        return found
+        same = copy(self)
+        object.__setattr__(same, "baseline", baseline)
+        object.__setattr__(same, "safe", tuple(safe))
+        return same
 
     def to_json(self) -> Json:
         """The goals as keys of a study's configuration, with all defaults that matter."""

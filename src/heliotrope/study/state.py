@@ -78,7 +78,7 @@ class StudyState:
 
     @property
     def lead(self) -> StudyMetric:
-        return self.metrics[self.config.lead]
+        return self.metrics[self.tracker.leading]
 
     @property
     def told(self) -> int:
