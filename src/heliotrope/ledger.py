@@ -136,12 +136,6 @@ class History:
     def n(self) -> Indices:
         return self._noise[: self._length, 1].astype(np.intp)
 
-    @property
-    def has_own_noise(self) -> bool:
-        """Whether any result has its own noise."""
-        variances, repeats = self._noise[: self._length].T
-        return not bool(np.isnan(variances).all() and (repeats == 1.0).all())
-
     def latest(self, count: int) -> tuple[Array, Array, Array, Array]:
         """The last ``count`` observations, sorted by time.
 

@@ -68,7 +68,7 @@ def places_of(domain: Domain) -> Places:
 def jumps(engine: ChangePointsEngine) -> tuple[Array, Array]:
     """Possible times of the latest jump (minus infinity: never), and their probabilities."""
     state = engine.state()
-    return state["run_since"], np.exp(state["run_log_w"])
+    return state["since"], np.exp(state["log_w"])
 
 
 class Witness:
@@ -170,7 +170,7 @@ def test_a_window_stays_exact_for_thousands_of_steps() -> None:
     found, variance = engine.predict(t, GRID.indices, count_open=False)
     np.testing.assert_allclose(found, mean, rtol=0, atol=1e-10)
     np.testing.assert_allclose(variance, covariance.diagonal(), rtol=0, atol=1e-10)
-    assert len(engine.state()["store/t"]) == 25
+    assert len(engine.state()["store/records/t"]) == 25
 
 
 def test_a_value_older_than_the_window_does_not_count() -> None:
@@ -299,7 +299,7 @@ def test_where_nothing_changes_the_trigger_is_silent() -> None:
         for key, i in enumerate(rng.integers(36, size=100).tolist()):
             engine.open(key, float(key), np.array([i]))
             engine.tell(key, float(f[i] + np.sqrt(0.05) * rng.normal()))
-        assert engine.state()["scalars"][1] == 100  # values since the latest reset
+        assert engine.state()["count"] == 100  # values since the latest reset
 
 
 @DOMAINS
@@ -347,7 +347,7 @@ def test_rivers_detectors_tell_of_a_jump_and_can_be_saved(detector: River) -> No
         for one in (engine, saved) if key >= 150 else (engine,):
             one.open(key, float(key), place)
             one.tell(key, y)
-        counts.append(engine.state()["scalars"][1])
+        counts.append(engine.state()["count"])
     assert counts[:200] == list(range(1, 201))
     assert min(counts[200:]) == 0.0
     states = engine.state(), saved.state()
@@ -370,7 +370,7 @@ def test_what_a_detector_has_seen_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
         engine.tell(key, 0.0)
         seen.append(len(engine.state()["seen"]))
     assert max(seen) == 39
-    assert engine.state()["scalars"][1] == 100
+    assert engine.state()["count"] == 100
 
 
 # Change points
@@ -597,8 +597,8 @@ def test_the_budget_lets_go_of_what_is_stale() -> None:
     engine = Wasserstein(0.25, most=60).engine(DRIFT, GRID, None)
     sizes, oldest = [], []
     for t in play([engine], GRID, DRIFT, steps=300, irregular=False):
-        sizes.append(len(engine.state()["store/t"]))
-        oldest.append(t - engine.state()["store/t"].min(initial=t))
+        sizes.append(len(engine.state()["store/records/t"]))
+        oldest.append(t - engine.state()["store/records/t"].min(initial=t))
     assert max(sizes) <= 60
     assert sizes[-1] < 60  # the budget did it, not the limit
     assert max(oldest[200:]) < 250.0
@@ -607,7 +607,7 @@ def test_the_budget_lets_go_of_what_is_stale() -> None:
 def test_the_limit_holds_without_drift() -> None:
     engine = Wasserstein(most=15).engine(STILL, GRID, None)
     for _ in play([engine], GRID, STILL, steps=50, irregular=False):
-        assert len(engine.state()["store/t"]) <= 15
+        assert len(engine.state()["store/records/t"]) <= 15
 
 
 # All of them

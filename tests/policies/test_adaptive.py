@@ -208,7 +208,7 @@ def test_points_of_cancelled_evaluations_do_not_stay_in_a_box() -> None:
         agents[0].open(key, 9.0, rng.random((1, 1)))
     for key in range(100, 400):
         agents[0].cancel(key)
-    points = [len(agent.state()["inner/engine/B"]) for agent in agents]
+    points = [len(agent.state()["inner/engine/points/B"]) for agent in agents]
     assert points[1] == 9
     assert points[0] < 70
     where = np.linspace(0.0, 1.0, 5)[:, None]

@@ -82,7 +82,7 @@ def test_a_box_without_a_budget_is_exact(dimension: int) -> None:
     t = told([engine, exact], prior, box, steps=450)
     assert max(true_error(engine, exact, t, spread_places(box))) < 1e-6
     assert engine.accuracy() == EXACT
-    assert len(engine.state()["B"]) == 450
+    assert len(engine.state()["points/B"]) == 450
 
 
 def test_a_box_of_a_sum_reports_its_error() -> None:

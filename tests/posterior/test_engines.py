@@ -185,7 +185,7 @@ def test_box_engine_beyond_its_budget_stays_close() -> None:
     *_, t = play([engine, reference], BOX, prior, steps=400, irregular=False)
     for found, exact in zip(engine.predict(t, places), reference.predict(t, places), strict=True):
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5)
-    assert len(engine.state()["B"]) <= 121
+    assert len(engine.state()["points/B"]) <= 121
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_box_engine_does_not_drop_points_that_wait_for_their_results(
             late = waiting.pop(int(rng.integers(workers)))
             for one in (engine, dense):
                 one.tell(late, 1.0)
-    where = dense.state()["open_places"]
+    where = np.concatenate(dense.state()["records/open_places/values"])
     _, found = engine.predict(300.0, where)
     _, exact = dense.predict(300.0, where)
     np.testing.assert_allclose(found, exact, rtol=0, atol=0.02)
@@ -297,7 +297,7 @@ def test_dense_engine_drops_forgotten_observations() -> None:
     prior = ht.Prior(RBF(0.3), RBF(4.0), 0.05)
     engine = DenseEngine(prior, GRID)
     for _ in play([engine], GRID, prior, steps=600, irregular=False):
-        assert len(engine.state()["t"]) < 250
+        assert len(engine.state()["records/t"]) < 250
 
 
 def test_dense_engine_with_a_window_keeps_the_newest() -> None:
@@ -305,9 +305,9 @@ def test_dense_engine_with_a_window_keeps_the_newest() -> None:
     engine = DenseEngine(prior, GRID, window=40)
     times = []
     for t in play([engine], GRID, prior, steps=300, irregular=False):
-        assert len(engine.state()["t"]) < 81
+        assert len(engine.state()["records/t"]) < 81
         times.append(t)
-    assert engine.state()["t"].min() > times[-1] - 120
+    assert engine.state()["records/t"].min() > times[-1] - 120
 
 
 def test_recursive_engines_refuse_the_past_and_the_order_free_ones_do_not() -> None:

@@ -101,7 +101,7 @@ def test_features_are_exact(terms: list[Term], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(columns, "_FEW", 1)
     prior, line = summed(*terms, Level(0.1)), ht.grid(25, 4)
     reference, fast = ReferenceEngine(prior, line), FiniteEngine(prior, line)
-    assert "pivots0" in fast.state() or isinstance(terms[0], Drifts)
+    assert "columns/pivots0" in fast.state() or isinstance(terms[0], Drifts)
     for t in play([reference, fast], line, prior, steps=60, irregular=True, mixed=True):
         expected = reference.predict(t + 0.25, line.indices)
         np.testing.assert_allclose(

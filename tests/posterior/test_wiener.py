@@ -149,7 +149,7 @@ def test_tracking_for_ever_keeps_the_budget() -> None:
     prior = walking(0.02)
     engine, exact = BoxEngine(prior, BOX, budget=40), ReferenceEngine(prior, BOX)
     *_, t = play([engine, exact], BOX, prior, steps=150, irregular=False)
-    assert len(engine.state()["B"]) <= 40
+    assert len(engine.state()["points/B"]) <= 40
     mean, variance = engine.predict(t, AT, count_open=False)
     expected_mean, expected = exact.predict(t, AT, count_open=False)
     assert np.all(variance > 0.3 * expected)

@@ -128,7 +128,7 @@ def test_a_restored_box_prunes_when_the_first_one_does() -> None:
         for engine in (first, again) if step >= 60 else (first,):
             engine.open(step, float(step), place)
             engine.tell(step, float(np.cos(step)))
-    assert len(first.state()["B"]) < 40
+    assert len(first.state()["points/B"]) < 40
     for name, array in first.state().items():
         np.testing.assert_array_equal(again.state()[name], array)
 

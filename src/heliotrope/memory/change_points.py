@@ -29,7 +29,7 @@ from heliotrope.posterior.mixture import (
 from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
-from heliotrope.serialization.codec import State, copied, register
+from heliotrope.serialization.codec import State, copied, part, register, under
 from heliotrope.validation import Array, Checked, as_share, as_whole, checked
 
 _TINY = float(np.finfo(np.float64).tiny)
@@ -67,6 +67,8 @@ class ChangePointsEngine(MixtureEngine):
     Predictions for later times include a jump since the latest evaluation, with the weight that
     it will have at the next one. Past times raise an error, as nothing before a jump is kept.
     """
+
+    _stored = ("_now", "log_likelihood", "_since", "_log_w", "_open")
 
     def __init__(self, build: Callable[[], Engine], hazard: float, most: int) -> None:
         self._build, self._hazard, self._most = build, hazard, most
@@ -114,21 +116,12 @@ class ChangePointsEngine(MixtureEngine):
         return Mixture(np.array([1.0 - jumped, jumped]), [unless, self._blank], AVERAGED)
 
     def state(self) -> State:
-        return {
-            "run_scalars": np.array([self._now, self.log_likelihood]),
-            "run_since": np.array(self._since),
-            "run_log_w": self._log_w,
-            "run_open_keys": np.array(list(self._open), dtype=np.int64),
-            "run_open_t": np.array(list(self._open.values())),
-        } | self._ensemble.state()
+        return super().state() | under("ensemble/", self._ensemble.state())
 
     def restore(self, state: State) -> None:
-        self._now, self.log_likelihood = state["run_scalars"].tolist()
-        self._since, self._log_w = state["run_since"].tolist(), state["run_log_w"].copy()
-        keys, times = state["run_open_keys"].tolist(), state["run_open_t"].tolist()
-        self._open = dict(zip(keys, times, strict=True))
+        super().restore(state)
         self._ensemble = Ensemble([self._build() for _ in self._since])
-        self._ensemble.restore(state)
+        self._ensemble.restore(part(state, "ensemble/"))
 
     def _posterior(self, t: float) -> Mixture:
         if self._may_jump(t):

@@ -17,8 +17,7 @@ w  (u,) sums of r g^(t - s)     w2 (u,) sums of r g^(2 (t - s))     wy (u,) sums
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import log, pi
+from math import log, nan, pi
 
 import numpy as np
 
@@ -29,15 +28,10 @@ from heliotrope.memory.restarts import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.options import check_noise
 from heliotrope.posterior.protocol import Surface
-from heliotrope.posterior.spacetime import (
-    RecordingEngine,
-    Records,
-    SpaceTime,
-    expansion,
-)
+from heliotrope.posterior.spacetime import RecordingEngine, Records, SpaceTime, expansion
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Forgetting, Prior
-from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.serialization.codec import State, Stored, register
 from heliotrope.validation import Array, Checked, Indices, as_positive, as_share, as_whole, checked
 
 _NEGLIGIBLE = 1e-10  # a negligible weight, even where the noise is a millionth of the variance
@@ -58,11 +52,13 @@ class WeightedObservations:
     width_weights: Array
 
 
-class ObservationStore:
+class ObservationStore(Stored):
     """Decides which observations count, and their weights: here all of them, with weight 1.
 
     Its times are at least the latest seen.
     """
+
+    _stored: tuple[str, ...] = ("_records",)
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self._model = SpaceTime(prior, domain)
@@ -80,12 +76,6 @@ class ObservationStore:
     def width_weights(self, t: float, times: Array) -> Array:
         """Weights at time t of open evaluations of these times; 0 excludes one."""
         return np.ones(len(times))
-
-    def state(self) -> State:
-        return self._records.state()
-
-    def restore(self, state: State) -> None:
-        self._records.restore(state)
 
 
 class Regression:
@@ -112,37 +102,13 @@ class Regression:
         return solve_lower(self._L, solve_lower(self._L, b), transposed=True)
 
 
-class _Moment:
-    """The regressions at one time, for the mean and for the variance, factored on first use."""
-
-    def __init__(self, model: SpaceTime, t: float, observed: WeightedObservations) -> None:
-        self._model, self.t, self._observed = model, t, observed
-
-    @cached_property
-    def alpha(self) -> Array:
-        """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the coefficients of the mean."""
-        by, data = self.width, self._observed
-        if data.weights is not data.width_weights:
-            by = Regression(self._model, data.t, data.places, data.weights, by.exact)
-        return by.solve(data.y - self._model.prior.mean_at(data.places))
-
-    @cached_property
-    def width(self) -> Regression:
-        data = self._observed
-        return Regression(self._model, data.t, data.places, data.width_weights)
-
-    def width_with(self, t: Array, places: Places, weights: Array) -> Regression:
-        """The regression for the variance, with open evaluations appended."""
-        data = self._observed
-        times, at = np.append(data.t, t), np.concatenate([data.places, places])
-        return Regression(self._model, times, at, np.append(data.width_weights, weights))
-
-
 class RegressionEngine(RecordingEngine):
     """The posterior given a store's observations; results may be late, but time only advances.
 
     It cannot be combined with another engine, so it accepts no options.
     """
+
+    _stored = (*RecordingEngine._stored, "_now", "log_likelihood", "_store")
 
     def __init__(
         self, prior: Prior, domain: Domain, options: EngineOptions | None, store: ObservationStore
@@ -152,8 +118,7 @@ class RegressionEngine(RecordingEngine):
         check_noise(prior, domain)
         super().__init__(prior, domain)  # its records are open evaluations only
         self._store, self._now, self.log_likelihood = store, -np.inf, 0.0
-        self._moment: _Moment | None = None  # of the latest query, until the next observation
-        self._all: Regression | None = None  # the same with open evaluations
+        self._forget()
 
     def open(self, key: int, t: float, place: Places) -> None:
         width = self._width(t, count_open=True)
@@ -161,7 +126,8 @@ class RegressionEngine(RecordingEngine):
         prior_variance = float(self._model.variance(place, t)[0])
         checked_variance(prior_variance - float(np.sum(W**2)), prior_variance)
         super().open(key, t, place)
-        self._now, self._all = t, None
+        self._now = t
+        self._factored.pop(True, None)
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         t, place = self._records.get(key)
@@ -171,11 +137,11 @@ class RegressionEngine(RecordingEngine):
         self._store.add(t, place, y, noise, self._now)
         self._records.close(key)
         self.log_likelihood -= 0.5 * ((y - float(mean[0])) ** 2 / s2 + log(2.0 * pi * s2))
-        self._moment = self._all = None
+        self._forget()
 
     def cancel(self, key: int) -> None:
         super().cancel(key)
-        self._all = None
+        self._factored.pop(True, None)
 
     def _predict_part(
         self, t: float, places: Places, count_open: bool, part: str | None
@@ -191,48 +157,61 @@ class RegressionEngine(RecordingEngine):
         return self._model.same_time(places, others, t, part) - W.T @ there
 
     def surface(self, t: float) -> Surface:
-        alpha, width = self._at(t).alpha, self._width(t, count_open=True)
+        alpha, width = self._coefficients(t), self._width(t, count_open=True)
         inverse = width.solve(np.eye(len(width.t)))
         return expansion(self._model, t, width.t, width.places, alpha, inverse)
 
-    def state(self) -> State:
-        own = {"scalars": np.array([self._now, self.log_likelihood])}
-        return own | super().state() | under("store/", self._store.state())
-
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._now, self.log_likelihood = state["scalars"].tolist()
-        self._store.restore(part(state, "store/"))
-        self._moment = self._all = None
+        self._forget()
 
     def _posterior(
         self, by: float, t: float, places: Places, count_open: bool, part: str | None = None
     ) -> tuple[Array, Array]:
         """Mean and variance of f_t from the observations that count at the time ``by``."""
-        alpha, width = self._at(by).alpha, self._width(by, count_open)
+        alpha, width = self._coefficients(by), self._width(by, count_open)
         k = width.block(t, places, part)
         mean = self._model.mean_at(places, part) + alpha @ k[: len(alpha)]
         W = width.whitened(k)
         explained = np.einsum("nq,nq->q", W, W)
         return mean, np.maximum(self._model.variance(places, t, part) - explained, 0.0)
 
-    def _at(self, t: float) -> _Moment:
+    def _forget(self) -> None:
+        """Forget what was computed at the time of the latest query."""
+        self._queried, self._alpha = nan, np.empty(0)
+        self._factored = dict[bool, Regression]()  # without, and with open evaluations
+
+    def _at(self, t: float) -> WeightedObservations:
+        """The observations that count at a time, which are kept until the next observation."""
         if t < self._now:
             raise TimeError(f"a time of at least {self._now:g}, the latest seen", f"{t:g}")
-        if self._moment is None or self._moment.t != t:
-            self._moment, self._all = _Moment(self._model, t, self._store.at(t)), None
-        return self._moment
+        if self._queried != t:
+            self._forget()
+            self._queried, self._observed = t, self._store.at(t)
+        return self._observed
 
     def _width(self, t: float, count_open: bool) -> Regression:
-        moment = self._at(t)
-        if not (count_open and self._records.open_keys):
-            return moment.width
-        if self._all is None:
-            times, places = self._records.open_ones()
-            weights = self._store.width_weights(t, times)
-            some = weights > 0.0
-            self._all = moment.width_with(times[some], places[some], weights[some])
-        return self._all
+        """The regression for the variance, with or without open evaluations."""
+        data, count_open = self._at(t), count_open and bool(self._records.open_keys)
+        if count_open not in self._factored:
+            times, places, weights = data.t, data.places, data.width_weights
+            if count_open:
+                open_times, open_places = self._records.open_ones()
+                more = self._store.width_weights(t, open_times)
+                times = np.append(times, open_times[more > 0.0])
+                places = np.concatenate([places, open_places[more > 0.0]])
+                weights = np.append(weights, more[more > 0.0])
+            self._factored[count_open] = Regression(self._model, times, places, weights)
+        return self._factored[count_open]
+
+    def _coefficients(self, t: float) -> Array:
+        """(K o D + sigma^2 diag(1 / w))^{-1} (y - m), the coefficients of the mean."""
+        data, by = self._at(t), self._width(t, count_open=False)
+        if len(self._alpha) != len(data.y):
+            if data.weights is not data.width_weights:
+                by = Regression(self._model, data.t, data.places, data.weights, by.exact)
+            self._alpha = by.solve(data.y - self._model.prior.mean_at(data.places))
+        return self._alpha
 
 
 @register
@@ -349,6 +328,8 @@ class WeightsStore(ObservationStore):
     Under a Static prior the observations of one place are merged into their weighted mean.
     """
 
+    _stored = ("_now", "_t", "_places", "_sums")
+
     def __init__(self, prior: Prior, domain: Domain, rate: float) -> None:
         super().__init__(prior, domain)
         self._merge, self._rate = prior.is_static, rate
@@ -381,11 +362,3 @@ class WeightsStore(ObservationStore):
 
     def width_weights(self, t: float, times: Array) -> Array:
         return np.maximum(self._rate ** (2.0 * (t - times)), _LEAST)
-
-    def state(self) -> State:
-        arrays = {"t": self._t, "places": self._places, "sums": self._sums}
-        return {"now": np.array(self._now)} | arrays
-
-    def restore(self, state: State) -> None:
-        self._now, self._t = float(state["now"]), state["t"]
-        self._places, self._sums = state["places"], state["sums"].copy()

@@ -26,7 +26,7 @@ from heliotrope.posterior.protocol import Accuracy, Engine
 from heliotrope.posterior.spacetime import Delegates, Records, SpaceTime
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import Prior
-from heliotrope.serialization.codec import State, part, register, under
+from heliotrope.serialization.codec import State, register
 from heliotrope.validation import Checked, as_share, checked
 
 
@@ -180,6 +180,8 @@ class ResetOnChangeEngine(Delegates):
     a reset stay open, and count once their results arrive.
     """
 
+    _stored = ("_now", "_count", "_before", "_open", "_engine")
+
     def __init__(
         self, prior: Prior, domain: Domain, build: Callable[[], Engine], detector: Detector
     ) -> None:
@@ -224,18 +226,12 @@ class ResetOnChangeEngine(Delegates):
 
     def state(self) -> State:
         seen = np.array([astuple(innovation) for innovation in self._seen]).reshape(-1, 4)
-        own = {"scalars": np.array([self._now, self._count, self._before]), "seen": seen}
-        parts = under("open/", self._open.state()) | under("engine/", self._engine.state())
-        return own | parts
+        return {"seen": seen} | super().state()
 
     def restore(self, state: State) -> None:
-        self._now, count, self._before = state["scalars"].tolist()
-        self._count = int(count)
+        super().restore(state)
         self._seen = [Innovation(r, s, noise, int(n)) for r, s, noise, n in state["seen"].tolist()]
         self._monitor = self._monitor_of(self._seen)
-        self._open.restore(part(state, "open/"))
-        self._engine = self._build()
-        self._engine.restore(part(state, "engine/"))
 
     def _changed(self, innovation: Innovation) -> bool:
         """Whether the innovation indicates a change; a monitor that fails is rebuilt without it."""

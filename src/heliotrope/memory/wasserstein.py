@@ -29,7 +29,7 @@ from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
 from heliotrope.posterior.spacetime import Records, SpaceTime
 from heliotrope.priors import Forgetting, Prior, Static, correlation
-from heliotrope.serialization.codec import State, register
+from heliotrope.serialization.codec import register
 from heliotrope.sobol import sobol
 from heliotrope.validation import Array, Checked, as_positive, as_whole, checked
 
@@ -68,6 +68,8 @@ class WassersteinStore(ObservationStore):
     distance from the prior.
     """
 
+    _stored = (*ObservationStore._stored, "_log_budget", "_now")
+
     def __init__(self, prior: Prior, domain: Domain, alpha: float, most: int) -> None:
         super().__init__(prior, domain)
         self._probes = _probes(domain)
@@ -80,13 +82,6 @@ class WassersteinStore(ObservationStore):
         self._log_budget += self._growth * max(now - self._now, 0.0)
         self._now = now
         self._prune()
-
-    def state(self) -> State:
-        return {"budget": np.array([self._log_budget, self._now])} | super().state()
-
-    def restore(self, state: State) -> None:
-        self._log_budget, self._now = state["budget"].tolist()
-        super().restore(state)
 
     def _prune(self) -> None:
         data = self._records

@@ -23,17 +23,12 @@ from heliotrope.domains import Places
 from heliotrope.errors import InputError
 from heliotrope.kernels import SpaceKernel, Tabulated, rescaled
 from heliotrope.lazy import lazy_module
-from heliotrope.posterior.mixture import (
-    Ensemble,
-    Mixture,
-    MixtureEngine,
-    weighted_accuracy,
-)
+from heliotrope.posterior.mixture import Ensemble, Mixture, MixtureEngine, weighted_accuracy
 from heliotrope.posterior.protocol import Accuracy, Engine, Posterior
 from heliotrope.posterior.spacetime import for_acquisition
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import CANDIDATE_EPSILONS, Forgetting, Prior, Static
-from heliotrope.serialization.codec import State, register
+from heliotrope.serialization.codec import register
 from heliotrope.validation import Array, as_positive, as_share, as_vector
 
 special = lazy_module("scipy.special")
@@ -180,6 +175,8 @@ class Learned:
 class BankEngine(MixtureEngine):
     """One engine per hypothesis over the same evaluations; used as a mixture or by the best."""
 
+    _stored = ("_log_prior", "_now", "_t", "_path", "_ensemble")
+
     def __init__(self, learn: Learn, prior: Prior, build: Callable[[Prior], Engine]) -> None:
         self._learn, self._prior, self._build = learn, prior, build
         self._priors, self._epsilons = learn.hypotheses(prior), learn.rates()
@@ -222,18 +219,6 @@ class BankEngine(MixtureEngine):
 
     def for_acquisition(self, t: float) -> Posterior:
         return self._weighted([for_acquisition(engine, t) for engine in self._ensemble.engines])
-
-    def state(self) -> State:
-        return {
-            "bank_log_prior": self._log_prior,
-            "bank_now": np.array(self._now),
-            "bank_path": np.array([self._t, self._path]),
-        } | self._ensemble.state()
-
-    def restore(self, state: State) -> None:
-        self._log_prior, self._now = state["bank_log_prior"].copy(), float(state["bank_now"])
-        self._t, self._path = (column.tolist() for column in state["bank_path"])
-        self._ensemble.restore(state)
 
     def _scores(self) -> Array:
         told = [engine.log_likelihood for engine in self._ensemble.engines]

@@ -31,7 +31,7 @@ from heliotrope.posterior.protocol import EXACT, Accuracy, Surface
 from heliotrope.posterior.spacetime import Expansion, SpaceTime, with_shared_known
 from heliotrope.precision import USUAL, Precision
 from heliotrope.priors import LEAST_NOISE_IN_A_BOX, Prior
-from heliotrope.serialization.codec import State, part, under
+from heliotrope.serialization.codec import State, Stored, part, under
 from heliotrope.terms import CHOICE, SHARED
 from heliotrope.validation import Array
 
@@ -41,13 +41,15 @@ _CANCELS = 1e-2  # k Q k may cancel to this share of the variance if the noise i
 _SLACK = 0.9  # share of the budget that a pruning keeps, so that prunings are rare
 
 
-class Dictionary:
+class Dictionary(Stored):
     """Points B, and what is known of f_t: weights of its mean and of the explained covariance.
 
     The kernels over space are multiples of C distinct ones, ``kernels``: that of a term c is the
     sum of these times ``multiples[c]``, of which one is not 0. The features of f_t that are
     distinct are 1, for the blocks that all places share, and k_c(x, b_j) of each distinct kernel.
     """
+
+    _stored = ("B", "alpha", "Q")
 
     def __init__(self, stack: StackedTerms, model: SpaceTime, domain: Box) -> None:
         chosen = np.array(model.prior.selects(CHOICE))
@@ -160,6 +162,8 @@ class BoxEngine(MarkovEngine):
     it stays exact, and its cost grows with the points. Beyond the budget, the points with the least
     effect on the posterior are projected onto the others; :meth:`accuracy` estimates the error.
     """
+
+    _stored = (*MarkovEngine._stored, "_points", "_limit")
 
     def __init__(self, prior: Prior, domain: Box, budget: int | None = BUDGET) -> None:
         super().__init__(prior, domain, LEAST_NOISE_IN_A_BOX)
@@ -333,15 +337,13 @@ class BoxEngine(MarkovEngine):
         lost.correct(c, seen, s * s, s * root, s * z)
 
     def state(self) -> State:
-        points = self._points
-        own = {"limit": np.array(self._limit), "B": points.B, "alpha": points.alpha, "Q": points.Q}
         lost = {} if self._lost is None else under("lost/", self._lost.state())
-        return own | lost | super().state()
+        return lost | super().state()
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        points, self._limit, self._lost = self._points, float(state["limit"]), None
-        points.B, points.alpha, points.Q = (state[name].copy() for name in ("B", "alpha", "Q"))
-        if "lost/e" in state:
+        self._lost = None
+        if lost := part(state, "lost/"):
             self._lost = self._nothing_lost()
-            self._lost.restore(part(state, "lost/"), points.B)
+            self._lost.restore(lost)
+            self._lost.keep(self._points.B[: self._lost.kept])

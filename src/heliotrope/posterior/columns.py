@@ -22,15 +22,17 @@ import numpy as np
 from heliotrope.kernels import DomainKernel
 from heliotrope.linalg import jittered_cholesky, leading_rows, pivoted_rows, solve_lower
 from heliotrope.posterior.markov import StackedTerms
-from heliotrope.serialization.codec import State
+from heliotrope.serialization.codec import State, Stored
 from heliotrope.validation import Array, Indices
 
 _LEFT = 1e-11  # share of the variance that features may miss
 _FEW = 8  # features are used if there is at most one for so many points
 
 
-class ExplainedPairs:
+class ExplainedPairs(Stored):
     """E for all pairs of blocks."""
+
+    _stored = ("E",)
 
     def __init__(self, blocks: int, points: int) -> None:
         self._left, self._right = np.triu_indices(blocks)

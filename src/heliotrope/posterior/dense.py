@@ -32,6 +32,8 @@ class DenseEngine(RecordingEngine):
     between prunings.
     """
 
+    _stored = (*RecordingEngine._stored, "log_likelihood", "_forgotten", "_z")
+
     def __init__(self, prior: Prior, domain: Domain, window: int | None = None) -> None:
         super().__init__(prior, domain)
         self._reach, self._window = _LINKS * reach(prior), window
@@ -77,16 +79,11 @@ class DenseEngine(RecordingEngine):
         return self._surface(t, self._factor.solve(self._z, transposed=True))
 
     def state(self) -> State:
-        return {
-            "scalars": np.array([self.log_likelihood, self._forgotten]),
-            "z": self._z,
-            "factor": self._factor.packed,
-        } | super().state()
+        return {"factor": self._factor.packed} | super().state()
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._factor, self._z = PackedCholesky(state["factor"]), state["z"]
-        self.log_likelihood, self._forgotten = state["scalars"].tolist()
+        self._factor = PackedCholesky(state["factor"])
 
     def _whitened(self, t: float, places: Places, part: str | None) -> Array:
         """W = L^{-1} k~ (n, q)."""

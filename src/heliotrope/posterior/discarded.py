@@ -19,7 +19,7 @@ from heliotrope.domains import Box, Places
 from heliotrope.kernels import DomainKernel
 from heliotrope.linalg import projection
 from heliotrope.posterior.protocol import EXACT, Accuracy
-from heliotrope.serialization.codec import State
+from heliotrope.serialization.codec import Stored
 from heliotrope.validation import Array
 
 PLACES = 128
@@ -57,22 +57,25 @@ class _Residual:
         return np.asarray(between / self._left)
 
 
-class Discarded:
+class Discarded(Stored):
     """The errors e and D, and the open evaluations whose results will correct them."""
+
+    _stored = ("kept", "_e", "_D", "_open")
 
     def __init__(self, kernels: Sequence[DomainKernel], box: Box, blocks: int) -> None:
         self.Z = spread_places(box)
-        self._kernels, self._residuals, self._kept = kernels, list[_Residual](), 0
+        self._kernels, self._residuals, self.kept = kernels, list[_Residual](), 0
         self._e, self._D = np.zeros((PLACES, blocks)), np.zeros((PLACES, blocks, blocks))
         self._open: dict[int, Places] = {}
 
     def add(self, e: Array, D: Array, kept: Array) -> None:
         """Take what a pruning to the ``kept`` points changed."""
         self._e, self._D = self._e + e, self._D + D
-        self._keep(kept)
+        self.keep(kept)
 
-    def _keep(self, kept: Array) -> None:
-        self._kept = len(kept)
+    def keep(self, kept: Array) -> None:
+        """Take the points that the latest pruning kept."""
+        self.kept = len(kept)
         self._residuals = [_Residual(kernel, kept, self.Z) for kernel in self._kernels]
 
     def move(self, T: Array) -> None:
@@ -128,22 +131,6 @@ class Discarded:
         lack = np.sqrt(np.mean(np.abs(excess) / left))
         std = _root_mean_square(left**-0.5 - 1.0)
         return Accuracy(std, min(_UNSEEN * _root_mean_square(mean), _LACKING * lack))
-
-    def state(self) -> State:
-        places = np.array([place[0] for place in self._open.values()])
-        return {
-            "kept": np.array(self._kept),
-            "e": self._e,
-            "D": self._D,
-            "keys": np.array(list(self._open), dtype=np.int64),
-            "places": places.reshape(-1, self.Z.shape[1]),
-        }
-
-    def restore(self, state: State, B: Array) -> None:
-        """Take over a saved :meth:`state`, where B (n, d) are the engine's points."""
-        self._keep(B[: int(state["kept"])])
-        self._e, self._D = state["e"].copy(), state["D"].copy()
-        self._open = dict(zip(state["keys"].tolist(), state["places"][:, None], strict=True))
 
 
 def _contraction(gain: Array, seen: Array) -> Array:

@@ -45,6 +45,11 @@ class FiniteEngine(MarkovEngine):
     ``tolerance`` is the most by which one compression may raise a variance.
     """
 
+    _stored = (
+        *MarkovEngine._stored,
+        *("_mean", "_explained", "_visited", "_columns"),
+        *("_capacity", "_least_noise", "_added", "_compressed"),
+    )
     _basis_of: tuple[Array, tuple[Indices, Array, Array]] | None = None
 
     def __init__(self, prior: Prior, domain: Finite, tolerance: float | None = None) -> None:
@@ -230,27 +235,12 @@ class FiniteEngine(MarkovEngine):
         return rows, mean
 
     def state(self) -> State:
-        return {
-            "mean": self._mean,
-            "explained": self._explained.E,
-            "visited": self._visited,
-            "rows": self.rows(),
-            "capacity": np.array(self._capacity),
-            "least_noise": np.array(self._least_noise),
-            "added": np.array([self._added, self._compressed]),
-            **self._columns.state(),
-        } | super().state()
+        return {"rows": self.rows()} | super().state()
 
     def restore(self, state: State) -> None:
-        rows = state["rows"]
-        self._columns.restore(state)
+        super().restore(state)
+        rows, capacity = state["rows"], self._capacity
         if rows.shape[1:] != (self._columns.count,):
             raise InputError(f"a state of {self._columns.count} columns", f"{rows.shape}")
-        super().restore(state)
-        self._mean = state["mean"].reshape(self._mean.shape).copy()
-        self._explained.E = state["explained"].reshape(self._explained.E.shape).copy()
-        self._visited = state["visited"].copy()
         self._take_rows(rows)
-        self._capacity = int(state["capacity"])
-        self._least_noise = float(state["least_noise"])
-        self._added, self._compressed = state["added"].tolist()
+        self._capacity = capacity

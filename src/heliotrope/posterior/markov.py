@@ -34,12 +34,11 @@ from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import jittered_cholesky, one_thread, solve_lower_in_rows
 from heliotrope.posterior.spacetime import PredictsParts
 from heliotrope.priors import LEAST_NOISE, Prior
-from heliotrope.serialization.codec import State
+from heliotrope.serialization.codec import State, Stored
 from heliotrope.terms import MarkovTerm
 from heliotrope.validation import Array, Indices
 
 _COUNTED = 100  # open evaluations that shrink the variance
-_NAMES = ("open_keys", "open_c", "open_mean", "open_G")  # in a state
 _NONE = np.empty((0, 0)), np.empty(0), np.empty((0, 0))  # C, m and G of no evaluation
 
 _STALE = 3.0  # rate times age at which a term is moved to a new reference time
@@ -53,8 +52,10 @@ class View(NamedTuple):
     s: Array
 
 
-class StackedTerms:
+class StackedTerms(Stored):
     """The terms of a prior, their reference times, and the current time."""
+
+    _stored = ("now", "start", "_refs")
 
     def __init__(self, prior: Prior) -> None:
         self._prior, self.terms = prior, markov_terms(prior)
@@ -110,11 +111,8 @@ class StackedTerms:
         norms = [np.linalg.norm(term.transition(self.now - since), 2) for term in self.terms]
         return min(1.0, float(max(norms)))
 
-    def state(self) -> State:
-        return {"start": np.array(self.start), "refs": np.array(self._refs)}
-
-    def restore(self, state: State, now: float) -> None:
-        self.now, self.start, self._refs = now, float(state["start"]), state["refs"].tolist()
+    def restore(self, state: State) -> None:
+        super().restore(state)
         self._views.clear()
 
     def _view(self, t: float, chosen: Sequence[bool]) -> View:
@@ -159,6 +157,8 @@ def markov_terms(prior: Prior) -> list[MarkovTerm]:
 class MarkovEngine(PredictsParts):
     """The clock and the open evaluations of an engine for sums of Markov terms."""
 
+    _stored: tuple[str, ...] = ("_stack", "_pending", "log_likelihood")
+
     def __init__(self, prior: Prior, domain: Domain, least_noise: float = LEAST_NOISE) -> None:
         super().__init__(prior, domain, least_noise)
         self._stack, self._pending = StackedTerms(prior), PendingEvaluations()
@@ -166,15 +166,6 @@ class MarkovEngine(PredictsParts):
 
     def cancel(self, key: int) -> None:
         self._pending.remove(key)
-
-    def state(self) -> State:
-        clock = {"clock": np.array([self._stack.now, self.log_likelihood])}
-        return clock | self._stack.state() | self._pending.state()
-
-    def restore(self, state: State) -> None:
-        now, self.log_likelihood = state["clock"].tolist()
-        self._stack.restore(state, now)
-        self._pending.restore(state)
 
     @abstractmethod
     def _move(self, blocks: slice, A: Array) -> None:
@@ -195,8 +186,10 @@ class MarkovEngine(PredictsParts):
         return np.asarray(np.sum(blocks, axis=0))
 
 
-class PendingEvaluations:
+class PendingEvaluations(Stored):
     """The open evaluations, oldest first, and their covariance with an engine's state."""
+
+    _stored = ("_keys", "_C", "_m", "_G")
 
     def __init__(self) -> None:
         self._keys: list[int] = []
@@ -268,16 +261,10 @@ class PendingEvaluations:
                 self._told = noise, solve_lower_in_rows(root, C)
         return self._told[1]
 
-    def state(self) -> State:
-        keys = np.array(self._keys, dtype=np.int64)
-        return dict(zip(_NAMES, (keys, self._C, self._m, self._G), strict=True))
-
     def restore(self, state: State) -> None:
-        keys, *arrays = (state[name] for name in _NAMES)
-        if any(len(array) != len(keys) for array in arrays):
-            raise InputError(f"arrays of {len(keys)} open evaluations", "another length")
-        self._keys = keys.tolist()
-        self._C, self._m, self._G = (array.copy() for array in arrays)
+        super().restore(state)
+        if any(len(array) != len(self) for array in (self._C, self._m, self._G)):
+            raise InputError(f"arrays of {len(self)} open evaluations", "another length")
         self._told = None
 
     def _delete(self, j: int) -> None:

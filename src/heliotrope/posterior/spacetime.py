@@ -9,19 +9,21 @@ from heliotrope.kernels import DomainKernel
 from heliotrope.posterior.protocol import EXACT, Accuracy, HasSurface, Posterior, Surface
 from heliotrope.precision import Precision
 from heliotrope.priors import LEAST_NOISE, Prior, noise_floor
-from heliotrope.serialization.codec import State
+from heliotrope.serialization.codec import Stored
 from heliotrope.terms import CHOICE, SHARED, Term
 from heliotrope.validation import Array
 
 _LEAST_SHARED = 1e-300  # variance of what all places share: a trend is 0 at its origin
 
 
-class SpaceTime:
+class SpaceTime(Stored):
     """A prior over a domain: Cov[f_s(x), f_t(x')] = sum_c c_c(s, t) k_c(x, x').
 
     ``start`` is the time at which a random walk begins: the first time the engine sees. A ``part``
     of f is the sum of some terms only.
     """
+
+    _stored = ("start",)
 
     def __init__(self, prior: Prior, domain: Domain) -> None:
         self.prior = prior
@@ -98,26 +100,29 @@ class SpaceTime:
         return self.prior.mean_at(places) if part in (None, CHOICE) else np.zeros(len(places))
 
 
-class Records:
+class Records(Stored):
     """Observations (t, place, y, noise variance) in the order told, and open evaluations."""
+
+    _stored = ("t", "places", "y", "noise", "_open_t", "_open_places")
 
     def __init__(self, no_places: Places) -> None:
         self.t, self.places, self.y, self.noise = np.empty(0), no_places, np.empty(0), np.empty(0)
-        self._open: dict[int, tuple[float, Places]] = {}
+        self._open_t: dict[int, float] = {}
+        self._open_places: dict[int, Places] = {}
 
     def open(self, key: int, t: float, place: Places) -> None:
-        self._open[key] = (t, place)
+        self._open_t[key], self._open_places[key] = t, place
 
     def close(self, key: int) -> tuple[float, Places]:
         """Remove an open evaluation and return its time and place."""
-        return self._open.pop(key)
+        return self._open_t.pop(key), self._open_places.pop(key)
 
     def get(self, key: int) -> tuple[float, Places]:
-        return self._open[key]
+        return self._open_t[key], self._open_places[key]
 
     @property
     def open_keys(self) -> list[int]:
-        return list(self._open)
+        return list(self._open_t)
 
     def append(self, t: float, place: Places, y: float, noise: float) -> None:
         self.t = np.append(self.t, t)
@@ -130,9 +135,8 @@ class Records:
 
     def open_ones(self) -> tuple[Array, Places]:
         """Times and places of the open evaluations."""
-        times = np.array([t for t, _ in self._open.values()])
-        places = [place for _, place in self._open.values()]
-        return times, np.concatenate([self.places[:0], *places])
+        times = np.array(list(self._open_t.values()))
+        return times, np.concatenate([self.places[:0], *self._open_places.values()])
 
     def evaluations(self, count_open: bool) -> tuple[Array, Places]:
         """Times and places of the observations, followed by those of open evaluations."""
@@ -140,24 +144,6 @@ class Records:
             return self.t, self.places
         times, places = self.open_ones()
         return np.append(self.t, times), np.concatenate([self.places, places])
-
-    def state(self) -> State:
-        times, places = self.open_ones()
-        return {
-            "t": self.t,
-            "places": self.places,
-            "y": self.y,
-            "noise": self.noise,
-            "open_keys": np.array(self.open_keys, dtype=np.int64),
-            "open_t": times,
-            "open_places": places,
-        }
-
-    def restore(self, state: State) -> None:
-        self.t, self.places = state["t"], state["places"]
-        self.y, self.noise = state["y"], state["noise"]
-        columns = state["open_keys"].tolist(), state["open_t"].tolist(), state["open_places"]
-        self._open = {key: (t, place[None]) for key, t, place in zip(*columns, strict=True)}
 
 
 class Expansion:
@@ -205,7 +191,7 @@ class Expansion:
         return total
 
 
-class PredictsParts(ABC):
+class PredictsParts(Stored, ABC):
     """Predictions of the parts of f, and of what a choice depends on.
 
     ``least_noise``, a share of the variance of f, is a lower limit for the noise of results.
@@ -243,7 +229,7 @@ class PredictsParts(ABC):
         return max(precision.noise(self._model.prior.noise), self._least)
 
 
-class Delegates(ABC):
+class Delegates(Stored, ABC):
     """An engine whose queries another posterior answers."""
 
     @abstractmethod
@@ -277,6 +263,8 @@ def for_acquisition(posterior: Posterior, t: float) -> Posterior:
 class RecordingEngine(PredictsParts):
     """The shared part of engines that record every evaluation, in any order of times."""
 
+    _stored: tuple[str, ...] = ("_model", "_records")
+
     def __init__(self, prior: Prior, domain: Domain) -> None:
         super().__init__(prior, domain)
         self._records = Records(self._model.no_places)
@@ -290,13 +278,6 @@ class RecordingEngine(PredictsParts):
 
     def accuracy(self) -> Accuracy:
         return EXACT
-
-    def state(self) -> State:
-        return {"start": np.array(self._model.start)} | self._records.state()
-
-    def restore(self, state: State) -> None:
-        self._records.restore(state)
-        self._model.start = float(state["start"])
 
     def _noisy(self, count_open: bool) -> Array:
         """Covariance of the observations, followed by open evaluations."""

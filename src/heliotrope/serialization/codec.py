@@ -101,6 +101,45 @@ def copied(state: State) -> State:
     return {name: np.array(array) for name, array in state.items()}
 
 
+class Stored:
+    """An object whose state is that of the attributes that ``_stored`` names.
+
+    They are arrays, numbers, lists of numbers, dictionaries from whole numbers to numbers or
+    arrays, or parts with a state of their own.
+    """
+
+    _stored: tuple[str, ...] = ()
+
+    def state(self) -> State:
+        """Return the state as arrays, which must not be modified."""
+        state: State = {}
+        for name in self._stored:
+            key, value = name.removeprefix("_"), getattr(self, name)
+            if hasattr(value, "restore"):
+                state |= under(f"{key}/", value.state())
+            elif isinstance(value, dict):
+                state[f"{key}/keys"] = np.array(list(value), dtype=np.int64)
+                state[f"{key}/values"] = np.array(list(value.values()))
+            else:
+                state[key] = np.asarray(value)
+        return state
+
+    def restore(self, state: State) -> None:
+        """Take over a saved :meth:`state`."""
+        for name in self._stored:
+            key, value = name.removeprefix("_"), getattr(self, name)
+            inner = part(state, f"{key}/")
+            if hasattr(value, "restore"):
+                value.restore(inner)
+            elif isinstance(value, dict):
+                values = inner["values"].tolist() if inner["values"].ndim == 1 else inner["values"]
+                setattr(self, name, dict(zip(inner["keys"].tolist(), values, strict=True)))
+            elif isinstance(value, np.ndarray):
+                setattr(self, name, state[key].copy())
+            else:
+                setattr(self, name, type(value)(state[key].tolist()))
+
+
 def _taken_apart(value: Any) -> tuple[str, dict[str, Any]]:
     """Return the kind and the fields of a registered dataclass or a scikit-learn kernel."""
     cls, name = type(value), type(value).__name__
