@@ -224,7 +224,8 @@ class Visible:
     def of(self, history: History) -> list[Observation]:
         """Return the visible observations of a history, in its order."""
         early = history[self.first : self.end]
-        return [one for one in early if one.t >= self.since] + history[self.end :]
+        since = [observation for observation in early if observation.t >= self.since]
+        return since + history[self.end :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,10 +311,10 @@ class Ledger:
             "asked": self.asked,
             "in_a_row": min(count + 1, _MOST_IN_A_ROW),
         }
-        others = [one for one in self.failures if not np.array_equal(one.x, failed.x)]
-        others = [replace(one, **latest) if one.row == row else one for one in others]
+        failures = [past for past in self.failures if not np.array_equal(past.x, failed.x)]
+        failures = [replace(past, **latest) if past.row == row else past for past in failures]
         new = Failure(failed.x, len(self.history), row, **latest)
-        self.failures = [*others, new][-_REMEMBERED:]
+        self.failures = [*failures, new][-_REMEMBERED:]
 
     def latest_points(self) -> Array:
         """The points of the latest results, (n, d)."""
@@ -321,12 +322,12 @@ class Ledger:
 
     def recent_failures(self) -> list[Failure]:
         """The failures whose places are avoided now."""
-        return [one for one in self.failures if self.asked < one.until]
+        return [failure for failure in self.failures if self.asked < failure.until]
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
         self.history._set_back(latest)
-        self.open = {id: replace(one, t=min(one.t, latest)) for id, one in self.open.items()}
+        self.open = {id: replace(ask, t=min(ask.t, latest)) for id, ask in self.open.items()}
         self._latest = min(self._latest, latest)
 
     def add(self, observations: Iterable[Observation]) -> None:
@@ -339,21 +340,21 @@ class Ledger:
         self.history._append(observation)
         if self.failures:
             x = observation.x
-            self.failures = [one for one in self.failures if not np.array_equal(one.x, x)]
+            self.failures = [past for past in self.failures if not np.array_equal(past.x, x)]
 
     def lookup(self, suggestion: Suggestion | int) -> Suggestion:
         """Return an open suggestion, given itself or its id."""
         key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
             raise InputError("a Suggestion or its id", repr(suggestion))
-        known = self.open.get(int(key))
-        if known is None and 0 <= key < self.asked:
+        opened = self.open.get(int(key))
+        if opened is None and 0 <= key < self.asked:
             raise ClosedSuggestionError(
                 "an open suggestion", f"suggestion {key}, which was already told or cancelled"
             )
-        if known is None or not _same(known, suggestion):
+        if opened is None or not _same(opened, suggestion):
             raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
-        return known
+        return opened
 
     def parts(self) -> tuple[codec.JsonTree, codec.Arrays]:
         """Return the contents as a JSON tree and arrays, which must not be modified."""
@@ -366,9 +367,11 @@ class Ledger:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t, s.reason] for s in waiting],
             "visible": codec.encode(astuple(self.visible), arrays),
-            "failures": [[one.told, one.row, one.asked, one.in_a_row] for one in self.failures],
+            "failures": [
+                [past.told, past.row, past.asked, past.in_a_row] for past in self.failures
+            ],
         }
-        arrays["failed_points"] = np.array([one.x for one in self.failures])
+        arrays["failed_points"] = np.array([failure.x for failure in self.failures])
         return header, arrays | under("history/", self.history.state())
 
     def restore(
@@ -394,8 +397,8 @@ class Ledger:
         ]
 
 
-def _same(known: Suggestion, given: Suggestion | int) -> bool:
+def _same(opened: Suggestion, suggestion: Suggestion | int) -> bool:
     """Whether a given suggestion equals the known one of its id."""
-    if given is known or not isinstance(given, Suggestion):
+    if suggestion is opened or not isinstance(suggestion, Suggestion):
         return True
-    return given.t == known.t and np.array_equal(given.x, known.x)
+    return suggestion.t == opened.t and np.array_equal(suggestion.x, opened.x)

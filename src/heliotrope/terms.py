@@ -106,7 +106,7 @@ class Term(Checked):
         object.__setattr__(self, "name", name)
 
     def __repr__(self) -> str:
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
         if self.name == type(self).__name__.lower():
             del own["name"]
         inside = ", ".join(f"{name}={value!r}" for name, value in own.items())
