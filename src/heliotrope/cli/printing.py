@@ -26,13 +26,13 @@ def print_out(data: object, table: Table | None = None) -> None:
         typer.echo(json.dumps(data))
 
 
-def studies_table(found: list[StudyInfo]) -> Table:
+def studies_table(studies: list[StudyInfo]) -> Table:
     """A table with one row per study."""
     table = Table()
     for heading in ("study", "created", "last event"):
         table.add_column(heading)
     table.add_column("events", justify="right")
-    for info in found:
+    for info in studies:
         table.add_row(info.name, when(info.created), when(info.updated), f"{info.events:,}")
     return table
 

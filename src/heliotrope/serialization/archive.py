@@ -92,9 +92,9 @@ def unpack(data: bytes, kind: str, version: int, source: str) -> tuple[JsonTree,
 
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int) -> None:
     """Refuse compressed entries: this package stores them as they are, so none can expand."""
-    if any(one.compress_type != zipfile.ZIP_STORED for one in entries):
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise ValueError("entries of this package are not compressed")
-    if sum(one.file_size for one in entries) > size:
+    if sum(entry.file_size for entry in entries) > size:
         raise ValueError("entries that are larger than the file")
 
 
