@@ -224,7 +224,9 @@ class Visible:
     def of(self, history: History) -> list[Observation]:
         """Return the visible observations of a history, in its order."""
         early = history[self.first : self.end]
-        return [one for one in early if one.t >= self.since] + history[self.end :]
+        return [observation for observation in early if observation.t >= self.since] + history[
+            self.end :
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,8 +312,8 @@ class Ledger:
             "asked": self.asked,
             "in_a_row": min(count + 1, _MOST_IN_A_ROW),
         }
-        others = [one for one in self.failures if not np.array_equal(one.x, failed.x)]
-        others = [replace(one, **latest) if one.row == row else one for one in others]
+        others = [other for other in self.failures if not np.array_equal(other.x, failed.x)]
+        others = [replace(other, **latest) if other.row == row else other for other in others]
         new = Failure(failed.x, len(self.history), row, **latest)
         self.failures = [*others, new][-_REMEMBERED:]
 
@@ -321,12 +323,12 @@ class Ledger:
 
     def recent_failures(self) -> list[Failure]:
         """The failures whose places are avoided now."""
-        return [one for one in self.failures if self.asked < one.until]
+        return [failure for failure in self.failures if self.asked < failure.until]
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
         self.history._set_back(latest)
-        self.open = {id: replace(one, t=min(one.t, latest)) for id, one in self.open.items()}
+        self.open = {id: replace(s, t=min(s.t, latest)) for id, s in self.open.items()}
         self._latest = min(self._latest, latest)
 
     def add(self, observations: Iterable[Observation]) -> None:
@@ -339,21 +341,23 @@ class Ledger:
         self.history._append(observation)
         if self.failures:
             x = observation.x
-            self.failures = [one for one in self.failures if not np.array_equal(one.x, x)]
+            self.failures = [
+                failure for failure in self.failures if not np.array_equal(failure.x, x)
+            ]
 
     def lookup(self, suggestion: Suggestion | int) -> Suggestion:
         """Return an open suggestion, given itself or its id."""
         key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
             raise InputError("a Suggestion or its id", repr(suggestion))
-        known = self.open.get(int(key))
-        if known is None and 0 <= key < self.asked:
+        recorded = self.open.get(int(key))
+        if recorded is None and 0 <= key < self.asked:
             raise ClosedSuggestionError(
                 "an open suggestion", f"suggestion {key}, which was already told or cancelled"
             )
-        if known is None or not _same(known, suggestion):
+        if recorded is None or not _same(recorded, suggestion):
             raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
-        return known
+        return recorded
 
     def parts(self) -> tuple[codec.JsonTree, codec.Arrays]:
         """Return the contents as a JSON tree and arrays, which must not be modified."""
@@ -394,8 +398,8 @@ class Ledger:
         ]
 
 
-def _same(known: Suggestion, given: Suggestion | int) -> bool:
-    """Whether a given suggestion equals the known one of its id."""
-    if given is known or not isinstance(given, Suggestion):
+def _same(recorded: Suggestion, given: Suggestion | int) -> bool:
+    """Whether a given suggestion equals the recorded one of its id."""
+    if given is recorded or not isinstance(given, Suggestion):
         return True
-    return given.t == known.t and np.array_equal(given.x, known.x)
+    return given.t == recorded.t and np.array_equal(given.x, recorded.x)

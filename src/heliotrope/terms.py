@@ -106,7 +106,7 @@ class Term(Checked):
         object.__setattr__(self, "name", name)
 
     def __repr__(self) -> str:
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         if self.name == type(self).__name__.lower():
             del own["name"]
         inside = ", ".join(f"{name}={value!r}" for name, value in own.items())

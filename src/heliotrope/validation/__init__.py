@@ -106,7 +106,7 @@ class Checked:
     """
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            check, value = one.metadata.get("check"), getattr(self, one.name)
-            if check is not None and (value is not None or one.default is not None):
-                object.__setattr__(self, one.name, check(value, one.name))
+        for field in fields(self):  # type: ignore[arg-type]
+            check, value = field.metadata.get("check"), getattr(self, field.name)
+            if check is not None and (value is not None or field.default is not None):
+                object.__setattr__(self, field.name, check(value, field.name))
