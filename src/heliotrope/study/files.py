@@ -14,7 +14,7 @@ from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.rules import Live
 from heliotrope.policies import Adaptive, Policy, Tracking
-from heliotrope.policies.registry import Named
+from heliotrope.policies.registry import AUTO, BASELINE, Named
 from heliotrope.serialization.archive import pack, pack_flat, readable, unpack
 from heliotrope.serialization.codec import Arrays, encode
 from heliotrope.spaces import Options, SearchSpace
@@ -152,14 +152,14 @@ def _policies(config: StudyConfig) -> dict[str, str]:
 def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
     """The kinds and parameters of a study's policy that may stand for this one."""
     if not isinstance(policy, Adaptive):
-        yield "uniform", {}
+        yield BASELINE.name, {}
     elif isinstance(policy.recipe, Named):
         given = json.loads(policy.recipe.given)
         yield policy.recipe.name, given
         yield policy.recipe.name, {n: v for n, v in given.items() if n != "length_scale"}
     elif isinstance(policy.recipe, Tracking):
         season = policy.recipe.season
-        yield "auto", {"season": season} if season else {}
+        yield AUTO.name, {"season": season} if season else {}
 
 
 def _as_text(policy: Policy) -> str:
