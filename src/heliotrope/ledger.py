@@ -311,10 +311,10 @@ class Ledger:
             "asked": self.asked,
             "in_a_row": min(count + 1, _MOST_IN_A_ROW),
         }
-        failures = [past for past in self.failures if not np.array_equal(past.x, failed.x)]
-        failures = [replace(past, **latest) if past.row == row else past for past in failures]
+        others = [other for other in self.failures if not np.array_equal(other.x, failed.x)]
+        others = [replace(other, **latest) if other.row == row else other for other in others]
         new = Failure(failed.x, len(self.history), row, **latest)
-        self.failures = [*failures, new][-_REMEMBERED:]
+        self.failures = [*others, new][-_REMEMBERED:]
 
     def latest_points(self) -> Array:
         """The points of the latest results, (n, d)."""
@@ -327,7 +327,7 @@ class Ledger:
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
         self.history._set_back(latest)
-        self.open = {id: replace(ask, t=min(ask.t, latest)) for id, ask in self.open.items()}
+        self.open = {id: replace(s, t=min(s.t, latest)) for id, s in self.open.items()}
         self._latest = min(self._latest, latest)
 
     def add(self, observations: Iterable[Observation]) -> None:
@@ -347,14 +347,14 @@ class Ledger:
         key = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
             raise InputError("a Suggestion or its id", repr(suggestion))
-        opened = self.open.get(int(key))
-        if opened is None and 0 <= key < self.asked:
+        recorded = self.open.get(int(key))
+        if recorded is None and 0 <= key < self.asked:
             raise ClosedSuggestionError(
                 "an open suggestion", f"suggestion {key}, which was already told or cancelled"
             )
-        if opened is None or not _same(opened, suggestion):
+        if recorded is None or not _same(recorded, suggestion):
             raise UnknownSuggestionError("a suggestion of this optimizer", repr(suggestion))
-        return opened
+        return recorded
 
     def parts(self) -> tuple[codec.JsonTree, codec.Arrays]:
         """Return the contents as a JSON tree and arrays, which must not be modified."""
@@ -367,11 +367,9 @@ class Ledger:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t, s.reason] for s in waiting],
             "visible": codec.encode(astuple(self.visible), arrays),
-            "failures": [
-                [past.told, past.row, past.asked, past.in_a_row] for past in self.failures
-            ],
+            "failures": [[one.told, one.row, one.asked, one.in_a_row] for one in self.failures],
         }
-        arrays["failed_points"] = np.array([failure.x for failure in self.failures])
+        arrays["failed_points"] = np.array([one.x for one in self.failures])
         return header, arrays | under("history/", self.history.state())
 
     def restore(
@@ -397,8 +395,8 @@ class Ledger:
         ]
 
 
-def _same(opened: Suggestion, suggestion: Suggestion | int) -> bool:
-    """Whether a given suggestion equals the known one of its id."""
-    if suggestion is opened or not isinstance(suggestion, Suggestion):
+def _same(recorded: Suggestion, given: Suggestion | int) -> bool:
+    """Whether a given suggestion equals the recorded one of its id."""
+    if given is recorded or not isinstance(given, Suggestion):
         return True
-    return suggestion.t == opened.t and np.array_equal(suggestion.x, opened.x)
+    return given.t == recorded.t and np.array_equal(given.x, recorded.x)

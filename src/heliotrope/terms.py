@@ -106,7 +106,7 @@ class Term(Checked):
         object.__setattr__(self, "name", name)
 
     def __repr__(self) -> str:
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        own = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         if self.name == type(self).__name__.lower():
             del own["name"]
         inside = ", ".join(f"{name}={value!r}" for name, value in own.items())

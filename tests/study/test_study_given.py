@@ -142,3 +142,17 @@ def test_wrong_lengths_are_refused(wrong: object) -> None:
     with pytest.raises(InputError) as caught:
         Study.create("a", ht.SearchSpace(SPACES["box"]), policy=policy, store="memory:")
     assert caught.value.field == "policy.length_scale"
+
+
+def test_options_without_features_share_nothing() -> None:
+    names = ["a", "b", "c", "d"]
+    study = Study.create("a", names, policy={"kind": "tv_gp_ucb"}, seed=2, store="memory:")
+    recipe = Named("tv_gp_ucb", '{"length_scale": 0.001}')
+    optimizer = ht.Optimizer(ht.Options(names), Adaptive(recipe), seed=2)
+    for step in range(STEPS):
+        asked, same = study.ask(), optimizer.ask()
+        assert asked.option == same.option
+        value = float(np.sin(1.5 * names.index(asked.option) + 0.3 * step))
+        study.tell(asked.id, value)
+        optimizer.tell(same, value)
+    assert set(study.summary()["model"]["world"]["lengths"]) == {0.001}

@@ -188,10 +188,9 @@ class Columns:
 
     def restore(self, state: State) -> None:
         """Use the pivots of a saved state, since other machines may compute different ones."""
-        found = [state.get(f"pivots{c}") for c in range(len(self._kernels))]
-        self._take(
-            [self._saved(*one) for one in zip(self._of_terms(), self._kernels, found, strict=True)]
-        )
+        pivots = [state.get(f"pivots{c}") for c in range(len(self._kernels))]
+        terms = zip(self._of_terms(), self._kernels, pivots, strict=True)
+        self._take([self._saved(*term) for term in terms])
 
     def _saved(
         self, basis: PointColumns | FeatureColumns, kernel: DomainKernel, pivots: Indices | None

@@ -14,7 +14,7 @@ from heliotrope.errors import FormatError, HeliotropeError, InputError
 from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.rules import Live
 from heliotrope.policies import Adaptive, Policy, Tracking
-from heliotrope.policies.registry import BASELINE, Named
+from heliotrope.policies.registry import AUTO, BASELINE, Named
 from heliotrope.serialization.archive import pack, pack_flat, readable, unpack
 from heliotrope.serialization.codec import Arrays, encode
 from heliotrope.spaces import Options, SearchSpace
@@ -159,7 +159,7 @@ def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
         yield policy.recipe.name, {n: v for n, v in parameters.items() if n != "length_scale"}
     elif isinstance(policy.recipe, Tracking):
         season = policy.recipe.season
-        yield "auto", {"season": season} if season else {}
+        yield AUTO.name, {"season": season} if season else {}
 
 
 def _as_text(policy: Policy) -> str:
