@@ -224,9 +224,8 @@ class Visible:
     def of(self, history: History) -> list[Observation]:
         """Return the visible observations of a history, in its order."""
         early = history[self.first : self.end]
-        return [observation for observation in early if observation.t >= self.since] + history[
-            self.end :
-        ]
+        since = [observation for observation in early if observation.t >= self.since]
+        return since + history[self.end :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,9 +340,7 @@ class Ledger:
         self.history._append(observation)
         if self.failures:
             x = observation.x
-            self.failures = [
-                failure for failure in self.failures if not np.array_equal(failure.x, x)
-            ]
+            self.failures = [past for past in self.failures if not np.array_equal(past.x, x)]
 
     def lookup(self, suggestion: Suggestion | int) -> Suggestion:
         """Return an open suggestion, given itself or its id."""

@@ -285,10 +285,10 @@ def inverse_of_factored(L: Array) -> Array:
     return np.asarray(lower + np.tril(lower, -1).T)
 
 
-def projection(K: Array, kept: Indices, others: Indices) -> Array:
+def projection(K: Array, kept: Indices, removed: Indices) -> Array:
     """W (r, g): the weights of r kept points nearest, in the RKHS, to those of g others."""
     W: Array = cho_solve(
-        (jittered_cholesky(K[np.ix_(kept, kept)]), True), K[np.ix_(kept, others)], overwrite_b=True
+        (jittered_cholesky(K[np.ix_(kept, kept)]), True), K[np.ix_(kept, removed)], overwrite_b=True
     )
     return W
 

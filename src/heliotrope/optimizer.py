@@ -286,13 +286,13 @@ class Optimizer(Queries, Archived):
         return optimizer
 
 
-def _direction(given: Direction | None, live: Live | None) -> Direction:
+def _direction(direction: Direction | None, live: Live | None) -> Direction:
     """The direction of the objective; that of the metrics, if they are named."""
     if live is None:
-        return "maximize" if given is None else given
+        return "maximize" if direction is None else direction
     wanted = live.direction(live.lead)
-    if given not in (None, wanted):
-        raise InputError(f"the direction of the metrics, {wanted}", str(given), "", "direction")
+    if direction not in (None, wanted):
+        raise InputError(f"the direction of the metrics, {wanted}", str(direction), "", "direction")
     return wanted
 
 
@@ -305,13 +305,13 @@ def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
         if name not in live.metrics:
             names = ", ".join(live.metrics)
             raise InputError(f"metrics among {names}", short_repr(name), "", "y")
-        own: Noise = {key: _of_metric(given, name) for key, given in noise.items()}  # type: ignore[assignment]
+        own: Noise = {key: _of_metric(number, name) for key, number in noise.items()}  # type: ignore[assignment]
         with located(name):
             y, precision = value_and_precision(value, **own)
             told[name] = check_size(y), precision
     return told
 
 
-def _of_metric(given: Any, name: str) -> Any:
+def _of_metric(number: Any, name: str) -> Any:
     """The noise of one metric; a number is that of all."""
-    return given.get(name) if isinstance(given, Mapping) else given
+    return number.get(name) if isinstance(number, Mapping) else number

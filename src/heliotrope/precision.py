@@ -137,8 +137,8 @@ def value_and_precision(
     """
     advice = "Cancel the suggestion if its measurement failed."
     y = None if value is None else as_number(value, "y", advice)
-    given = {"value": y, **_checked(noise)}
-    match {name: number for name, number in given.items() if number is not None}:
+    numbers = {"value": y, **_checked(noise)}
+    match {name: number for name, number in numbers.items() if number is not None}:
         case {"value": y, **rest} if not rest:
             return y, USUAL
         case {"value": y, "std": std, **rest} if not rest:
@@ -160,23 +160,23 @@ def values_and_precisions(
     from heliotrope.validation import as_column  # numpy is slow to load, and clients have no arrays
 
     check_names(columns)
-    given = {
+    lists = {
         name: as_column(column, name, length).tolist()  # type: ignore[arg-type]
         for name, column in columns.items()
         if column is not None
     }
-    found = []
+    results = []
     for i in range(length):
-        row = {name: _given(name, column[i]) for name, column in given.items()}
+        row = {name: _given(name, column[i]) for name, column in lists.items()}
         with located(f"row {i}"):
-            found.append(value_and_precision(None if values is None else values[i], **row))  # type: ignore[arg-type]
-    return found
+            results.append(value_and_precision(None if values is None else values[i], **row))  # type: ignore[arg-type]
+    return results
 
 
 def _checked(noise: Noise) -> dict[str, Any]:
     check_names(noise)
-    given = {name: value for name, value in noise.items() if value is not None}
-    return {name: CHECKS[name](value) for name, value in given.items()}
+    numbers = {name: value for name, value in noise.items() if value is not None}
+    return {name: CHECKS[name](value) for name, value in numbers.items()}
 
 
 def check_names(noise: Mapping[str, object]) -> None:

@@ -204,5 +204,5 @@ def warp_from_json(data: Mapping[str, Any]) -> Warp:
     if kind == SinhArcsinh.kind:
         skew, center = as_number(data["skew"], "skew"), as_number(data["center"], "center")
         return SinhArcsinh(skew, center, as_positive(data["unit"], "unit"))
-    kinds = ", ".join(each.kind for each in (Identity, Logarithm, SinhArcsinh))
+    kinds = ", ".join(warp.kind for warp in (Identity, Logarithm, SinhArcsinh))
     raise InputError(f"a warp of the kind {kinds}", repr(kind)[:60])

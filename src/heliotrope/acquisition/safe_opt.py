@@ -72,13 +72,13 @@ def expanders(
     ``margin`` is the mean above the threshold. Knowing f(x) = u(x) changes the mean at x' by
     C(x', x) / v(x) b sqrt(v(x)), and leaves the variance v(x') - C(x', x)^2 / v(x).
     """
-    found = np.zeros(len(margin), dtype=bool)
+    expands = np.zeros(len(margin), dtype=bool)
     if safe.all() or not safe.any():
-        return found
+        return expands
     v = np.maximum(covariance.diagonal(), _TINY)
     C = covariance[np.ix_(~safe, safe)]
     b = np.divide(width, np.sqrt(v))
     raised = margin[~safe, None] + C * (width[safe] / v[safe])
     left = np.sqrt(np.maximum(v[~safe, None] - np.square(C) / v[safe], 0.0))
-    found[safe] = np.any(raised - b[~safe, None] * left >= 0.0, axis=0)
-    return found
+    expands[safe] = np.any(raised - b[~safe, None] * left >= 0.0, axis=0)
+    return expands

@@ -333,10 +333,10 @@ def maximize(
     if box.continuous.any():
         low, high = np.where(box.continuous, 0.0, starts), np.where(box.continuous, 1.0, starts)
         bounds = np.column_stack([low.ravel(), high.ravel()])
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             descent, starts.ravel(), jac=True, bounds=bounds, method="L-BFGS-B"
         )
-        tried = np.vstack([starts, found.x.reshape(starts.shape)])
+        tried = np.vstack([starts, optimum.x.reshape(starts.shape)])
         values = score(tried)
     unit = tried[argmax(values, lambda: rng)]
     point: Array = box.snap(box.scaled(unit)[None, :])[0]  # removes rounding errors on lattices

@@ -54,9 +54,9 @@ class _Values(NamedTuple):
         r, _, K, correlations = regime.residuals()
         return cls(r, K, correlations, regime.world.deviation)
 
-    def at(self, some: slice) -> _Values:
-        correlations = self.correlations[some, some]
-        return _Values(self.r[some], self.K[some, some], correlations, self.deviation)
+    def at(self, part: slice) -> _Values:
+        correlations = self.correlations[part, part]
+        return _Values(self.r[part], self.K[part, part], correlations, self.deviation)
 
 
 class _Fault(NamedTuple):
@@ -131,7 +131,7 @@ def length_of_return(before: Regime, since: Regime) -> int:
         return 0
     # a world that was learned from the few results since the jump may be too sure
     worlds = since, since._replace(world=before.world)
-    stay = [_of_the_latest(_around_another_mean(_Values.of(one)), most) for one in worlds]
+    stay = [_of_the_latest(_around_another_mean(_Values.of(world)), most) for world in worlds]
     both = before.results.followed_by(since.results.at(slice(-most, None)))
     latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
     back = _filtered(latest.at(slice(None, None, -1))).densities
@@ -152,8 +152,8 @@ def _around_another_mean(values: _Values) -> Array:
     r0, k00 = float(r[0]), float(K[0, 0])
     first = _log_normal(r0, k00 + max(values.deviation**2, r0**2))
     of_differences = K[1:, 1:] - K[1:, :1] - K[:1, 1:] + k00
-    others = values.at(slice(1, None))._replace(r=r[1:] - r0, K=of_differences)
-    return np.append(first, _filtered(others).densities)
+    differences = values.at(slice(1, None))._replace(r=r[1:] - r0, K=of_differences)
+    return np.append(first, _filtered(differences).densities)
 
 
 def _filtered(values: _Values, count: int | None = None) -> _Filtered:
@@ -186,8 +186,8 @@ def _filtered(values: _Values, count: int | None = None) -> _Filtered:
         errors[later] -= gain * error
         K[later, later] -= gain[:, None] * K[j, later]
     left, rest = slice(count - clean, None), slice(count, None)
-    others = _Values(errors[left], K[left, left], correlations[rest, rest], values.deviation)
-    return _Filtered(densities, faulty, others)
+    remaining = _Values(errors[left], K[left, left], correlations[rest, rest], values.deviation)
+    return _Filtered(densities, faulty, remaining)
 
 
 def _before_any_fault(values: _Values, as_fault: Array) -> tuple[Array, Array, Array]:

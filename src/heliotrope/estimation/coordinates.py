@@ -48,27 +48,25 @@ class Coordinates:
         self._prior, self._values, every = prior, parameter_values(prior), parameters(prior)
         names = _checked_names(prior, every, learn)
         self._free = np.array(
-            [not names.isdisjoint((one.name, one.kind, one.term)) for one in every]
+            [not names.isdisjoint((free.name, free.kind, free.term)) for free in every]
         )
-        self.parameters = [one for one, free in zip(every, self._free, strict=True) if free]
+        self.parameters = [every[i] for i in np.flatnonzero(self._free)]
         if not self.parameters:
             raise InputError(f"free parameters among {', '.join(names)}", f"none in {prior}")
         self.spread, self.spacing = spread(data), max(spacing(data), _LEAST_SPACING)
         self._is_epsilon = self.of_kind("epsilon")
         self._is_log = np.any([self.of_kind(kind) for kind in _LOGARITHMIC], axis=0)
         self.start = self._coordinates(self._values[self._free])
-        self.bounds = np.array(
-            [self._limits(*one) for one in zip(self.parameters, self.start.tolist(), strict=True)]
-        )
+        self.bounds = np.array(list(map(self._limits, self.parameters, self.start.tolist())))
 
     def of_kind(self, kind: str) -> Any:
         """Which coordinates belong to parameters of a kind, (p,)."""
-        return np.array([one.kind == kind for one in self.parameters])
+        return np.array([parameter.kind == kind for parameter in self.parameters])
 
     @property
     def are_variances(self) -> Any:
         """Which coordinates are the noise or a factor of a term's variance, (p,)."""
-        return np.array([one.is_variance for one in self.parameters])
+        return np.array([parameter.is_variance for parameter in self.parameters])
 
     def prior(self, u: Array) -> Prior:
         """The prior at some coordinates."""
@@ -98,7 +96,7 @@ class Coordinates:
         low, high = self.bounds.T
         slack = 1e-6 * (high - low)
         on = (u <= low + slack) | (u >= high - slack)
-        return tuple(one.name for one, is_on in zip(self.parameters, on, strict=True) if is_on)
+        return tuple(self.parameters[i].name for i in np.flatnonzero(on))
 
     def _coordinates(self, values: Array) -> Array:
         u = np.log(values, where=self._is_log, out=values.copy())
@@ -107,10 +105,10 @@ class Coordinates:
         u[self._is_epsilon] = special.logit(np.clip(per_step, *_START_EPSILONS))
         return u
 
-    def _limits(self, one: FreeParameter, start: float) -> tuple[float, float]:
-        if one.bounds is not None:
-            return one.bounds
-        if one.kind == "epsilon":
+    def _limits(self, parameter: FreeParameter, start: float) -> tuple[float, float]:
+        if parameter.bounds is not None:
+            return parameter.bounds
+        if parameter.kind == "epsilon":
             low, high = special.logit(_EPSILONS).tolist()
             return low, high
         scaled = {
@@ -118,7 +116,7 @@ class Coordinates:
             "space": self.spread * np.array(_VARIANCES),
             "length": self.spacing * np.array(_LENGTHS),
             "growth": np.array(_GROWTHS) / self.spacing,
-        }[one.kind]
+        }[parameter.kind]
         ends = [start, *np.log(scaled[scaled > 0.0]).tolist()]
         return min(ends), max(ends)
 
@@ -126,9 +124,9 @@ class Coordinates:
 def _checked_names(prior: Prior, every: list[FreeParameter], learn: object) -> set[str]:
     several = np.iterable(learn) and not isinstance(learn, str)
     names: list[Any] = list(learn) if several else [learn]  # type: ignore[call-overload]
-    known = [*KINDS, *prior.parts(), *(one.name for one in every)]
-    if not names or any(name not in known for name in names):
+    allowed = [*KINDS, *prior.parts(), *(parameter.name for parameter in every)]
+    if not names or any(name not in allowed for name in names):
         raise InputError(
-            f"learn to contain names among {', '.join(known)}", short_repr(learn), "", "learn"
+            f"learn to contain names among {', '.join(allowed)}", short_repr(learn), "", "learn"
         )
     return set(names)

@@ -43,8 +43,8 @@ def empirical_prior(
     level = share * signal if noise is None else as_positive(noise, "noise")
     start = Prior(Tabulated(covariance), Forgetting(0.03), level, mean)
     plain = [Panel(panel.times, panel.values) for panel in parts]
-    found = fit(start, plain, learn=("epsilon",))
-    return Empirical(found.prior, found, lifted)
+    learned = fit(start, plain, learn=("epsilon",))
+    return Empirical(learned.prior, learned, lifted)
 
 
 def _moments(rows: Array) -> tuple[Array, Array, float]:

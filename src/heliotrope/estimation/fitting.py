@@ -54,8 +54,8 @@ class Fit:
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of the only epsilon; None if none or several were learned."""
-        found = [rate for name, rate in self.rates.items() if name.endswith(".epsilon")]
-        return (found[0].low, found[0].high) if len(found) == 1 else None
+        epsilons = [rate for name, rate in self.rates.items() if name.endswith(".epsilon")]
+        return (epsilons[0].low, epsilons[0].high) if len(epsilons) == 1 else None
 
     def __str__(self) -> str:
         rows = [("part", "share (95 %)", "rate (95 %)", "kernel"), *self._rows()]
@@ -128,10 +128,10 @@ class _Search:
     def value_and_slopes(self, u: Array) -> tuple[float, Array]:
         """Log likelihood, and its gradient by the coordinates."""
         try:
-            value, found = value_and_gradient(self.coordinates.prior(u), self._data)
+            value, gradient = value_and_gradient(self.coordinates.prior(u), self._data)
         except _FAILURES:
             return -_FAILED, np.zeros(len(u))
-        return value, self.coordinates.slopes(u, found)
+        return value, self.coordinates.slopes(u, gradient)
 
     def maximize(self, start: Array, iterations: int) -> tuple[Array, float, bool]:
         """Maximize from a start, for at most some iterations."""
@@ -140,7 +140,7 @@ class _Search:
             value, slopes = self.value_and_slopes(u)
             return -value, -slopes
 
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             descent,
             start,
             jac=True,
@@ -148,7 +148,7 @@ class _Search:
             method="L-BFGS-B",
             options={"maxiter": iterations},
         )
-        return np.asarray(found.x), -float(found.fun), bool(found.success)
+        return np.asarray(optimum.x), -float(optimum.fun), bool(optimum.success)
 
     def starts(self, restarts: int) -> list[Array]:
         """The best of the prior's parameters, other rates, noises and kernels."""
@@ -183,23 +183,23 @@ class _Search:
         profile = Profile(self.value_and_slopes, base, own.bounds, value)
         rates = {
             i: profile.estimate(partial(_coordinate, i), own.bounds[i])
-            for i, one in enumerate(own.parameters)
-            if one.kind in TERM_RATES
+            for i, parameter in enumerate(own.parameters)
+            if parameter.kind in TERM_RATES
         }
-        variances, found = LogVariances(own, self._data, base), dict[str, Estimate]()
+        variances, by_part = LogVariances(own, self._data, base), dict[str, Estimate]()
         for part in now:
             share, other = partial(variances.logit_share, part), self._other(part, base, rates)
             logits = profile.estimate(share, _LOGITS, other)
-            found[part] = _around(now[part], *special.expit(logits[1:]).tolist())
-        names = [one.name for one in own.parameters]
-        return found, {names[i]: self._rate(i, best, one) for i, one in rates.items()}
+            by_part[part] = _around(now[part], *special.expit(logits[1:]).tolist())
+        names = [parameter.name for parameter in own.parameters]
+        return by_part, {names[i]: self._rate(i, best, rate) for i, rate in rates.items()}
 
     def _other(self, part: str, base: Array, rates: Mapping[int, Estimate]) -> Array | None:
         """The base with the prior's rates of a part, where they are plausible and others."""
         own, other = self.coordinates, base.copy()
-        for i, one in rates.items():
+        for i, rate in rates.items():
             start = own.start[i]
-            if own.parameters[i].term == part and one.low < start < one.high:
+            if own.parameters[i].term == part and rate.low < start < rate.high:
                 other[i] = start
         return None if np.abs(other - base).max() < _NEAR else other
 
@@ -210,16 +210,16 @@ class _Search:
         arbitrary. Where the variance v matters little, the likelihood is linear in v.
         """
         own = self.coordinates
-        mine = np.array([one.term == part for one in own.parameters])
-        is_rate = np.array([one.kind in TERM_RATES for one in own.parameters])
+        mine = np.array([parameter.term == part for parameter in own.parameters])
+        is_rate = np.array([parameter.kind in TERM_RATES for parameter in own.parameters])
         moved = np.where(mine & is_rate, np.clip(own.start, *own.bounds.T), u)
         loss = np.maximum(-self.value_and_slopes(moved)[1], _LEAST)
         rise = np.clip(np.log(_LOSS / loss), 0.0, np.log(_VANISHED / max(share, _LEAST)))
         return np.where(mine & own.are_variances, moved + rise, moved)
 
-    def _rate(self, i: int, best: Array, found: Estimate) -> Estimate:
+    def _rate(self, i: int, best: Array, estimate: Estimate) -> Estimate:
         """A rate, from its coordinate."""
-        ends = [np.where(np.arange(len(best)) == i, end, best) for end in found]
+        ends = [np.where(np.arange(len(best)) == i, end, best) for end in estimate]
         low, high = (float(self.coordinates.values(end)[i]) for end in ends[1:])
         return _around(float(self.coordinates.values(best)[i]), low, high)
 

@@ -79,7 +79,7 @@ class Profile:
         if error == 0.0:
             return Estimate(value, value, value)
         starts = [self._base] if other is None else [self._base, other]
-        ends = [self._end(quantity, value, error, *one) for one in product(limits, starts)]
+        ends = [self._end(quantity, value, error, *pair) for pair in product(limits, starts)]
         return Estimate(value, min(ends), max(ends))
 
     def _end(
@@ -90,11 +90,11 @@ class Profile:
         inside, near, outside, far = 0.0, 0.0, most, np.inf  # distances from the value, and falls
         u, tried = start, min(_FALL * error, most)
         for _ in range(_POINTS):
-            found, fall = self._point(quantity, value + sign * tried, u)
+            point, fall = self._point(quantity, value + sign * tried, u)
             if abs(fall - _FALL) < _CLOSE or (fall < _FALL and tried == most):
                 break
             if fall < _FALL:
-                inside, near, u = tried, fall, found
+                inside, near, u = tried, fall, point
             else:
                 outside, far = tried, fall
             tried = min(_next(inside, near, outside, far), most)

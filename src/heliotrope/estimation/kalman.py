@@ -103,7 +103,7 @@ class FilterLikelihood:
             raise InputError(f"a state of at most {_LONGEST:,} numbers", f"{self._n:,}", _ADVICE)
         self._columns = np.hstack([block.columns(len(domain)) for block in self._blocks])
         h = np.hstack([block.h for block in self._blocks])
-        self._H = [self._look(*one) for one in zip(self._seen, h, strict=True)]
+        self._H = [self._look(*columns) for columns in zip(self._seen, h, strict=True)]
         self._value: float | None = None
 
     @property

@@ -91,7 +91,7 @@ def gradient(prior: Prior, data: Data) -> dict[str, float]:
     parts = checked_episodes(prior, data)
     if any(getattr(term, "epsilon", 0.0) == 1.0 for term in prior.terms):
         raise InputError("epsilon below 1, where the likelihood is differentiable", "epsilon 1")
-    names = [one.name for one in parameters(prior)]
+    names = [parameter.name for parameter in parameters(prior)]
     return dict(zip(names, value_and_gradient(prior, parts)[1].tolist(), strict=True))
 
 
@@ -103,7 +103,7 @@ def log_density(prior: Prior, parts: list[Observations | Panel]) -> float:
 def value_and_gradient(prior: Prior, parts: list[Observations | Panel]) -> tuple[float, Array]:
     """Log likelihood of checked episodes, and its gradient by the free parameters."""
     likelihoods = (_likelihood(prior, part) for part in parts)  # one in memory at a time
-    pairs = [(_gradient(prior, one), one.value) for one in likelihoods]
+    pairs = [(_gradient(prior, likelihood), likelihood.value) for likelihood in likelihoods]
     return float(sum(value for _, value in pairs)), np.sum([slope for slope, _ in pairs], axis=0)
 
 
@@ -135,8 +135,8 @@ class _DenseLikelihood:
     def derivatives(self) -> tuple[list[TermGradient], float]:
         """Derivatives by each term, and by the noise."""
         W = np.outer(self._alpha, self._alpha) - inverse_of_factored(self._L)
-        found = [self._derivatives(W, part) for part in self._parts]
-        return found, 0.5 * float(np.diag(W) @ self._by_usual)
+        by_terms = [self._derivatives(W, part) for part in self._parts]
+        return by_terms, 0.5 * float(np.diag(W) @ self._by_usual)
 
     def _derivatives(self, W: Array, part: _Part) -> TermGradient:
         by_K = _summed(W * _repeated(part.D, self._at), part.places, len(part.K))
@@ -157,13 +157,13 @@ def _likelihood(prior: Prior, episode: Observations | Panel) -> _Likelihood:
 def _gradient(prior: Prior, likelihood: _Likelihood) -> Array:
     """Derivatives by the free parameters, in their order."""
     by_terms, by_noise = likelihood.derivatives()
-    found: list[Array] = []
+    slopes: list[Array] = []
     for term, by in zip(prior.terms, by_terms, strict=True):
         if len(space_theta(term)):
             by_theta = native(term.space).by_theta(by.points)
-            found.append(np.einsum("ij,ijp->p", by.by_space, by_theta))
-        found.append(by.by_time)
-    return np.concatenate([*found, [by_noise]])
+            slopes.append(np.einsum("ij,ijp->p", by.by_space, by_theta))
+        slopes.append(by.by_time)
+    return np.concatenate([*slopes, [by_noise]])
 
 
 def _repeated(matrix: Array, index: Indices) -> Array:

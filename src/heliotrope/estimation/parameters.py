@@ -54,7 +54,7 @@ def parameters(prior: Prior) -> list[FreeParameter]:
     """The free parameters of a prior, in the order of :func:`parameter_values`."""
     named = zip(prior.terms, term_names(prior), strict=True)
     return [
-        *chain.from_iterable(_of_term(*one) for one in named),
+        *chain.from_iterable(_of_term(term, name) for term, name in named),
         FreeParameter(NOISE_PART, NOISE_PART, NOISE_PART),
     ]
 
@@ -99,11 +99,11 @@ def _of_term(term: Term, name: str) -> Iterator[FreeParameter]:
 
 def _of_kernel(kernel: Kernel, prefix: str, kind: str, term: str) -> Iterator[FreeParameter]:
     limits = iter(np.reshape(kernel.bounds, (-1, 2)).tolist())
-    for one in kernel.hyperparameters:
-        for i in range(0 if one.fixed else one.n_elements):
-            index = f"[{i}]" if one.n_elements > 1 else ""
+    for hyperparameter in kernel.hyperparameters:
+        for i in range(0 if hyperparameter.fixed else hyperparameter.n_elements):
+            index = f"[{i}]" if hyperparameter.n_elements > 1 else ""
             low, high = next(limits)
-            yield FreeParameter(f"{prefix}.{one.name}{index}", kind, term, (low, high))
+            yield FreeParameter(f"{prefix}.{hyperparameter.name}{index}", kind, term, (low, high))
 
 
 def _time_values(term: Term) -> Array:

@@ -88,10 +88,10 @@ class Results:
         For one value it is its size, for equal ones 1/1000 of that.
         """
         values = self.precise
-        size, found = float(np.abs(values).max()), float(np.std(values))
+        size, deviation = float(np.abs(values).max()), float(np.std(values))
         if len(values) == 1:  # how much others differ is unknown
             return max(size, _SMALLEST) if size else 1.0
-        return found if found > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
+        return deviation if deviation > max(_SAME * size, _SMALLEST) else max(1e-3 * size, 1e-6)
 
     @property
     def rounding(self) -> float:

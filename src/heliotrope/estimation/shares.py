@@ -18,10 +18,10 @@ _STEP = 1e-5  # of differences
 def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
     """Return the share of each part, and of the noise, in the prior variance of the data."""
     variances, names = term_variances(prior, data), [term.name for term in prior.terms]
-    found = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
+    by_part = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
     for name, variance in zip([*names, NOISE_PART], variances.tolist(), strict=True):
-        found[name] += variance / float(variances.sum())
-    return found
+        by_part[name] += variance / float(variances.sum())
+    return by_part
 
 
 def term_variances(prior: Prior, data: list[Observations | Panel]) -> Array:
@@ -46,7 +46,7 @@ class LogVariances:
         self._names = [*(term.name for term in prior.terms), NOISE_PART]
         self._best, self._logs = best, np.log(term_variances(prior, data))
         ahead = [coordinates.prior(best + step) for step in _STEP * np.eye(len(best))]
-        moved = np.array([np.log(term_variances(one, data)) for one in ahead])
+        moved = np.array([np.log(term_variances(stepped, data)) for stepped in ahead])
         self._J = (moved - self._logs).T / _STEP
 
     def logit_share(self, part: str, u: Array) -> tuple[float, Array]:

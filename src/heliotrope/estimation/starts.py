@@ -51,7 +51,7 @@ def space_shifts(
     if coordinates.spread > 0.0:
         exchanged = [np.roll(variances, places) for places in range(len(variances))]
         scale = coordinates.spread / variances.sum()
-        shifts += [np.log(scale * one / variances) @ factors for one in exchanged]
+        shifts += [np.log(scale * order / variances) @ factors for order in exchanged]
     rng, center = np.random.default_rng(0), own + shifts[min(1, len(shifts) - 1)]
     low, high = np.clip([center - _RANGE, center + _RANGE], *coordinates.bounds.T)
     drawn = (rng.uniform(low, high) - own for _ in range(restarts))
@@ -61,7 +61,7 @@ def space_shifts(
 def _factors(prior: Prior, coordinates: Coordinates) -> Array:
     """1 where a coordinate is a factor of a term's variance, else 0; (terms, p)."""
     of_term = [
-        [one.name.startswith(f"{name}.") for one in coordinates.parameters]
+        [parameter.name.startswith(f"{name}.") for parameter in coordinates.parameters]
         for name in term_names(prior)
     ]
     is_factor = coordinates.are_variances & ~coordinates.of_kind("noise")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import log, sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -165,10 +166,10 @@ class Fit:
     def _return_after(self, period: float) -> None:
         self._period = period / self._data.pace
         self._season = self._correlations_of_season()
-        g, others = len(self._groups), len(_USUAL) if period else len(_USUAL) - 2
+        g, count = len(self._groups), len(_USUAL) if period else len(_USUAL) - 2
         length = log(_LENGTH) + 0.5 * log(g)
-        self._usual = np.append(np.full(g, length), np.log(_USUAL[:others]))
-        self._spreads = np.append(np.full(g, _LENGTH_SPREAD), _SPREAD[:others])
+        self._usual = np.append(np.full(g, length), np.log(_USUAL[:count]))
+        self._spreads = np.append(np.full(g, _LENGTH_SPREAD), _SPREAD[:count])
 
     @property
     def _held(self) -> Array:
@@ -194,9 +195,9 @@ class Fit:
     def _bounds(self) -> Array:
         """The least and the most of each parameter; the noise is at least that of rounding."""
         g = len(self._groups)
-        others = np.column_stack([_LEAST, _MOST])[: len(self._usual) - g]
-        others[5, 0] = np.clip(self._least_noise, *others[5])
-        return np.vstack([np.tile(_LENGTHS, (g, 1)), others])
+        limits = np.column_stack([_LEAST, _MOST])[: len(self._usual) - g]
+        limits[5, 0] = np.clip(self._least_noise, *limits[5])
+        return np.vstack([np.tile(_LENGTHS, (g, 1)), limits])
 
     def _correlations_of_season(self) -> Array | None:
         if not self._period:
@@ -227,7 +228,7 @@ class Fit:
             theta = self._holding(self._usual)
             score = self.score(theta)[0]
         else:
-            theta, score = min((self._climb(start) for start in starts), key=lambda one: one[1])
+            theta, score = min(map(self._climb, starts), key=itemgetter(1))
         return Found(self._world(theta), theta, self._density_of_score(score))
 
     def _density_of_score(self, score: float) -> float:
@@ -235,20 +236,20 @@ class Fit:
         faults = _FAULT * np.count_nonzero(self._faulty)
         return self._jacobian - score - 0.5 * (skew / _SKEW) ** 2 - float(faults)
 
-    def without_faults(self, found: Found) -> Fit | None:
+    def without_faults(self, best: Found) -> Fit | None:
         """The same fit, in which values that the others contradict count little; None without any.
 
         The value i has the error e_i = [K^{-1} r]_i / [K^{-1}]_ii, given all others, and the
         variance 1 / [K^{-1}]_ii. An implausible one gets a noise variance of e_i^2.
         """
-        inverse = np.linalg.inv(self._parts(found.theta).K + self._mean_variance)
+        inverse = np.linalg.inv(self._parts(best.theta).K + self._mean_variance)
         precision = inverse.diagonal()
         error = (inverse @ self._r) / precision
         faulty = self._faulty | (np.abs(error) * np.sqrt(precision) > IMPLAUSIBLE)
         if len(self._r) < FEWEST_WITH_FAULTS or np.array_equal(faulty, self._faulty):
             return None
         fit = copy(self)
-        fit._before = found.world
+        fit._before = best.world
         fit._own = np.where(faulty, np.square(error), self._own)
         fit._is_usual = np.isnan(fit._own)
         return fit
@@ -319,7 +320,7 @@ class Fit:
             value, gradient = self.score(theta)
             return value, gradient[free]
 
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             score,
             start[free],
             jac=True,
@@ -328,8 +329,8 @@ class Fit:
             options={"maxiter": _ITERATIONS},
         )
         theta = start.copy()
-        theta[free] = found.x
-        return theta, float(found.fun)
+        theta[free] = optimum.x
+        return theta, float(optimum.fun)
 
     def _caution(self, theta: Array) -> float:
         """The factor from the most likely variance to its 65 % quantile.

@@ -75,22 +75,22 @@ def estimate_world(
     in the unit of the times.
     """
     plain = Fit(results, groups, before, period, structure)
-    fit, found = _most_likely(list(_variants(plain, results, structure)))
+    fit, best = _most_likely(list(_variants(plain, results, structure)))
     faulty = _may_be_faults(results, before, plain)
     if faulty.any():
-        others, usual = plain.with_faults(faulty), results.at(np.flatnonzero(~faulty))
-        doubting, better = _most_likely(list(_variants(others, usual, structure)))
-        if better.score > found.score:
-            fit, found = doubting, better
+        tolerant, usual = plain.with_faults(faulty), results.at(np.flatnonzero(~faulty))
+        doubting, better = _most_likely(list(_variants(tolerant, usual, structure)))
+        if better.score > best.score:
+            fit, best = doubting, better
     if not period:
         span, shortest = float(results.t[-1] - results.t[0]), _SHORTEST_PERIOD * results.pace
-        spanned = [one for one in candidates if shortest <= one <= span / _LEAST_PERIODS]
+        spanned = [length for length in candidates if shortest <= length <= span / _LEAST_PERIODS]
         if spanned:
-            seasonal, better = _most_likely([fit.with_period(one) for one in spanned])
-            if better.score > found.score + _EVIDENCE:
-                fit, found = seasonal, better
-    without = fit.without_faults(found)
-    return found.world if without is None else without.best().world
+            seasonal, better = _most_likely([fit.with_period(length) for length in spanned])
+            if better.score > best.score + _EVIDENCE:
+                fit, best = seasonal, better
+    without = fit.without_faults(best)
+    return best.world if without is None else without.best().world
 
 
 def _variants(fit: Fit, results: Results, structure: OneTerm | None) -> Iterator[Fit]:
@@ -106,8 +106,8 @@ def _most_likely(fits: Sequence[Fit]) -> tuple[Fit, Found]:
     """The best fit, of those that are most likely before the search."""
     if len(fits) > _CLIMBED:
         fits = sorted(fits, key=lambda fit: -fit.density(fit.start()))[:_CLIMBED]
-    found = [(fit, fit.best()) for fit in fits]
-    return max(found, key=lambda one: one[1].score)
+    pairs = [(fit, fit.best()) for fit in fits]
+    return max(pairs, key=lambda pair: pair[1].score)
 
 
 def _may_be_faults(results: Results, before: World | None, fit: Fit) -> NDArray[np.bool_]:

@@ -184,22 +184,22 @@ class AdaptiveAgent:
         if asked.t < self.known.since:
             self.cancel(key)
             return
-        one = replace(asked, y=value, precision=precision)
-        known = self._learner.after(self.known, one)
-        known = self._learner.distrusted(known) if contradicts else known
-        waiting = {other: each for other, each in self._open.items() if other != key}
-        estimation = None if self._defers else self._learner.estimation(known)
+        result = replace(asked, y=value, precision=precision)
+        knowledge = self._learner.after(self.known, result)
+        knowledge = self._learner.distrusted(knowledge) if contradicts else knowledge
+        waiting = {other: ask for other, ask in self._open.items() if other != key}
+        estimation = None if self._defers else self._learner.estimation(knowledge)
         if estimation is not None:
-            self._become(self._learner.updated(known, estimation.run()), waiting)
+            self._become(self._learner.updated(knowledge, estimation.run()), waiting)
             return
         confirms_doubts = self._show(
-            lambda: self._inner.tell(key, value, precision), known, waiting
+            lambda: self._inner.tell(key, value, precision), knowledge, waiting
         )
         if confirms_doubts:
-            self._become(known, waiting)
+            self._become(knowledge, waiting)
 
     def cancel(self, key: int) -> None:
-        waiting = {other: each for other, each in self._open.items() if other != key}
+        waiting = {other: ask for other, ask in self._open.items() if other != key}
         self._show(lambda: self._inner.cancel(key), self.known, waiting)
         self._cancelled += 1
         count = len(self.known.latest) + len(self._open)
@@ -332,7 +332,7 @@ class AdaptiveAgent:
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
-        waiting = {key: replace(one, t=min(one.t, latest)) for key, one in self._open.items()}
+        waiting = {key: replace(ask, t=min(ask.t, latest)) for key, ask in self._open.items()}
         self._become(self.known.set_back(latest), waiting)
         self._inner.finish()
 
@@ -347,15 +347,15 @@ class AdaptiveAgent:
         labels = (labelled - kept) | faulty | set(self.known.outage)
         return frozenset(labels - {TOLD_AT_ONCE})
 
-    def _become(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
+    def _become(self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
         """Take over some knowledge, with an inner agent that has seen its results."""
         self._cancelled = 0
         if not self._resting:
-            known = self._begun(known, waiting, stepwise=self._contradicted is not None)
-        self.known, self._open = known, dict(waiting)
+            knowledge = self._begun(knowledge, waiting, stepwise=self._contradicted is not None)
+        self.known, self._open = knowledge, dict(waiting)
 
     def _begun(
-        self, known: Knowledge, waiting: Mapping[int, CubeEvaluation], *, stepwise: bool
+        self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation], *, stepwise: bool
     ) -> Knowledge:
         """Begin an inner agent with the first model that works, and return what is known then."""
 
@@ -363,21 +363,21 @@ class AdaptiveAgent:
             self._inner.begin(self._new_agent(usable, waiting), stepwise=stepwise)
             return usable
 
-        latest = replace(known, model=self._inner.current.model)
+        latest = replace(knowledge, model=self._inner.current.model)
         usable, trouble = first_that_works(
             "The model",
-            lambda: begin(known),
+            lambda: begin(knowledge),
             lambda: begin(latest),
-            lambda: begin(self._learner.plain(known)),
+            lambda: begin(self._learner.plain(knowledge)),
         )
         return replace(usable, trouble=trouble) if trouble else usable
 
     def _show(
-        self, step: Callable[[], T], known: Knowledge, waiting: Mapping[int, CubeEvaluation]
+        self, step: Callable[[], T], knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation]
     ) -> T | None:
         """Let the inner agent take an event, and return the result of that step.
 
-        ``known`` and ``waiting`` are what holds after the event. If the step fails, the inner agent
+        ``knowledge`` and ``waiting`` are those after the event. If the step fails, the inner agent
         is built again from them, and the result is None.
         """
         try:
@@ -385,32 +385,34 @@ class AdaptiveAgent:
         except NUMERICAL_FAILURES as error:
             words = trouble("The model", error)
             self._cancelled = 0
-            known = replace(self._begun(known, waiting, stepwise=False), trouble=words)
+            knowledge = replace(self._begun(knowledge, waiting, stepwise=False), trouble=words)
             result = None
-        self.known, self._open = known, dict(waiting)
+        self.known, self._open = knowledge, dict(waiting)
         return result
 
-    def _new_agent(self, known: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
+    def _new_agent(self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
         """An agent for what is known, which has seen nothing yet."""
-        doubtful = self._doubtful(known)
+        doubtful = self._doubtful(knowledge)
         latest = [
-            replace(one, precision=doubtful.get(i, one.precision))
-            for i, one in enumerate(known.latest)
+            replace(evaluation, precision=doubtful.get(i, evaluation.precision))
+            for i, evaluation in enumerate(knowledge.latest)
         ]
-        seen = [*self._learner.fleet_results(known), *latest, *waiting.values()]
-        contradicted = frozenset(known.latest[i].key for i in doubtful)
-        last = known.latest[-1].t if known.latest else 0.0
-        frame = self._frame.learned(known.model, last, known.told)
-        unseen = sorted(seen, key=lambda one: one.t)
-        return InnerAgent(known.model, self._start(known.model), frame, unseen, contradicted)
+        seen = [*self._learner.fleet_results(knowledge), *latest, *waiting.values()]
+        contradicted = frozenset(knowledge.latest[i].key for i in doubtful)
+        last = knowledge.latest[-1].t if knowledge.latest else 0.0
+        frame = self._frame.learned(knowledge.model, last, knowledge.told)
+        unseen = sorted(seen, key=lambda evaluation: evaluation.t)
+        return InnerAgent(
+            knowledge.model, self._start(knowledge.model), frame, unseen, contradicted
+        )
 
-    def _doubtful(self, known: Knowledge) -> dict[int, Precision]:
+    def _doubtful(self, knowledge: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
-        given = self._contradicted
-        if given is None:
-            return self._learner.contradictions(known)
-        keys = enumerate(one.key for one in known.latest)
-        return {i: Precision(given[key]) for i, key in keys if key in given}
+        contradicted = self._contradicted
+        if contradicted is None:
+            return self._learner.contradictions(knowledge)
+        keys = enumerate(evaluation.key for evaluation in knowledge.latest)
+        return {i: Precision(contradicted[key]) for i, key in keys if key in contradicted}
 
     def _start(self, model: Model) -> Agent:
         counted = replace(model, pace=1.0) if self._recipe.counts else model
@@ -428,22 +430,24 @@ class AdaptiveAgent:
         } | self._inner.state()
 
     def _contradicted_state(self) -> State:
-        given = self._contradicted
-        if given is None:
+        contradicted = self._contradicted
+        if contradicted is None:
             return {}
-        keys, variances = np.array(list(given), dtype=np.int64), np.array(list(given.values()))
+        keys = np.array(list(contradicted), dtype=np.int64)
+        variances = np.array(list(contradicted.values()))
         return {"given/key": keys, "given/variance": variances}
 
     def restore(self, state: State) -> None:
         self.known, self._contradicted = Knowledge.restored(state), None
         if "given/key" in state:
-            given = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
-            self._contradicted = dict(zip(*given, strict=True))
+            columns = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
+            self._contradicted = dict(zip(*columns, strict=True))
         self._cancelled = int(state["cancelled"])
         self._inner = Succession.restored(self.known.model, self._start, self._frame, state)
         keys = state["open/key"].tolist()
         opened = [
-            replace(one, key=key) for key, one in zip(keys, evaluations("open", state), strict=True)
+            replace(evaluation, key=key)
+            for key, evaluation in zip(keys, evaluations("open", state), strict=True)
         ]
         self._open = dict(zip(keys, opened, strict=True))
 
@@ -473,7 +477,7 @@ class AdaptiveAgent:
         return self.known.told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
-        taken = [one.place for one in (*self.known.latest, *self._open.values())]
+        taken = [evaluation.place for evaluation in (*self.known.latest, *self._open.values())]
         return self._unit.farthest_choice(choices, taken, make_rng)
 
 

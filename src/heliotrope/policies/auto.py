@@ -66,7 +66,7 @@ class Tracking:
     def __post_init__(self) -> None:
         if self.season != 0.0:
             object.__setattr__(self, "season", as_duration(self.season, "season"))
-        periods = tuple(as_duration(one, "candidates") for one in self.candidates)
+        periods = tuple(as_duration(period, "candidates") for period in self.candidates)
         object.__setattr__(self, "candidates", periods)
 
     def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:

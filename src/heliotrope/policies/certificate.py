@@ -74,11 +74,11 @@ def certify(
 
     Each is judged by all results of earlier times, whenever they were told.
     """
-    known, beta = _certifiable(policy, domain)
+    covered, beta = _certifiable(policy, domain)
     ordered = sorted(events, key=lambda event: (event.t, inf if event.id is None else event.id))
     times = np.array([event.t for event in ordered if event.id is not None])
     probability = _probability(beta.delta, times)
-    agent = replace(known, first=None).start(domain)
+    agent = replace(covered, first=None).start(domain)
     by_step = np.array(list(_gaps(agent, beta, domain, ordered)), dtype=float)
     return Certificate(probability, by_step, _assumptions(beta, domain))
 
@@ -96,8 +96,8 @@ def _certifiable(policy: Policy, domain: Domain) -> tuple[GPPolicy, FiniteBeta |
     if not isinstance(beta, (FiniteBeta, TVBeta)):
         raise InputError("a UCB policy whose beta is a theorem's", short_repr(acquisition), _ADVICE)
     if isinstance(beta, FiniteBeta) and not _fits(beta, domain):
-        found = f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"
-        raise InputError(f"a Finite domain of at most {beta.points} points", found, _ADVICE)
+        got = f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"
+        raise InputError(f"a Finite domain of at most {beta.points} points", got, _ADVICE)
     return policy, beta
 
 

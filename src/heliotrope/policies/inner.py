@@ -46,12 +46,12 @@ class InnerAgent:
         """The keys of the evaluations whose values it takes for faults."""
         return set(self.agent.doubted) if isinstance(self.agent, Doubting) else set()
 
-    def open(self, one: CubeEvaluation) -> None:
+    def open(self, evaluation: CubeEvaluation) -> None:
         """Begin an evaluation, the latest one."""
         if self.unseen:
-            self.unseen = [*self.unseen, one]
+            self.unseen = [*self.unseen, evaluation]
         else:
-            self._open(one)
+            self._open(evaluation)
 
     def tell(self, key: int, y: float, precision: Precision) -> None:
         """Take the value of an open evaluation."""
@@ -73,21 +73,21 @@ class InnerAgent:
     def see(self, count: int | None = None) -> None:
         """Show the agent the next evaluations, by default all."""
         now, self.unseen = self.unseen[:count], [] if count is None else self.unseen[count:]
-        for one in now:
-            self._open(one)
-            if not np.isnan(one.y):
-                self._tell(one.key, one.y, one.precision)
+        for evaluation in now:
+            self._open(evaluation)
+            if not np.isnan(evaluation.y):
+                self._tell(evaluation.key, evaluation.y, evaluation.precision)
 
-    def _open(self, one: CubeEvaluation) -> None:
-        self.agent.open(one.key, self.frame.time(one.t), one.place)
+    def _open(self, evaluation: CubeEvaluation) -> None:
+        self.agent.open(evaluation.key, self.frame.time(evaluation.t), evaluation.place)
 
     def _tell(self, key: int, y: float, precision: Precision) -> None:
         self.agent.tell(key, self.frame.value(y), self.frame.precision(y, precision))
 
     def _queued(self, key: int) -> int | None:
         """The position of an open evaluation that the agent was not shown yet, or None."""
-        found = (i for i, one in enumerate(self.unseen) if one.key == key and np.isnan(one.y))
-        return next(found, None)
+        asks = enumerate(self.unseen)
+        return next((i for i, ask in asks if ask.key == key and np.isnan(ask.y)), None)
 
     def state(self) -> State:
         """Its state as arrays, without the model."""
@@ -113,9 +113,9 @@ class Succession:
         self.current, self.next = first, following
         self._rests = False  # the current one is not shown what happens
 
-    def open(self, one: CubeEvaluation) -> None:
+    def open(self, evaluation: CubeEvaluation) -> None:
         for agent in self._shown():
-            agent.open(one)
+            agent.open(evaluation)
         self._go_on()
 
     def tell(self, key: int, y: float, precision: Precision) -> bool:

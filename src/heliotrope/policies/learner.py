@@ -143,13 +143,13 @@ class Knowledge:
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
         kept, before = (
-            [replace(one, t=min(one.t, latest)) for one in some]
-            for some in (self.latest, self.before)
+            [replace(result, t=min(result.t, latest)) for result in results]
+            for results in (self.latest, self.before)
         )
         since, since_before = min(self.since, latest), min(self.since_before, latest)
         due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
-        found = replace(self, latest=kept, before=before, due=due)
-        return replace(found, since=since, since_before=since_before)
+        changed = replace(self, latest=kept, before=before, due=due)
+        return replace(changed, since=since, since_before=since_before)
 
     def state(self) -> State:
         return {
@@ -192,60 +192,60 @@ class Learner:
         self._recipe, self._domain, self._fleet = recipe, domain, fleet
         self._groups = coordinate_groups(domain)
 
-    def after(self, known: Knowledge, one: CubeEvaluation) -> Knowledge:
+    def after(self, knowledge: Knowledge, result: CubeEvaluation) -> Knowledge:
         """What is known after a result, and whether an estimate is due."""
-        latest, told = sorted([*known.latest, one], key=attrgetter("t")), known.told + 1
-        due = self._due(replace(known, told=told), latest)
+        latest, told = sorted([*knowledge.latest, result], key=attrgetter("t")), knowledge.told + 1
+        due = self._due(replace(knowledge, told=told), latest)
         kept = latest if len(latest) <= _MOST else self._fewer(latest)
-        return replace(known, told=told, latest=kept, due=due)
+        return replace(knowledge, told=told, latest=kept, due=due)
 
-    def distrusted(self, known: Knowledge) -> Knowledge:
+    def distrusted(self, knowledge: Knowledge) -> Knowledge:
         """What is known once a result contradicts the model: an estimate is due."""
-        return replace(known, due=known.due or Due(known.told, known.since))
+        return replace(knowledge, due=knowledge.due or Due(knowledge.told, knowledge.since))
 
-    def estimation(self, known: Knowledge) -> Estimation | None:
+    def estimation(self, knowledge: Knowledge) -> Estimation | None:
         """The estimate that is due, or None."""
-        if known.due is None:
+        if knowledge.due is None:
             return None
-        kept = self._fewer(_split(known, known.due)[0])
-        kept = [*self.fleet_results(replace(known, latest=kept)), *kept]
-        model = (known.earlier if known.due.back else None) or known.model
-        keys, results = [one.key for one in kept], self._results(kept)
-        return Estimation(self._recipe, results, self._groups, model, known.due, keys)
+        kept = self._fewer(_split(knowledge, knowledge.due)[0])
+        kept = [*self.fleet_results(replace(knowledge, latest=kept)), *kept]
+        model = (knowledge.earlier if knowledge.due.back else None) or knowledge.model
+        keys, results = [result.key for result in kept], self._results(kept)
+        return Estimation(self._recipe, results, self._groups, model, knowledge.due, keys)
 
-    def updated(self, known: Knowledge, update: Update) -> Knowledge:
+    def updated(self, knowledge: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
         due = update.due
-        latest, aside = _split(known, due)
-        left = None if known.due == due else known.due
-        new = replace(known, model=update.model, latest=self._fewer(latest), due=left)
+        latest, aside = _split(knowledge, due)
+        left = None if knowledge.due == due else knowledge.due
+        new = replace(knowledge, model=update.model, latest=self._fewer(latest), due=left)
         new = replace(new, trouble=update.trouble)
         if due.back:
-            outage = (*known.outage, *(one.key for one in aside))[-_REMEMBERED:]
+            outage = (*knowledge.outage, *(result.key for result in aside))[-_REMEMBERED:]
             new = replace(new, told=len(latest), outage=outage, before=(), earlier=None)
-            return replace(new, since=known.since_before, since_before=-inf)
+            return replace(new, since=knowledge.since_before, since_before=-inf)
         if aside:
             before = _surely_before(aside)
-            new = replace(new, told=len(latest), before=before, earlier=known.model)
-            return replace(new, since=due.since, since_before=known.since)
+            new = replace(new, told=len(latest), before=before, earlier=knowledge.model)
+            return replace(new, since=due.since, since_before=knowledge.since)
         return new
 
-    def contradictions(self, known: Knowledge) -> dict[int, Precision]:
+    def contradictions(self, knowledge: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
-        if not known.latest:
+        if not knowledge.latest:
             return {}
-        return _contradictions(self._recipe, self._results(known.latest), known.model)
+        return _contradictions(self._recipe, self._results(knowledge.latest), knowledge.model)
 
-    def plain(self, known: Knowledge) -> Knowledge:
+    def plain(self, knowledge: Knowledge) -> Knowledge:
         """The same knowledge with a model that needs no estimate."""
-        if not known.latest:
-            return replace(known, model=Model())
-        return replace(known, model=Model.plain(self._results(known.latest)))
+        if not knowledge.latest:
+            return replace(knowledge, model=Model())
+        return replace(knowledge, model=Model.plain(self._results(knowledge.latest)))
 
-    def fleet_results(self, known: Knowledge) -> list[CubeEvaluation]:
+    def fleet_results(self, knowledge: Knowledge) -> list[CubeEvaluation]:
         """Results that similar studies suggest, at the time of this study's first result."""
-        fleet, latest = self._fleet, known.latest
-        if fleet is None or not fleet.counts(known.told) or known.since > -inf:
+        fleet, latest = self._fleet, knowledge.latest
+        if fleet is None or not fleet.counts(knowledge.told) or knowledge.since > -inf:
             return []
         points = self._domain.at(fleet.places)
         x, y = np.empty((0, points.shape[1])), np.empty(0)
@@ -253,53 +253,53 @@ class Learner:
             results = self._results(latest)
             first = np.sort(np.unique(results.x, axis=0, return_index=True)[1])
             x, y = results.x[first], results.y[first]
-        values, variances = fleet.adjusted(points, x, y, known.model)
+        values, variances = fleet.adjusted(points, x, y, knowledge.model)
         rows = zip(fleet.places, values.tolist(), variances.tolist(), strict=True)
         t = latest[0].t if latest else 0.0
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
-    def _due(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
+    def _due(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
         change, _ = first_that_works(
-            "The search for a change", lambda: self._change(known, latest), lambda: None
+            "The search for a change", lambda: self._change(knowledge, latest), lambda: None
         )
         if change is not None:
             return change
-        if known.due is None and is_estimate_due(known.told):
-            return Due(known.told, known.since)
-        return known.due
+        if knowledge.due is None and is_estimate_due(knowledge.told):
+            return Due(knowledge.told, knowledge.since)
+        return knowledge.due
 
-    def _change(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
+    def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
         """The estimate that a return or a jump requests, or None."""
-        back = self._return(known, latest)
+        back = self._return(knowledge, latest)
         if back is not None:
-            return Due(known.told, back, back=True)
-        since = self._jump(known, latest)
-        return None if since is None else Due(known.told, since)
+            return Due(knowledge.told, back, back=True)
+        since = self._jump(knowledge, latest)
+        return None if since is None else Due(knowledge.told, since)
 
-    def _return(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
+    def _return(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
         """The time of the first result after an outage, or None."""
-        if known.earlier is None or not known.before:
+        if knowledge.earlier is None or not knowledge.before:
             return None
-        before = self._regime(known.before, known.earlier)
-        count = length_of_return(before, self._regime(latest, known.model))
+        before = self._regime(knowledge.before, knowledge.earlier)
+        count = length_of_return(before, self._regime(latest, knowledge.model))
         return latest[-count].t if count else None
 
-    def _jump(self, known: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
+    def _jump(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
         """The time of the first result of a new world, or None.
 
         A jump is stored as a time, so results at the time of the last one before it stay with
         the earlier world.
         """
-        if known.model == Model():  # nothing was estimated yet
+        if knowledge.model == Model():  # nothing was estimated yet
             return None
-        count = length_of_new_world(self._regime(latest, known.model))
+        count = length_of_new_world(self._regime(latest, knowledge.model))
         if not count:
             return None
-        later = [one.t for one in latest[-count:] if one.t > latest[-count - 1].t]
+        later = [result.t for result in latest[-count:] if result.t > latest[-count - 1].t]
         return later[0] if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
-    def _regime(self, some: Sequence[CubeEvaluation], model: Model) -> Regime:
-        return Regime(self._results(some), model.world, model.pace)
+    def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
+        return Regime(self._results(evaluations), model.world, model.pace)
 
     def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
         if len(kept) <= _LATEST + _APART:
@@ -307,8 +307,8 @@ class Learner:
         return [kept[i] for i in self._results(kept).select(_LATEST, _APART)]
 
     def _results(self, kept: Sequence[CubeEvaluation]) -> Results:
-        points = self._domain.at(np.concatenate([one.place for one in kept]))
-        t, y = np.array([(one.t, one.y) for one in kept]).T
+        points = self._domain.at(np.concatenate([evaluation.place for evaluation in kept]))
+        t, y = np.array([(evaluation.t, evaluation.y) for evaluation in kept]).T
         return Results(t, points, y, noise_of(kept))
 
 
@@ -325,18 +325,18 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}
 
 
-def _split(known: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
+def _split(knowledge: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
     """The results that count once an estimate is known, and the latest ones that no longer do."""
-    if due.since <= known.since and not due.back:
-        return list(known.latest), []
-    later = [one for one in known.latest if one.t >= due.since]
-    aside = [one for one in known.latest if one.t < due.since]
-    return [*known.before, *later] if due.back else later, aside
+    if due.since <= knowledge.since and not due.back:
+        return list(knowledge.latest), []
+    later = [result for result in knowledge.latest if result.t >= due.since]
+    aside = [result for result in knowledge.latest if result.t < due.since]
+    return [*knowledge.before, *later] if due.back else later, aside
 
 
 def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
     """Results before a jump, without those of the last time if several: some may be after it."""
-    earlier = [one for one in aside if one.t < aside[-1].t]
+    earlier = [result for result in aside if result.t < aside[-1].t]
     return aside if len(aside) - len(earlier) == 1 else earlier
 
 
@@ -355,11 +355,11 @@ def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
     """Times, values, places, noise and keys of evaluations as arrays."""
     listed = list(evaluations)
     return {
-        f"{name}/t": np.array([one.t for one in listed]),
-        f"{name}/y": np.array([one.y for one in listed]),
-        f"{name}/place": np.array([one.place[0] for one in listed]),
+        f"{name}/t": np.array([evaluation.t for evaluation in listed]),
+        f"{name}/y": np.array([evaluation.y for evaluation in listed]),
+        f"{name}/place": np.array([evaluation.place[0] for evaluation in listed]),
         f"{name}/noise": noise_of(listed),
-        f"{name}/key": np.array([one.key for one in listed], dtype=np.int64),
+        f"{name}/key": np.array([evaluation.key for evaluation in listed], dtype=np.int64),
     }
 
 
@@ -375,9 +375,9 @@ def evaluations(name: str, state: State) -> list[CubeEvaluation]:
 
 def noise_of(evaluations: Sequence[CubeEvaluation]) -> Array:
     """The noise of each evaluation, (n, 2)."""
-    if all(one.precision is USUAL for one in evaluations):  # called at every result
+    if all(evaluation.precision is USUAL for evaluation in evaluations):  # called at every result
         return usual_noise(len(evaluations))
-    return np.array([one.precision.row for one in evaluations])
+    return np.array([evaluation.precision.row for evaluation in evaluations])
 
 
 def _text(data: object) -> Array:

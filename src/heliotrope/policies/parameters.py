@@ -82,8 +82,8 @@ def _beta(value: Any) -> Beta | None:
         allowed = {field.name for field in fields(schedule)}
         if needed <= set(value) <= allowed:
             return schedule(**value)
-    known = "; ".join(" and ".join(sorted(needed)) for needed in _SCHEDULES.values())
-    raise InputError(f"a number, or the parameters of a schedule ({known})", short_repr(value))
+    schedules = "; ".join(" and ".join(sorted(needed)) for needed in _SCHEDULES.values())
+    raise InputError(f"a number, or the parameters of a schedule ({schedules})", short_repr(value))
 
 
 def _epsilon(value: Any) -> float:

@@ -42,7 +42,7 @@ class Belief:
         return {
             "t": f"{self.t:g}",
             "points": f"{len(self.points):,}",
-            **{name: f"{some.min():.4g} to {some.max():.4g}" for name, some in ranges.items()},
+            **{name: f"{row.min():.4g} to {row.max():.4g}" for name, row in ranges.items()},
         }
 
 

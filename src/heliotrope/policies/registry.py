@@ -116,7 +116,8 @@ class PolicyEntry:
         """Names of the parameters that a study must be given, as it cannot learn them."""
         if not self.has_range:
             return ()
-        return tuple(name for name, one in self.arguments.items() if one.default is Parameter.empty)
+        arguments = self.arguments.items()
+        return tuple(name for name, argument in arguments if argument.default is Parameter.empty)
 
     @cached_property
     def learned(self) -> tuple[str, ...]:
@@ -126,12 +127,12 @@ class PolicyEntry:
         return (*own, "epsilon") if self.has_drift else tuple(own)
 
     def build(
-        self, model: Model, epsilon: float, domain: Domain | None = None, **given: Any
+        self, model: Model, epsilon: float, domain: Domain | None = None, **arguments: Any
     ) -> Policy:
         """The policy with given arguments; the others follow from a model and its drift."""
         rules = {**RULES, **self.rules}
-        learned = [name for name in self.arguments if name in rules and name not in given]
-        return self.factory(**given, **{n: rules[n](model, epsilon, domain) for n in learned})
+        learned = [name for name in self.arguments if name in rules and name not in arguments]
+        return self.factory(**arguments, **{n: rules[n](model, epsilon, domain) for n in learned})
 
     def adaptive(self, domain: Domain) -> Policy:
         """The policy over a domain with all of its parameters learned from the results."""
@@ -172,7 +173,7 @@ _ENTRIES = (
 REGISTRY: Mapping[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}
 """The entries by name."""
 
-AUTO, PARAMETRIC, BASELINE = (REGISTRY[one.__name__] for one in (auto, named.tv_gp_ucb, uniform))
+AUTO, PARAMETRIC, BASELINE = (REGISTRY[f.__name__] for f in (auto, named.tv_gp_ucb, uniform))
 """The policy to start with, the one of a study that is given parameters without a name, and the one
 that all others must beat."""
 
@@ -227,12 +228,12 @@ class Named:
 
     def negated(self) -> Named:
         """The recipe for values with the opposite sign."""
-        given = dict(self._given)
-        if given.get("mean") is not None:
-            given["mean"] = -given["mean"]
-        if {"low", "high"} <= set(given):
-            given["low"], given["high"] = -given["high"], -given["low"]
-        return replace(self, given=json.dumps(given))
+        arguments = dict(self._given)
+        if arguments.get("mean") is not None:
+            arguments["mean"] = -arguments["mean"]
+        if {"low", "high"} <= set(arguments):
+            arguments["low"], arguments["high"] = -arguments["high"], -arguments["low"]
+        return replace(self, given=json.dumps(arguments))
 
     def estimate(self, results: Results, groups: Sequence[Sequence[int]], before: Model) -> Model:
         own, structure = np.arange(results.x.shape[1]), self.structure
@@ -269,8 +270,8 @@ class Named:
 
     @cached_property
     def _given(self) -> Mapping[str, Any]:
-        given: Mapping[str, Any] = json.loads(self.given)
-        return given
+        arguments: Mapping[str, Any] = json.loads(self.given)
+        return arguments
 
     @cached_property
     def _arguments(self) -> Mapping[str, Any]:
@@ -286,7 +287,7 @@ class Named:
 def as_markdown() -> str:
     """The registry as the table in docs/explanation/algorithms.md."""
     head = ("policy", "what it does", "needs", "own parameters")
-    rows = [(f"`{one.name}`", one.about, one.needs, _own_parameters(one)) for one in _ENTRIES]
+    rows = [(f"`{e.name}`", e.about, e.needs, _own_parameters(e)) for e in _ENTRIES]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows))
 
 

@@ -276,8 +276,8 @@ def expected_bytes(config: StudyConfig) -> int:
         domain = config.adapter.domain
         points = len(domain) if isinstance(domain, Finite) else 0
         coordinates = domain.dimension
-    each = _LEAST + points * (_PER_POINT + _PER_COORDINATE * coordinates)
-    return int(each * len(config.metrics))
+    metric_bytes = _LEAST + points * (_PER_POINT + _PER_COORDINATE * coordinates)
+    return int(metric_bytes * len(config.metrics))
 
 
 def measured_bytes(root: object) -> int:

@@ -57,9 +57,9 @@ class BeliefView:
         is_listed = isinstance(self.config.space, Options)
         margin = 0.0 if is_listed else SHARE * float(np.sqrt(variance))
         rivals = self._rivals()
-        others = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
+        rivals = rivals[(rivals != best.x).any(axis=1)]  # not the best itself: rounding errors
         f = self.config.sign * self.metric.sample(
-            self.t, np.vstack([best.x, others]), context=None, size=SAMPLES, seed=0
+            self.t, np.vstack([best.x, rivals]), context=None, size=SAMPLES, seed=0
         )
         is_beaten = f.max(axis=1) - f[:, 0] > margin
         return {**shown, "probability": 1.0 - float(is_beaten.mean()), "margin": margin}
@@ -100,11 +100,11 @@ class BeliefView:
         shown = [{"option": name, "mean": m, "std": s} for name, m, s in rows]
         marks = self._marks(None)
         if marks is not None:
-            shown = [{**one, "safe": safe} for one, safe in zip(shown, marks.tolist(), strict=True)]
+            shown = [{**row, "safe": safe} for row, safe in zip(shown, marks.tolist(), strict=True)]
         return {"view": "options", "options": shown}
 
     def _configurations(self, space: SearchSpace, best: Json) -> Json:
-        varying = [name for name, one in space.parameters.items() if one.count != 1]
+        varying = [name for name, parameter in space.parameters.items() if parameter.count != 1]
         numeric = all(not isinstance(space.parameters[name], Categorical) for name in varying)
         if len(varying) == 1 and numeric:
             return {"view": "band", **self._band(space, best, varying[0], _LINE)}
@@ -133,7 +133,7 @@ class BeliefView:
 
     @staticmethod
     def _points(space: SearchSpace, configurations: Sequence[Mapping[str, Any]]) -> Array:
-        return np.array([space.point(one) for one in configurations])
+        return np.array([space.point(parameters) for parameters in configurations])
 
     def _marks(self, choices: Array | None) -> NDArray[np.bool_] | None:
         """Which choices, or options, keep all limits; None in a study without limits."""

@@ -74,13 +74,13 @@ class StudyConfig:
                 "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
             )
 
-    def _check_lengths(self, given: object) -> None:
+    def _check_lengths(self, lengths: object) -> None:
         """Refuse length scales of which there are too few or too many."""
-        if isinstance(given, (list, tuple)):
+        if isinstance(lengths, (list, tuple)):
             count = self.adapter.domain.dimension - self.recipe.independent
-            if len(given) != count:
+            if len(lengths) != count:
                 expected = f"a length scale, or one for each of the {count} coordinates"
-                raise InputError(expected, f"{len(given)} of them", "", "policy.length_scale")
+                raise InputError(expected, f"{len(lengths)} of them", "", "policy.length_scale")
 
     @property
     def sign(self) -> float:
@@ -148,7 +148,7 @@ class StudyConfig:
         if isinstance(self.clock, Steps):
             return Tracking()
         periods = [self.clock.units_of(length) for length in ("1d", "7d")]
-        return Tracking(candidates=tuple(one for one in periods if one >= _SHORTEST_SEASON))
+        return Tracking(candidates=tuple(p for p in periods if p >= _SHORTEST_SEASON))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON, with all defaults but the seed's."""
@@ -201,8 +201,8 @@ class StudyConfig:
         with located("clock"):
             clock = clock_from_json(data.get("clock"))
         direction, seed = data.get("direction", "maximize"), data.get("seed")
-        given = (where.space, policy, direction, clock, seed, where.context, data.get("lease"))
-        return _with_fleet(cls(*given, goals=goals_from_json(data)), data)
+        arguments = (where.space, policy, direction, clock, seed, where.context, data.get("lease"))
+        return _with_fleet(cls(*arguments, goals=goals_from_json(data)), data)
 
     def _check_goals(self, goals: Goals) -> None:
         if not self.policy.has_model:
@@ -223,16 +223,16 @@ class StudyConfig:
         """The goals with choices as the log has them; InputError for choices outside the space."""
         Distances(goals.rules.moves, self.adapter.choices, self.space)  # refuses unknown names
         with located("baseline"):
-            known = goals.baseline
-            baseline = None if known is None else self.adapter.canonical_choice(known)
+            chosen = goals.baseline
+            baseline = None if chosen is None else self.adapter.canonical_choice(chosen)
         with located("safe"):
-            safe = tuple(self.adapter.canonical_choice(one) for one in goals.safe)
+            safe = tuple(self.adapter.canonical_choice(choice) for choice in goals.safe)
         return goals.with_choices(baseline, safe)
 
     def _of_metric(self, name: str, goals: Goals) -> StudyConfig:
         """The configuration of one metric; only the leading one has the given units."""
-        given = self.policy.parameters.items()
-        kept = {key: value for key, value in given if name == goals.lead or key not in _IN_UNITS}
+        items = self.policy.parameters.items()
+        kept = {key: value for key, value in items if name == goals.lead or key not in _IN_UNITS}
         policy = PolicyChoice(self.policy.kind, kept)
         own = replace(self, policy=policy, direction=goals.direction(name), goals=None)
         return own if name == goals.lead else replace(own, like=(), fleet=None)
@@ -266,15 +266,15 @@ def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:
     return replace(config, like=like, fleet=fleet)
 
 
-def is_same(one: StudyConfig, other: StudyConfig) -> bool:
+def is_same(first: StudyConfig, second: StudyConfig) -> bool:
     """Whether two configurations describe the same study; the default seed is 0."""
-    wanted, found = ({"seed": 0, **_compared(config)} for config in (one, other))
-    return not any(_differences(wanted, found))
+    wanted, existing = ({"seed": 0, **_compared(config)} for config in (first, second))
+    return not any(_differences(wanted, existing))
 
 
-def check_same(wanted: StudyConfig, found: StudyConfig) -> None:
+def check_same(wanted: StudyConfig, existing: StudyConfig) -> None:
     """Raise a StudyExistsError that says how two configurations differ."""
-    differing = list(_differences(_compared(wanted), _compared(found)))
+    differing = list(_differences(_compared(wanted), _compared(existing)))
     if differing:
         raise StudyExistsError(
             "the configuration of the existing study",
@@ -288,23 +288,23 @@ def _compared(config: StudyConfig) -> dict[str, Any]:
     return {name: value for name, value in config.to_json().items() if name != "fleet"}
 
 
-def _differences(wanted: Any, found: Any, field: str = "") -> Iterator[str]:
+def _differences(wanted: Any, existing: Any, field: str = "") -> Iterator[str]:
     """Each field that differs, with both values."""
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        for name in [*wanted, *(name for name in found if name not in wanted)]:
+    if isinstance(wanted, Mapping) and isinstance(existing, Mapping):
+        for name in [*wanted, *(name for name in existing if name not in wanted)]:
             inner = f"{field}.{name}" if field else str(name)
-            yield from _differences(wanted.get(name), found.get(name), inner)
-    elif not _is_equal(field, wanted, found):
-        yield f"{field} {short_repr(wanted)} instead of {short_repr(found)}"
+            yield from _differences(wanted.get(name), existing.get(name), inner)
+    elif not _is_equal(field, wanted, existing):
+        yield f"{field} {short_repr(wanted)} instead of {short_repr(existing)}"
 
 
-def _is_equal(field: str, wanted: Any, found: Any) -> bool:
+def _is_equal(field: str, wanted: Any, existing: Any) -> bool:
     """Whether two values of a field mean the same; a seed that is not given fits any."""
     if field == "seed" and wanted is None:
         return True
-    if field in _LENGTHS and None not in (wanted, found):
-        return seconds_of(wanted) == seconds_of(found)
-    return bool(wanted == found)
+    if field in _LENGTHS and None not in (wanted, existing):
+        return seconds_of(wanted) == seconds_of(existing)
+    return bool(wanted == existing)
 
 
 _IN_UNITS = ("mean", "variance", "noise")  # parameters in the units of the values

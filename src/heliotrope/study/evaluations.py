@@ -34,8 +34,8 @@ class Evaluation:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read the JSON of an evaluation; other keys are ignored."""
-        given = ("params", "option", "context", "until", "reason")
-        chosen = {key: data[key] for key in given if key in data}
+        optional = ("params", "option", "context", "until", "reason")
+        chosen = {key: data[key] for key in optional if key in data}
         return cls(data["id"], data["t"], **chosen)
 
 

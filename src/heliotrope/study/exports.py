@@ -37,10 +37,10 @@ def export(config: StudyConfig, events: Sequence[Event], kind: str) -> str:
 def table(config: StudyConfig, rows: Sequence[Json]) -> tuple[list[str], list[Json]]:
     """The names of the columns, and the rows, of all evaluations as a table."""
     flat = [_flat(row) for row in rows]
-    given = {name for row in flat for name in row}
+    present = {name for row in flat for name in row}
     noise = [*CHECKS, *(f"std.{name}" for name in config.metrics)]
-    told = [*value_columns(config), *(name for name in noise if name in given)]
-    more = [name for name in ("fault", "reason") if name in given]
+    told = [*value_columns(config), *(name for name in noise if name in present)]
+    more = [name for name in ("fault", "reason") if name in present]
     return ["id", "t", *_columns(config), *told, "state", *more, "asked_at", "told_at"], flat
 
 
@@ -100,8 +100,8 @@ def _flat(row: Json) -> Json:
 
 
 def _columns(config: StudyConfig) -> list[str]:
-    given = {} if config.context is None else config.context.parameters
-    columns = [f"context.{name}" for name in given]
+    parameters = {} if config.context is None else config.context.parameters
+    columns = [f"context.{name}" for name in parameters]
     if isinstance(config.space, Options):
         return ["option", *columns]
     return [*(f"params.{name}" for name in config.space.parameters), *columns]

@@ -93,7 +93,7 @@ def load(data: bytes, source: str, name: str, store: Store, surroundings: Surrou
 
 def _append(store: Store, uid: str, bodies: Sequence[tuple[float, EventBody]]) -> None:
     batch, last = list[Append](), 1
-    for at, group in groupby(bodies, key=lambda one: one[0]):
+    for at, group in groupby(bodies, key=lambda timed: timed[0]):
         together = [body for _, body in group]
         batch.append(Append(uid, last, together, at))
         last += len(together)
@@ -117,7 +117,7 @@ def _with_uid(body: Mapping[str, Any], uid: str) -> EventBody:
     if _BY_ID in body:
         renewed[_BY_ID] = {renamed(id): variance for id, variance in body[_BY_ID].items()}
     if "evaluations" in body:
-        renewed["evaluations"] = [_with_uid(one, uid) for one in body["evaluations"]]
+        renewed["evaluations"] = [_with_uid(evaluation, uid) for evaluation in body["evaluations"]]
     return renewed
 
 
@@ -154,9 +154,9 @@ def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
     if not isinstance(policy, Adaptive):
         yield BASELINE.name, {}
     elif isinstance(policy.recipe, Named):
-        given = json.loads(policy.recipe.given)
-        yield policy.recipe.name, given
-        yield policy.recipe.name, {n: v for n, v in given.items() if n != "length_scale"}
+        parameters = json.loads(policy.recipe.given)
+        yield policy.recipe.name, parameters
+        yield policy.recipe.name, {n: v for n, v in parameters.items() if n != "length_scale"}
     elif isinstance(policy.recipe, Tracking):
         season = policy.recipe.season
         yield AUTO.name, {"season": season} if season else {}
@@ -247,13 +247,13 @@ def _evaluations(config: StudyConfig, tracker: Tracker, ids: Ids) -> Iterator[Ev
         yield _asked(config, ids.of(suggestion.id), suggestion)
 
 
-def _asked(config: StudyConfig, id: str, one: Observation | Suggestion) -> EventBody:
-    words = config.adapter.describe(one.x if one.index is None else one.index)
-    reason = getattr(one, "reason", None)
+def _asked(config: StudyConfig, id: str, record: Observation | Suggestion) -> EventBody:
+    words = config.adapter.describe(record.x if record.index is None else record.index)
+    reason = getattr(record, "reason", None)
     return {
         "kind": "asked",
         "id": id,
-        "t": one.t,
+        "t": record.t,
         **words,
         **({} if reason is None else {"reason": reason}),
     }

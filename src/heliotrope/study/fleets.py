@@ -85,8 +85,8 @@ def _places(config: StudyConfig) -> Places:
     domain = config.adapter.problem
     assert not isinstance(domain, Contextual)
     if isinstance(domain, Finite):
-        some = np.linspace(0, len(domain) - 1, min(_POINTS, len(domain)))
-        return np.unique(some.astype(np.intp))
+        indices = np.linspace(0, len(domain) - 1, min(_POINTS, len(domain)))
+        return np.unique(indices.astype(np.intp))
     assert isinstance(domain, Box)
     return domain.snap(domain.scaled(stats.qmc.Sobol(domain.dimension, rng=0).random(_POINTS)))
 
@@ -112,18 +112,18 @@ def _typical(models: Sequence[Model], dimension: int) -> Model:
     worlds = [model.world for model in models]
     kinds = [world.warp.kind for world in worlds]
     kind = max(set(kinds), key=kinds.count)
-    some = [world for world in worlds if world.warp.kind == kind]
+    alike = [world for world in worlds if world.warp.kind == kind]
     typical: dict[str, Any] = {
-        name: float(np.exp(np.mean(np.log([getattr(world, name) for world in some]))))
+        name: float(np.exp(np.mean(np.log([getattr(world, name) for world in alike]))))
         for name in _SHARED
     }
-    logs = [np.log(world.lengths) for world in some]
+    logs = [np.log(world.lengths) for world in alike]
     if any(len(own) != dimension for own in logs):  # other numbers of options
         logs = [np.full(dimension, own.mean()) for own in logs]
     lengths = tuple(np.exp(np.mean(logs, axis=0)).tolist())
-    mean = float(np.mean([world.mean for world in some]))
-    warp = _average([world.warp for world in some])
-    world = replace(some[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
+    mean = float(np.mean([world.mean for world in alike]))
+    warp = _average([world.warp for world in alike])
+    world = replace(alike[0], **typical, mean=mean, warp=warp, lengths=lengths, results=0)
     pace = float(np.median([model.pace for model in models]))
     return Model(world, pace)
 

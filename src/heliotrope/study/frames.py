@@ -39,7 +39,7 @@ def polars_frame_of(export: str) -> pl.DataFrame:
     seconds = [pl.col(name).cast(pl.Float64) * 1e6 for name in _TIMES]
     moment = pl.Datetime("us", "UTC")
     return frame.with_columns(
-        pl.col(*numbers).cast(pl.Float64), *(one.cast(pl.Int64).cast(moment) for one in seconds)
+        pl.col(*numbers).cast(pl.Float64), *(s.cast(pl.Int64).cast(moment) for s in seconds)
     )
 
 

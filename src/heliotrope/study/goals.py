@@ -63,9 +63,9 @@ def goals_from_json(data: Mapping[str, Any]) -> Goals | None:
     return goals_from(data.get("direction", "maximize"), {key: data.get(key) for key in GOAL_KEYS})
 
 
-def goals_from(direction: Direction, given: Mapping[str, Any]) -> Goals | None:
+def goals_from(direction: Direction, arguments: Mapping[str, Any]) -> Goals | None:
     """Goals from arguments, of which None counts as not given; without metrics, of one value."""
-    kept = {name: value for name, value in given.items() if value is not None}
+    kept = {name: value for name, value in arguments.items() if value is not None}
     if not kept:
         return None
     return Goals(**{"metrics": {THE_VALUE: direction}, **kept})

@@ -57,8 +57,8 @@ def _learned_event(update: Update, state: StudyState, name: str) -> EventBody:
     """The event of a new model, which is that of the values as they are told."""
     model = update.model.signed(state.metrics[name].config.sign).to_json()
     body = {"v": VERSION, "kind": "learned", "model": model}
-    found = update.contradicted
-    ids = {} if found is None else {state.ids.of(key): found[key] for key in sorted(found)}
-    stepwise = {} if found is None else {"contradicted": ids}
+    variances = update.contradicted
+    ids = {state.ids.of(key): variance for key, variance in sorted((variances or {}).items())}
+    stepwise = {} if variances is None else {"contradicted": ids}
     trouble = {"trouble": update.trouble} if update.trouble else {}
     return {**body, **due_as_json(update.due), **stepwise, **trouble, **state.config.about(name)}

@@ -199,8 +199,8 @@ def _check_function(function: object, has_contexts: bool) -> None:
 
 def as_callbacks(callbacks: object) -> Sequence[Callback]:
     """Return functions; one function counts as a list of one."""
-    given = [callbacks] if callable(callbacks) else callbacks
-    listed: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    functions = [callbacks] if callable(callbacks) else callbacks
+    listed: list[Any] = list(functions) if isinstance(functions, Iterable) else [functions]
     if not all(map(callable, listed)):
         expected = "functions of the study and an outcome"
         raise InputError(expected, short_repr(callbacks), "", "callbacks")

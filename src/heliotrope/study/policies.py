@@ -54,8 +54,8 @@ class PolicyChoice:
 
     def recipe(self, independent: int = 0, **held: float) -> Named:
         """The recipe of a named policy, of which the first coordinates are independent options."""
-        given = json.dumps({**self.parameters, **held}, default=short_repr)  # which is refused
-        return Named(self.kind, given, independent)
+        parameters = json.dumps({**self.parameters, **held}, default=short_repr)  # which is refused
+        return Named(self.kind, parameters, independent)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.parameters}

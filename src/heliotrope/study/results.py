@@ -137,7 +137,7 @@ class Summary(Result):
     accuracy: Json | None
     warning: str | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "open": lambda found: [Evaluation.from_json(one) for one in found],
+        "open": lambda listed: [Evaluation.from_json(data) for data in listed],
         "best": BestChoice,
         "drift": Drift,
         "gain": Gain,
@@ -196,7 +196,7 @@ class Track(Result):
     best: list[BestChoice]
     certificate: Json | None
     _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "best": lambda found: [BestChoice(one) for one in found]
+        "best": lambda listed: [BestChoice(data) for data in listed]
     }
 
 

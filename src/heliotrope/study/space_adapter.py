@@ -111,8 +111,8 @@ class SpaceAdapter:
     def canonical_choice(self, chosen: Any) -> Mapping[str, Value] | str:
         """The parameters or the option as an evaluation names them; InputError."""
         words = self._describe_choice(self.choice_place(chosen))
-        found: Mapping[str, Value] | str = words["params"] if "params" in words else words["option"]
-        return found
+        choice: Mapping[str, Value] | str = words["params" if "params" in words else "option"]
+        return choice
 
     def choice_place(self, chosen: Any) -> int | Array:
         """The place of parameters or of an option among :attr:`choices`; InputError."""
@@ -132,13 +132,13 @@ class SpaceAdapter:
 
     def place_of(self, chosen: Any, context: Any = None) -> LoggedPlace:
         """The place of parameters or of an option in a context; InputError."""
-        given = self.check_context(context)
+        checked = self.check_context(context)
         if isinstance(self.domain, Finite):
             index = self._index(chosen)
-            if self.context is None or given is None:
+            if self.context is None or checked is None:
                 return index
-            return index * len(self._listed_context) + self.context.index(given)
-        point = self.context_point(given)
+            return index * len(self._listed_context) + self.context.index(checked)
+        point = self.context_point(checked)
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
     def place_of_suggestion(self, suggestion: Suggestion) -> LoggedPlace:
@@ -148,8 +148,8 @@ class SpaceAdapter:
         choice = suggestion.choice
         if isinstance(self.space, SearchSpace):
             choice = self.space.snapped(choice[None])[0]
-        given: list[float] = [] if suggestion.context is None else suggestion.context.tolist()
-        return [*choice.tolist(), *given]
+        coordinates: list[float] = [] if suggestion.context is None else suggestion.context.tolist()
+        return [*choice.tolist(), *coordinates]
 
     def describe(
         self, place: LoggedPlace | Array, context: Context | None = None
@@ -158,8 +158,8 @@ class SpaceAdapter:
         where = place if isinstance(place, int) else np.asarray(place)
         if not isinstance(self.problem, Contextual):
             return self._describe_choice(where)
-        choice, given = self._parted(where)
-        words = self._describe_context(given) if context is None else context
+        choice, coordinates = self._parted(where)
+        words = self._describe_context(coordinates) if context is None else context
         return {**self._describe_choice(choice), "context": words}
 
     # ---- private

@@ -324,16 +324,16 @@ class StudyState:
     def dumps(self) -> bytes:
         """The state as a snapshot, without the configuration, which is in the first event."""
         lead, arrays = self.lead.saved()
-        others = dict[str, Any]()
+        metrics = dict[str, Any]()
         for i, (name, metric) in enumerate(self._others()):
-            others[name], own = metric.saved()
+            metrics[name], own = metric.saved()
             arrays |= under(f"metric/{i}/", own)
         header = {
             "format": _KIND,
             "version": _SNAPSHOT,
             "seq": self.seq,
             "told": self.told,
-            **({} if self.config.goals is None else {"metrics": others}),
+            **({} if self.config.goals is None else {"metrics": metrics}),
             "progress": self.tracker.progress.to_json(),
             **self.keys.to_json(),
             **self.leases.to_json(),

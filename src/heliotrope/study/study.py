@@ -108,9 +108,9 @@ class Study(CreatesInStore, EverydayStudy):
         except StudyExistsError:
             if not exist_ok:
                 raise
-            found = begin()
-            check_same(config, found.config)
-            return found
+            existing = begin()
+            check_same(config, existing.config)
+            return existing
         _log.info("created the study %s", name)
         return begin()
 

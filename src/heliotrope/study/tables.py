@@ -55,18 +55,18 @@ def read_results(table: DataFrame | str | os.PathLike[str], setup: Json) -> list
     is_plain = metrics == [_VALUE]
     told = _told(sheet, adapter) if is_plain else _told_metrics(sheet, adapter, metrics)
     sheet = sheet.take([row for row, form in enumerate(told) if form])
-    chosen, given = _choices(sheet, adapter), _contexts(sheet, adapter)
+    chosen, contexts = _choices(sheet, adapter), _contexts(sheet, adapter)
     times, stated = _times(sheet), _stated(sheet)
-    found = []
+    results = []
     for row, form in enumerate(filter(None, told)):
         with _on_row(sheet, row):
-            result = Add.of(chosen[row], **form, t=times[row], context=given[row])
+            result = Add.of(chosen[row], **form, t=times[row], context=contexts[row])
             result.check()
             if is_plain:
                 _check_value(result, stated[row])
             adapter.place_of(result.chosen, result.context)
-        found.append(result)
-    return found
+        results.append(result)
+    return results
 
 
 def result_keys(results: Sequence[Add]) -> Iterator[str]:
@@ -84,9 +84,9 @@ def result_keys(results: Sequence[Add]) -> Iterator[str]:
 
 def new_results(results: Sequence[Add], log: Sequence[Event]) -> dict[str, Add]:
     """The results that are not yet in the log of a study, by key."""
-    known = {event.body.get("key") for event in log}
+    keys = {event.body.get("key") for event in log}
     pairs = zip(result_keys(results), results, strict=True)
-    return {key: result for key, result in pairs if key not in known}
+    return {key: result for key, result in pairs if key not in keys}
 
 
 def add_results(results: Mapping[str, Add], study: StudyVerbs, setup: Json) -> Iterator[Evaluation]:
@@ -95,9 +95,9 @@ def add_results(results: Mapping[str, Add], study: StudyVerbs, setup: Json) -> I
     With a wall clock, all results without a time get the time of the first one.
     """
     now, by_wall = None, isinstance(clock_from_json(setup.get("clock")), Wall)
-    for key, one in results.items():
-        t = now if one.t is None else one.t
-        made = study.do(replace(one, t=t, key=key))
+    for key, result in results.items():
+        t = now if result.t is None else result.t
+        made = study.do(replace(result, t=t, key=key))
         now = made.t if by_wall else None
         yield made
 
@@ -120,14 +120,14 @@ def _told_metrics(sheet: Sheet, adapter: SpaceAdapter, metrics: Sequence[str]) -
     """The fields of each row's result with values by metric; empty for a row without a result."""
     taken = {*_OWN, *_parameters(adapter)}
     named = {name: (f"metrics.{name}", *{name} - taken) for name in metrics}
-    found = {
+    column_of = {
         name: column
         for name, columns in named.items()
-        if (column := next((one for one in columns if one in sheet.columns), None)) is not None
+        if (column := next(filter(sheet.columns.__contains__, columns), None)) is not None
     }
-    if not found:
+    if not column_of:
         _named(sheet, *named[metrics[0]])  # raises the error
-    values = _numbers_by(sheet, found)
+    values = _numbers_by(sheet, column_of)
     errors = _numbers_by(sheet, {name: f"std.{name}" for name in metrics})
     repeats = _forms(sheet, ["n"]) if _is_noise("n", sheet, adapter) else [{}] * len(sheet.rows)
     return [
@@ -138,10 +138,12 @@ def _told_metrics(sheet: Sheet, adapter: SpaceAdapter, metrics: Sequence[str]) -
 
 def _numbers_by(sheet: Sheet, columns: Mapping[str, str]) -> list[Json]:
     """The numbers of the existing columns in each row by name, without missing ones."""
-    known = {column: name for name, column in columns.items() if column in sheet.columns}
-    if not known:
+    names = {column: name for name, column in columns.items() if column in sheet.columns}
+    if not names:
         return [{} for _ in sheet.rows]
-    return [{known[name]: cell for name, cell in row.items()} for row in _forms(sheet, [*known])]
+    return [
+        {names[column]: cell for column, cell in row.items()} for row in _forms(sheet, [*names])
+    ]
 
 
 def _parameters(adapter: SpaceAdapter) -> set[str]:

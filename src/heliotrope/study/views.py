@@ -107,15 +107,16 @@ def track(state: StudyState) -> Show:
     if state.config.goals is not None:
         return live_views.track(state)
     config, shown = state.config, state.lead.history[-_SHOWN:]
-    levels = [[one for one in shown if (one.t >= state.lead.since) == new] for new in (False, True)]
+    since = state.lead.since
+    levels = [[result for result in shown if (result.t >= since) == new] for new in (False, True)]
     certificate, faults = _certificate(state), state.lead.faults
     tracked = [
-        (blank(state.lead, some), some) for some in levels if some and config.policy.has_model
+        (blank(state.lead, level), level) for level in levels if level and config.policy.has_model
     ]
 
     def show() -> Json:
-        best = [stop for blank, some in tracked for stop in _stops(config, blank, some)]
-        results = [_result(config, one, one.id in faults) for one in shown]
+        best = [stop for blank, level in tracked for stop in _stops(config, blank, level)]
+        results = [_result(config, result, result.id in faults) for result in shown]
         return {"results": results, "best": best, "certificate": certificate()}
 
     return show
@@ -124,23 +125,23 @@ def track(state: StudyState) -> Show:
 def _certificate(state: StudyState) -> Callable[[], Json | None]:
     """The certificate of a study whose model and drift are given and whose beta is a theorem's."""
     config, core = state.config, state.lead
-    known = config.policy.has_model and core.learner is None
-    if not known or config.context is not None or core.asked > _CERTIFIED:
+    is_fixed = config.policy.has_model and core.learner is None
+    if not is_fixed or config.context is not None or core.asked > _CERTIFIED:
         return lambda: None
     policy, domain = core.policy, core.domain
     events = [*core.history, *core.open]
 
     def show() -> Json | None:
         try:
-            found = certify(policy, domain, events)
+            certificate = certify(policy, domain, events)
         except InputError:
             return None
         return {
-            "steps": found.steps,
-            "bound": found.bound,
-            "per_step": found.per_step,
-            "probability": found.probability,
-            "assumptions": list(found.assumptions),
+            "steps": certificate.steps,
+            "bound": certificate.bound,
+            "per_step": certificate.per_step,
+            "probability": certificate.probability,
+            "assumptions": list(certificate.assumptions),
         }
 
     return show
@@ -148,23 +149,23 @@ def _certificate(state: StudyState) -> Callable[[], Json | None]:
 
 def _stops(config: StudyConfig, blank: Metric, results: Sequence[Observation]) -> Iterator[Json]:
     """The best at some times, from the results up to each, in the context of the latest one."""
-    in_time = sorted(results, key=lambda one: one.t)
+    in_time = sorted(results, key=lambda result: result.t)
     for part in np.array_split(np.arange(len(in_time)), min(_STOPS, len(in_time))):
         metric = fed(blank, [in_time[i] for i in part])
         context = config.adapter.context_of(in_time[part[-1]].x)
         yield BeliefView(config, metric, metric.latest, context).best()
 
 
-def _result(config: StudyConfig, one: Observation, is_fault: bool) -> Json:
-    label = config.adapter.describe(one.x if one.index is None else one.index)
-    told = {"t": one.t, "value": one.y, **_noise(one.precision), **label}
+def _result(config: StudyConfig, result: Observation, is_fault: bool) -> Json:
+    label = config.adapter.describe(result.x if result.index is None else result.index)
+    told = {"t": result.t, "value": result.y, **_noise(result.precision), **label}
     return {**told, "fault": True} if is_fault else told
 
 
 def _noise(precision: Precision) -> Json:
     """The standard error or the number of repeats of a result, if told."""
-    known = {} if precision.variance is None else {"std": sqrt(precision.variance)}
-    return known if precision.repeats == 1 else {"n": precision.repeats}
+    noise = {} if precision.variance is None else {"std": sqrt(precision.variance)}
+    return noise if precision.repeats == 1 else {"n": precision.repeats}
 
 
 def _context(state: StudyState, context: object) -> tuple[Json, Array | None]:

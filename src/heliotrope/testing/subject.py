@@ -56,8 +56,8 @@ class Subject:
             return self.domain.indices[::2]
         lower, upper = self.domain.lower, self.domain.upper
         middle = Lattice((0,), np.array([[0.5 * (lower[0] + upper[0])]]))
-        others = [lattice for lattice in self.domain.lattices if 0 not in lattice.columns]
-        return Box(lower, upper, [*others, middle])
+        lattices = [lattice for lattice in self.domain.lattices if 0 not in lattice.columns]
+        return Box(lower, upper, [*lattices, middle])
 
     def ask(self, optimizer: Optimizer) -> Suggestion:
         """Ask, and check that the suggestion lies in the domain."""

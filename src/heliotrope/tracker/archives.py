@@ -89,11 +89,11 @@ def archived(
     The ``policies`` are those of the metrics. ``events`` are those of a study, each with its time.
     """
     snapshot, arrays = tracker.lead.parts()
-    others, own = tracker.parts()
+    tree, own = tracker.parts()
     arrays |= under("tracker/", own)
     setup = config.encoded(policies, arrays)
     kind = {"format": FORMAT, "version": VERSION}
-    contents = {"setup": setup, "events": list(events), "snapshot": {**snapshot, "tracker": others}}
+    contents = {"setup": setup, "events": list(events), "snapshot": {**snapshot, "tracker": tree}}
     return {**kind, **contents}, arrays
 
 

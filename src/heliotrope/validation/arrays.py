@@ -49,9 +49,9 @@ def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
 def as_table(values: ArrayLike, name: str) -> Array:
     """Return a new (n, m) array of real numbers, with NaN for missing or masked ones."""
     try:
-        given: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
-        real = _are_numbers(given) and not _has_booleans(values)
-        table = np.array(np.ma.filled(given.astype(float), np.nan)) if real else None
+        masked: np.ma.MaskedArray[Any, Any] = np.ma.array(values)
+        real = _are_numbers(masked) and not _has_booleans(values)
+        table = np.array(np.ma.filled(masked.astype(float), np.nan)) if real else None
     except (TypeError, ValueError, OverflowError):
         table = None
     if table is None:
@@ -95,11 +95,11 @@ def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Arr
 def as_indices(values: ArrayLike) -> Indices | None:
     """Return integers (n,) unchanged; None for anything else."""
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:  # rows of different lengths
         return None
-    whole = given.ndim == 1 and np.issubdtype(given.dtype, np.integer)
-    return given if whole else None
+    whole = array.ndim == 1 and np.issubdtype(array.dtype, np.integer)
+    return array if whole else None
 
 
 def _floats(values: ArrayLike, name: str) -> Array:
@@ -115,19 +115,19 @@ def _reals(values: object) -> Array | None:
     numpy alone would accept strings, booleans, dates, None, masked values and complex numbers.
     """
     try:
-        given = np.asarray(values)
-        real = _are_numbers(given) and not _has_booleans(values)
-        missing = np.ma.is_masked(values) or (given.dtype == object and None in given.flat)
-        return np.array(given, dtype=float) if real and not missing else None
+        array = np.asarray(values)
+        real = _are_numbers(array) and not _has_booleans(values)
+        missing = np.ma.is_masked(values) or (array.dtype == object and None in array.flat)
+        return np.array(array, dtype=float) if real and not missing else None
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _are_numbers(given: NDArray[Any]) -> bool:
+def _are_numbers(array: NDArray[Any]) -> bool:
     """Whether an array's items are real numbers, or objects that may be real numbers."""
-    if given.dtype == object:
-        return not any(isinstance(item, (str, bytes, *_BOOLEANS)) for item in given.flat)
-    return given.dtype.kind in "iuf"
+    if array.dtype == object:
+        return not any(isinstance(item, (str, bytes, *_BOOLEANS)) for item in array.flat)
+    return array.dtype.kind in "iuf"
 
 
 def _has_booleans(values: object) -> bool:
