@@ -211,8 +211,7 @@ class Named:
     def structure(self) -> OneTerm:
         """The world's one term, with the parameters that are held."""
         held = {name: self._given.get(name) for name in OF_MODEL}
-        epsilon = 0.0 if self.entry.static else self._arguments.get("epsilon")
-        return OneTerm(**held, epsilon=epsilon, independent=self.independent)
+        return OneTerm(**held, epsilon=self._arguments.get("epsilon"), independent=self.independent)
 
     @property
     def is_complete(self) -> bool:
@@ -253,7 +252,7 @@ class Named:
             for name, value in self._arguments.items()
         }
         counted = replace(self.held(model, domain), pace=1.0)
-        drift = arguments.pop("epsilon", counted.rate)
+        drift = arguments.pop("epsilon", 0.0 if self.entry.static else counted.rate)
         policy = self.entry.build(counted, drift, domain, **arguments)
         results = model.world.results
         if not (isinstance(policy, GPPolicy) and results):
