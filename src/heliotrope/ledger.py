@@ -311,10 +311,10 @@ class Ledger:
             "asked": self.asked,
             "in_a_row": min(count + 1, _MOST_IN_A_ROW),
         }
-        others = [other for other in self.failures if not np.array_equal(other.x, failed.x)]
-        others = [replace(other, **latest) if other.row == row else other for other in others]
+        failures = [other for other in self.failures if not np.array_equal(other.x, failed.x)]
+        failures = [replace(other, **latest) if other.row == row else other for other in failures]
         new = Failure(failed.x, len(self.history), row, **latest)
-        self.failures = [*others, new][-_REMEMBERED:]
+        self.failures = [*failures, new][-_REMEMBERED:]
 
     def latest_points(self) -> Array:
         """The points of the latest results, (n, d)."""
@@ -367,9 +367,11 @@ class Ledger:
             "latest": codec.encode(float(self._latest), arrays),
             "open": [[s.id, s.t, s.reason] for s in waiting],
             "visible": codec.encode(astuple(self.visible), arrays),
-            "failures": [[one.told, one.row, one.asked, one.in_a_row] for one in self.failures],
+            "failures": [
+                [past.told, past.row, past.asked, past.in_a_row] for past in self.failures
+            ],
         }
-        arrays["failed_points"] = np.array([one.x for one in self.failures])
+        arrays["failed_points"] = np.array([failure.x for failure in self.failures])
         return header, arrays | under("history/", self.history.state())
 
     def restore(
@@ -395,8 +397,8 @@ class Ledger:
         ]
 
 
-def _same(recorded: Suggestion, given: Suggestion | int) -> bool:
+def _same(recorded: Suggestion, suggestion: Suggestion | int) -> bool:
     """Whether a given suggestion equals the recorded one of its id."""
-    if given is recorded or not isinstance(given, Suggestion):
+    if suggestion is recorded or not isinstance(suggestion, Suggestion):
         return True
-    return given.t == recorded.t and np.array_equal(given.x, recorded.x)
+    return suggestion.t == recorded.t and np.array_equal(suggestion.x, recorded.x)

@@ -66,11 +66,11 @@ class Contextual:
     @cached_property
     def joined(self) -> Domain:
         """All pairs of a choice and a context."""
-        one, other = self.choices, self.context
-        if isinstance(one, Finite) and isinstance(other, Finite):
-            left = np.repeat(one.points, len(other), axis=0)
-            return Finite(np.hstack([left, np.tile(other.points, (len(one), 1))]))
-        return self._box((*_lattices(one, 0), *_lattices(other, one.dimension)))
+        choices, context = self.choices, self.context
+        if isinstance(choices, Finite) and isinstance(context, Finite):
+            left = np.repeat(choices.points, len(context), axis=0)
+            return Finite(np.hstack([left, np.tile(context.points, (len(choices), 1))]))
+        return self._box((*_lattices(choices, 0), *_lattices(context, choices.dimension)))
 
     def given(self, context: ArrayLike) -> Choices:
         """Return the choices in a context: places of ``joined``, or that Box fixed there."""
@@ -96,8 +96,8 @@ class Contextual:
         """Return the coordinates of one context, after a check of it."""
         with located("context"):
             values = as_vector(context, "a context")
-            found: Array = self.context.at(self.context.places(values[None, :]))[0]
-            return found
+            point: Array = self.context.at(self.context.places(values[None, :]))[0]
+            return point
 
     def _box(self, lattices: tuple[Lattice, ...]) -> Box:
         ends = [_ends(domain) for domain in (self.choices, self.context)]
@@ -108,13 +108,13 @@ class Contextual:
 class DomainAdapter:
     """Translates between a user's domain and the places of the joint domain."""
 
-    def __init__(self, given: Domain | Contextual) -> None:
-        if not isinstance(given, (Finite, Box, Contextual)):
+    def __init__(self, domain: Domain | Contextual) -> None:
+        if not isinstance(domain, (Finite, Box, Contextual)):
             expected = "a Finite domain, a Box, a Contextual one, a SearchSpace or Options"
-            raise InputError(expected, short_repr(given))
-        self.given = given
-        self.contextual = given if isinstance(given, Contextual) else None
-        self.domain = given.joined if isinstance(given, Contextual) else given
+            raise InputError(expected, short_repr(domain))
+        self.given = domain
+        self.contextual = domain if isinstance(domain, Contextual) else None
+        self.domain = domain.joined if isinstance(domain, Contextual) else domain
 
     @property
     def choice_domain(self) -> Domain:
@@ -141,8 +141,8 @@ class DomainAdapter:
             X = self._in_context(X, context)
         if X is not None:
             points = as_points(X, "X", self.domain.dimension)
-            known = self.domain.find(points) if isinstance(self.domain, Finite) else None
-            return points if known is None else known
+            indices = self.domain.find(points) if isinstance(self.domain, Finite) else None
+            return points if indices is None else indices
         if isinstance(self.domain, Finite):
             return self.domain.indices
         raise InputError("points X for a belief over a Box", "none", "Call belief(t, X).")
@@ -199,7 +199,7 @@ class DomainAdapter:
 
     def told_places(self, x: Any) -> Places:
         """Return the places of points (n, d) or indices that were measured."""
-        if isinstance(x, (list, tuple)) and any(isinstance(one, Mapping) for one in x):
+        if isinstance(x, (list, tuple)) and any(isinstance(point, Mapping) for point in x):
             raise InputError("points or indices", repr(x)[:60], _NAMED)
         return self.domain.places(x)
 
@@ -292,8 +292,8 @@ class UnitCube:
             places: Places = inside.snap(rng.random((_CANDIDATES, inside.dimension)))
         else:
             places = rng.permutation(inside)[:_CANDIDATES]
-        others = [self.domain.at(place) for place in taken]
-        points = np.concatenate([*others, np.empty((0, self.domain.dimension))])
+        taken_points = [self.domain.at(place) for place in taken]
+        points = np.concatenate([*taken_points, np.empty((0, self.domain.dimension))])
         apart = np.linalg.norm(self.domain.at(places)[:, None] - points[None], axis=2)
         at = int(apart.min(axis=1, initial=np.inf).argmax())
         return self.leave(places[at : at + 1], choices)

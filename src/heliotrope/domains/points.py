@@ -88,20 +88,20 @@ class Finite:
         if indices is not None and self.dimension > 1:
             return self.check(indices)
         points = as_points(x, "x", self.dimension)
-        found, gaps = self._nearest(points)
+        nearest, gaps = self._nearest(points)
         if gaps.max(initial=0.0) > _NEAR:
             worst = int(gaps.argmax())
             raise InputError(
                 "a point of the domain",
                 f"{points[worst].tolist()}",
-                f"The nearest is {self.points[found[worst]].tolist()}, index {found[worst]}.",
+                f"The nearest is {self.points[nearest[worst]].tolist()}, index {nearest[worst]}.",
             )
-        return found
+        return nearest
 
     def find(self, points: Array) -> Indices | None:
         """Return the indices of points (n, d); None if one is not in the domain."""
-        found, gaps = self._nearest(points)
-        return found if gaps.max(initial=0.0) <= SAME_POINT else None
+        nearest, gaps = self._nearest(points)
+        return nearest if gaps.max(initial=0.0) <= SAME_POINT else None
 
     def at(self, places: NDArray[Any]) -> Array:
         """Return the coordinates of the given places."""
@@ -125,8 +125,8 @@ class Finite:
 
     def _nearest(self, points: Array) -> tuple[Indices, Array]:
         """Index of the nearest point, and its distance relative to the domain's widths."""
-        gaps, found = self._tree.query(points / self.widths, p=np.inf)
-        return found, gaps
+        gaps, nearest = self._tree.query(points / self.widths, p=np.inf)
+        return nearest, gaps
 
 
 def grid(*shape: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> Finite:

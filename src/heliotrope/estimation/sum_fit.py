@@ -215,7 +215,7 @@ class Fit:
         return self._holding(np.clip(theta, *self._bounds.T))
 
     def _holding(self, theta: Array) -> Array:
-        """The parameters with those that are held."""
+        """The parameters, with the held ones at their values."""
         held = self._held
         return np.where(np.isnan(held), theta, held)
 

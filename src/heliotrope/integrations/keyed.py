@@ -36,7 +36,7 @@ Candidates: TypeAlias = Array | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Listed:
-    """Any values of another project in a list; if they are ordered, neighbours are alike.
+    """A list of any values of another project; in an ordered list neighbours are alike.
 
     Examples
     --------

@@ -6,9 +6,9 @@ max_y m, b_y = Cov[x, y] / s (the knowledge gradient). The value grows while not
 since variances grow in closed form. It is won at each step until the next measurement.
 
 A model that is learned from a few results near one setting is too sure. All values are alike there,
-so it expects alike values everywhere. Two things are known better. A limit says by how much a
-metric can change: otherwise nobody would have set it (:func:`cautious_world`). And the errors of
-earlier predictions say how far the model can be trusted (:class:`Trust`).
+so it expects alike values everywhere. Two things correct this. A limit says by how much a metric
+can change: nobody sets a limit that no setting reaches (:func:`cautious_world`). And the errors
+of earlier predictions say how far the model can be trusted (:class:`Trust`).
 
 Symbols
 -------

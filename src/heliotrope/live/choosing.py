@@ -1,8 +1,8 @@
 """The choice among candidates that a live system's rules allow, and why it was made.
 
-Candidates that are like places where evaluations failed lately are avoided for a while: those whose
-nearest evaluated place, in the unit cube, failed. A failure continues the row of the nearest
-failure, unless a result since then is much nearer. After the k-th failure of a row, all its places
+A candidate is avoided for a while if evaluations failed lately at the nearest evaluated place, in
+the unit cube. A failure continues the row of the nearest failure, unless a result since then is
+much nearer. After the k-th failure of a row, all its places
 are avoided for 2^k asks. So a region where evaluations always fail is tried ever more rarely. The
 belief does not change.
 

@@ -137,10 +137,10 @@ class ChangePointsEngine(MixtureEngine):
 
     def _weigh(self, density: Array) -> None:
         """Multiply the weights by the densities of a value that only the oldest engines know."""
-        known, log_w = len(density), self._log_w
-        before = _log_sum(log_w[:known])
-        log_w[:known] += density
-        log_w[known:] += _log_sum(log_w[:known]) - before
+        count, log_w = len(density), self._log_w
+        before = _log_sum(log_w[:count])
+        log_w[:count] += density
+        log_w[count:] += _log_sum(log_w[:count]) - before
         total = _log_sum(log_w)
         log_w -= total
         self.log_likelihood += total

@@ -281,9 +281,9 @@ class WindowStore(ObservationStore):
             return super().at(t)
         data = self._records
         latest, which = _by_place(data.places)
-        each = self._model.prior.noise / data.noise
-        weights = np.bincount(which, each, minlength=len(latest)).astype(float)
-        means = np.bincount(which, each * data.y, minlength=len(latest)) / weights
+        weight = self._model.prior.noise / data.noise
+        weights = np.bincount(which, weight, minlength=len(latest)).astype(float)
+        means = np.bincount(which, weight * data.y, minlength=len(latest)) / weights
         return WeightedObservations(data.t[latest], data.places[latest], means, weights, weights)
 
     def width_weights(self, t: float, times: Array) -> Array:
@@ -344,9 +344,9 @@ class WeightsStore(ObservationStore):
         self._now = now
         self._sums *= np.array([[fading], [fading**2], [fading]])
         same = self._places == place
-        known = np.flatnonzero(same if are_indices(place) else same.all(axis=1))
-        if self._merge and len(known):
-            self._sums[:, known[0]] += added
+        repeats = np.flatnonzero(same if are_indices(place) else same.all(axis=1))
+        if self._merge and len(repeats):
+            self._sums[:, repeats[0]] += added
         else:
             self._t, self._places = np.append(self._t, t), np.concatenate([self._places, place])
             self._sums = np.column_stack([self._sums, added])

@@ -124,10 +124,10 @@ class RemovalDistances:
 
     def remove(self, i: int) -> None:
         """Remove an observation: P loses p_i p_i^T / P_ii, then row and column i."""
-        others = np.delete(np.arange(len(self._P)), i)
-        inner, p = np.ix_(others, others), self._P[others, i]
+        left = np.delete(np.arange(len(self._P)), i)
+        inner, p = np.ix_(left, left), self._P[left, i]
         self._P = self._P[inner] - np.outer(p, p) / self._P[i, i]
-        self._C, self._residual = self._C[inner], self._residual[others]
+        self._C, self._residual = self._C[inner], self._residual[left]
 
 
 def _future(prior: Prior, ages: Array) -> Array:

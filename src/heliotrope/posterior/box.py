@@ -143,8 +143,8 @@ class Dictionary(Stored):
         """Weights (..., N), with the blocks multiplied by T (A, A)."""
         shared, spatial = self.shared, self.spatial
         levels = weights[..., : len(shared)] @ T[np.ix_(shared, shared)].T
-        others = self.by_point(weights) @ T[np.ix_(spatial, spatial)].T
-        return np.concatenate([levels, others.reshape(*weights.shape[:-1], -1)], axis=-1)
+        by_point = self.by_point(weights) @ T[np.ix_(spatial, spatial)].T
+        return np.concatenate([levels, by_point.reshape(*weights.shape[:-1], -1)], axis=-1)
 
     def seen(self, view: View) -> Array:
         """How the blocks over space enter f_t, in units of the distinct kernels, (P, C)."""
@@ -299,13 +299,13 @@ class BoxEngine(MarkovEngine):
         Q = points.by_pair(self._explained(count_open=True))
         kept = most_relevant(K, points.by_point(points.alpha), Q, most, _NEGLIGIBLE)
         self._limit = min(self._budget, 2 * len(kept))
-        others = np.setdiff1d(np.arange(n), kept)
-        W = [projection(block, kept, others) for block in K]
+        removed = np.setdiff1d(np.arange(n), kept)
+        W = [projection(block, kept, removed) for block in K]
 
         def projected(weights: Array) -> Array:
             """Weights (..., N) of all points, as those of the kept ones."""
             at = points.by_point(weights)
-            moved = [at[..., others, p] @ block.T for p, block in enumerate(W)]
+            moved = [at[..., removed, p] @ block.T for p, block in enumerate(W)]
             new = at[..., kept, :] + np.stack(moved, axis=-1)
             levels = weights[..., : len(points.shared)]
             return np.concatenate([levels, new.reshape(*weights.shape[:-1], -1)], axis=-1)

@@ -97,8 +97,8 @@ class DenseEngine(RecordingEngine):
         data, (times, at) = self._records, self._records.open_ones()
         if not len(times):
             return W[:0]
-        known = self._model.between(data.t, data.places, times, at)
-        W_open = solve_lower(self._factor.full(), known)
+        between = self._model.between(data.t, data.places, times, at)
+        W_open = solve_lower(self._factor.full(), between)
         root = jittered_cholesky(self._model.noisy(times, at) - W_open.T @ W_open, jitter=0.0)
         return solve_lower(root, self._model.block(times, at, t, places, part) - W_open.T @ W)
 

@@ -168,8 +168,8 @@ class FiniteEngine(MarkovEngine):
                 total: Array = shares @ np.array(rows)
                 return total
 
-            found = pivoted_rows(row, diagonal, _SAMPLED * float(diagonal.max()), _MOST_PIVOTS)
-            self._basis_of = shares, found
+            pivoted = pivoted_rows(row, diagonal, _SAMPLED * float(diagonal.max()), _MOST_PIVOTS)
+            self._basis_of = shares, pivoted
         P, F, left = self._basis_of[1]
         return P, np.sqrt(scale) * F, scale * left
 

@@ -216,8 +216,8 @@ class PredictsParts(Stored, ABC):
         whole = self._predict_part(t, places, count_open, None)[1]
         shared = self._predict_part(t, places, count_open, SHARED)[1]
         covariance = 0.5 * (whole - variance - shared)
-        known = np.square(covariance) / np.maximum(shared, _LEAST_SHARED)
-        return mean, np.maximum(variance - known, 0.0)
+        explained = np.square(covariance) / np.maximum(shared, _LEAST_SHARED)
+        return mean, np.maximum(variance - explained, 0.0)
 
     @abstractmethod
     def _predict_part(
@@ -307,9 +307,9 @@ def expansion(
     d = np.array([term.in_time(times, now, model.start) for term, _ in chosen])
     Q = d[:, :, None, None] * inverse[None, :, None, :] * d
     if shared:
-        known = model.block(times, places, t, model.one_place, SHARED)[:, 0]
-        weights = inverse @ known
-        left = float(model.variance(model.one_place, t, SHARED)[0] - known @ weights)
+        shared_covariance = model.block(times, places, t, model.one_place, SHARED)[:, 0]
+        weights = inverse @ shared_covariance
+        left = float(model.variance(model.one_place, t, SHARED)[0] - shared_covariance @ weights)
         Q = with_shared_known(Q, d * weights, left)
     s = np.array([model.scale(term, t) for term, _ in chosen])
     return Expansion(model.prior, [kernel for _, kernel in chosen], places, d * padded, Q, s)

@@ -150,7 +150,7 @@ def _policies(config: StudyConfig) -> dict[str, str]:
 
 
 def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
-    """The kinds and parameters of a study's policy that may stand for this one."""
+    """Kinds and parameters of study policies that may equal this policy."""
     if not isinstance(policy, Adaptive):
         yield BASELINE.name, {}
     elif isinstance(policy.recipe, Named):

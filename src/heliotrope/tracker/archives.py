@@ -27,7 +27,7 @@ Problem: TypeAlias = Domain | Contextual | SearchSpace | Options
 
 @dataclass(frozen=True, eq=False)
 class OptimizerConfig:
-    """What an optimizer is told once.
+    """What an optimizer is made with.
 
     ``names`` is the space whose parameters the rules name, if the problem has coordinates only.
     """

@@ -24,11 +24,11 @@ __all__ = ["Outlook", "Setup"]
 
 
 class Setup:
-    """What a tracker is told once: the choices, the rules, and the settings that it starts from.
+    """What a tracker is made with: the choices, the rules, and the settings that it starts from.
 
-    ``baseline`` and ``called_safe`` are choices as coordinates, which ``point_of`` returns of a
-    setting. The latter keep all limits by the user's word; the baseline is the first of them. The
-    rules name the parameters of moves as the ``space`` does.
+    ``baseline`` and ``called_safe`` are coordinates of choices; ``point_of`` returns those of a
+    setting. The user says that the choices of ``called_safe`` keep all limits; the baseline is the
+    first of them. The rules name the parameters of moves as the ``space`` does.
     """
 
     def __init__(
