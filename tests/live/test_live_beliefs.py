@@ -136,7 +136,7 @@ def test_a_contradicted_model_is_estimated_again() -> None:
     again = calm_then_far(watching([Limit("p99", "below", 5.0)]), contradicts=True)
     assert again.model.world is not None
     assert again.model.world.results == 21
-    assert again.known.due is None
+    assert again.knowledge.due is None
     assert again.model.variance > before.variance
 
 

@@ -192,7 +192,7 @@ def test_open_evaluations_outlive_what_is_learned() -> None:
     for s in reversed(waiting[1:]):
         optimizer.tell(s, float(s.x[0]))
     expected = sorted((o.t, int(o.index or 0), o.y) for o in optimizer.history)
-    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer).known.latest]
+    kept = [(one.t, int(one.place[0]), one.y) for one in agent_of(optimizer).knowledge.latest]
     assert kept == expected
 
 
@@ -220,8 +220,10 @@ def test_memory_is_bounded() -> None:
     optimizer = ht.Optimizer(ht.grid(3), Adaptive(Named("gp_ucb")), seed=0)
     tracked(optimizer, lambda x, t: float(x[0]) + np.sin(t), 500)
     agent = agent_of(optimizer)
-    assert len(agent.known.latest) == 400 + 500 - 429  # as many, and those told since it learned
-    assert agent.known.latest[0].t < 100.0  # some are old
+    assert (
+        len(agent.knowledge.latest) == 400 + 500 - 429
+    )  # as many, and those told since it learned
+    assert agent.knowledge.latest[0].t < 100.0  # some are old
 
 
 def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +232,7 @@ def test_memory_is_bounded_between_two_learnings(monkeypatch: pytest.MonkeyPatch
     for step in range(820):
         agent.open(step, float(step), np.array([step % 7]))
         agent.tell(step, float(step % 5))
-        held.append(len(agent.known.latest))
+        held.append(len(agent.knowledge.latest))
     assert held == [*range(1, 601), *range(400, 601), *range(400, 419)]
 
 
@@ -469,9 +471,9 @@ def test_after_an_outage_the_jump_before_it_still_counts() -> None:
         level = 0.0 if step < 40 else -20.0 if 80 <= step < 90 else 20.0
         hill = -((s.x[0] - 0.4) ** 2)
         optimizer.tell(s, level + hill + 0.05 * rng.standard_normal())
-        since.append(agent_of(optimizer).known.since)
+        since.append(agent_of(optimizer).knowledge.since)
     jump, outage = since[79], since[89]
     assert 39.0 <= jump <= 43.0
     assert 79.0 <= outage <= 83.0
     assert since[-1] == jump
-    assert min(one.t for one in agent_of(optimizer).known.latest) >= jump
+    assert min(one.t for one in agent_of(optimizer).knowledge.latest) >= jump

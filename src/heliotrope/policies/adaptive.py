@@ -116,15 +116,15 @@ class AdaptiveAgent:
         self._starts_apart, self._resting = fleet is None, False
         self._contradicted: Mapping[int, float] | None = None  # as the latest update says
         self._cancelled = 0  # evaluations since the inner agent was built
-        self.known = Knowledge() if fleet is None else Knowledge(fleet.start)
+        self.knowledge = Knowledge() if fleet is None else Knowledge(fleet.start)
         self._open = dict[int, CubeEvaluation]()
-        first = self._new_agent(self.known, {})
+        first = self._new_agent(self.knowledge, {})
         first.see()
         self._inner = Succession(first)
 
     @property
     def model(self) -> Model:
-        return self.known.model
+        return self.knowledge.model
 
     @property
     def inner(self) -> Agent:
@@ -169,7 +169,7 @@ class AdaptiveAgent:
         evaluation = CubeEvaluation(t, self._frame.places(place), key=key)
         opened = {**self._open, key: evaluation}
         try:
-            self._show(lambda: self._inner.open(evaluation), self.known, opened)
+            self._show(lambda: self._inner.open(evaluation), self.knowledge, opened)
         except TimeError:
             raise _too_early(t) from None
 
@@ -181,11 +181,11 @@ class AdaptiveAgent:
         It is due after some results, and after one that ``contradicts`` the model.
         """
         asked, value = self._open[key], check_size(y)
-        if asked.t < self.known.since:
+        if asked.t < self.knowledge.since:
             self.cancel(key)
             return
         result = replace(asked, y=value, precision=precision)
-        knowledge = self._learner.after(self.known, result)
+        knowledge = self._learner.after(self.knowledge, result)
         knowledge = self._learner.distrusted(knowledge) if contradicts else knowledge
         waiting = {other: ask for other, ask in self._open.items() if other != key}
         estimation = None if self._defers else self._learner.estimation(knowledge)
@@ -200,11 +200,11 @@ class AdaptiveAgent:
 
     def cancel(self, key: int) -> None:
         waiting = {other: ask for other, ask in self._open.items() if other != key}
-        self._show(lambda: self._inner.cancel(key), self.known, waiting)
+        self._show(lambda: self._inner.cancel(key), self.knowledge, waiting)
         self._cancelled += 1
-        count = len(self.known.latest) + len(self._open)
+        count = len(self.knowledge.latest) + len(self._open)
         if isinstance(self._domain, Box) and self._cancelled > max(count, _MOST_CANCELLED):
-            self._become(self.known, self._open)
+            self._become(self.knowledge, self._open)
 
     def predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         return self._predict(t, places, 1.0, count_open=count_open)
@@ -271,7 +271,7 @@ class AdaptiveAgent:
     @property
     def _widening(self) -> float:
         """The factor of the variances that people see."""
-        return 1.0 if self.model.is_plain else widening(len(self.known.latest))
+        return 1.0 if self.model.is_plain else widening(len(self.knowledge.latest))
 
     def _answer(self, t: float, query: Query[T], *last: Callable[[], T]) -> T:
         """The inner agent's answer about time t; if it fails, that of a plain model."""
@@ -292,7 +292,7 @@ class AdaptiveAgent:
 
     def _plain(self) -> InnerAgent:
         """An inner agent for a model that needs no estimate."""
-        plain = self._new_agent(self._learner.plain(self.known), self._open)
+        plain = self._new_agent(self._learner.plain(self.knowledge), self._open)
         plain.see()
         return plain
 
@@ -307,7 +307,7 @@ class AdaptiveAgent:
 
     def estimation(self) -> Estimation | None:
         """The estimate that is due, or None."""
-        return self._learner.estimation(self.known)
+        return self._learner.estimation(self.knowledge)
 
     def update(self, update: Update) -> None:
         """Take a new model; the inner agent is rebuilt, unless this agent rests.
@@ -316,7 +316,7 @@ class AdaptiveAgent:
         chooses until the new one has seen the results, a few at each operation.
         """
         self._contradicted = update.contradicted
-        self._become(self._learner.updated(self.known, update), self._open)
+        self._become(self._learner.updated(self.knowledge, update), self._open)
 
     def rest(self, *, resting: bool = True) -> None:
         """Leave the inner agent as it is from now on; the next update after a rest rebuilds it."""
@@ -327,13 +327,13 @@ class AdaptiveAgent:
     def insert(self, key: int, t: float, place: Places, y: float, precision: Precision) -> None:
         """Take the late value of an evaluation that was cancelled."""
         late = CubeEvaluation(t, self._frame.places(place), check_size(y), precision, key)
-        if t >= self.known.since:
-            self._become(self._learner.after(self.known, late), self._open)
+        if t >= self.knowledge.since:
+            self._become(self._learner.after(self.knowledge, late), self._open)
 
     def set_back(self, latest: float) -> None:
         """Replace all later times by ``latest``."""
         waiting = {key: replace(ask, t=min(ask.t, latest)) for key, ask in self._open.items()}
-        self._become(self.known.set_back(latest), waiting)
+        self._become(self.knowledge.set_back(latest), waiting)
         self._inner.finish()
 
     def faults(self, labelled: frozenset[int]) -> frozenset[int]:
@@ -342,9 +342,9 @@ class AdaptiveAgent:
         They are doubted, or were told in an outage. A result that is no longer kept stays as it was
         labelled.
         """
-        kept, inner = {result.key for result in self.known.latest}, self._inner.current
+        kept, inner = {result.key for result in self.knowledge.latest}, self._inner.current
         faulty = (inner.doubted | inner.contradicted) & kept
-        labels = (labelled - kept) | faulty | set(self.known.outage)
+        labels = (labelled - kept) | faulty | set(self.knowledge.outage)
         return frozenset(labels - {TOLD_AT_ONCE})
 
     def _become(self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> None:
@@ -352,7 +352,7 @@ class AdaptiveAgent:
         self._cancelled = 0
         if not self._resting:
             knowledge = self._begun(knowledge, waiting, stepwise=self._contradicted is not None)
-        self.known, self._open = knowledge, dict(waiting)
+        self.knowledge, self._open = knowledge, dict(waiting)
 
     def _begun(
         self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation], *, stepwise: bool
@@ -387,7 +387,7 @@ class AdaptiveAgent:
             self._cancelled = 0
             knowledge = replace(self._begun(knowledge, waiting, stepwise=False), trouble=words)
             result = None
-        self.known, self._open = knowledge, dict(waiting)
+        self.knowledge, self._open = knowledge, dict(waiting)
         return result
 
     def _new_agent(self, knowledge: Knowledge, waiting: Mapping[int, CubeEvaluation]) -> InnerAgent:
@@ -422,7 +422,7 @@ class AdaptiveAgent:
 
     def state(self) -> State:
         return {
-            **self.known.state(),
+            **self.knowledge.state(),
             **self._contradicted_state(),
             "cancelled": np.array(self._cancelled),
             "open/key": np.array(list(self._open), dtype=np.int64),
@@ -438,12 +438,12 @@ class AdaptiveAgent:
         return {"given/key": keys, "given/variance": variances}
 
     def restore(self, state: State) -> None:
-        self.known, self._contradicted = Knowledge.restored(state), None
+        self.knowledge, self._contradicted = Knowledge.restored(state), None
         if "given/key" in state:
             columns = (state[f"given/{name}"].tolist() for name in ("key", "variance"))
             self._contradicted = dict(zip(*columns, strict=True))
         self._cancelled = int(state["cancelled"])
-        self._inner = Succession.restored(self.known.model, self._start, self._frame, state)
+        self._inner = Succession.restored(self.knowledge.model, self._start, self._frame, state)
         keys = state["open/key"].tolist()
         opened = [
             replace(evaluation, key=key)
@@ -474,10 +474,10 @@ class AdaptiveAgent:
     def _is_first(self) -> bool:
         if not self._starts_apart:
             return False
-        return self.known.told + len(self._open) < initial_count(self._domain)
+        return self.knowledge.told + len(self._open) < initial_count(self._domain)
 
     def _apart(self, choices: Choices, make_rng: RNGFactory) -> Places:
-        taken = [evaluation.place for evaluation in (*self.known.latest, *self._open.values())]
+        taken = [evaluation.place for evaluation in (*self.knowledge.latest, *self._open.values())]
         return self._unit.farthest_choice(choices, taken, make_rng)
 
 

@@ -29,7 +29,7 @@ class Steps:
     def at(self, now: float, created: float) -> float | None:
         return None  # the optimizer counts the steps
 
-    def check(self, at: float, latest: float, given: float | None) -> None:
+    def check(self, at: float, latest: float, requested: float | None) -> None:
         """Do nothing: there is no clock that could be wrong."""
 
     def units_of(self, length: object) -> float:
@@ -65,11 +65,11 @@ class Wall:
         """The time in units since the study was created."""
         return (now - created) / self.seconds
 
-    def check(self, at: float, latest: float, given: float | None) -> None:
+    def check(self, at: float, latest: float, requested: float | None) -> None:
         """Raise a TimeError if a clock is wrong, or the time of an ask is far ahead of it.
 
-        ``at`` is the time by the wall clock, ``latest`` the latest one seen, ``given`` that of the
-        ask. Times never run backwards, so a time that is far ahead would stop the clock.
+        ``at`` is the time by the wall clock, ``latest`` the latest one seen, ``requested`` the time
+        of the ask. Times never run backwards, so a time that is far ahead would stop the clock.
         """
         if latest - at > self._longer(*_BEHIND):
             raise TimeError(
@@ -80,15 +80,15 @@ class Wall:
                 "t",
             )
         furthest = max(at + self._longer(*_AHEAD), latest)
-        if given is not None and given > furthest:
+        if requested is not None and requested > furthest:
             raise TimeError(
                 f"a time of at most {furthest:g}, {self._words(furthest - at)} after now",
-                f"{given:g}",
+                f"{requested:g}",
                 "A belief may be of any later time. For times of your own use a clock of steps.",
                 "t",
             )
         resting = at - max(latest, 0.0)  # since the latest ask, or since it was created
-        if given is None and resting > self._longer(*_PAUSE):
+        if requested is None and resting > self._longer(*_PAUSE):
             raise TimeError(
                 "a clock that is less than a year ahead of the latest ask",
                 f"one that is {self._words(resting)} ahead",

@@ -39,7 +39,7 @@ def take(update: Update, state: StudyState, name: str) -> Chain[None]:
     If the update says which results are contradicted, the next operations do that stepwise.
     """
     learner = state.metrics[name].learner
-    if learner is not None and learner.known.due == update.due:
+    if learner is not None and learner.knowledge.due == update.due:
         yield _learned_event(update, state, name)
         yield from judge(state)
 

@@ -76,7 +76,7 @@ class StudyMetric(Metric):
     @property
     def since(self) -> float:
         """The time of the last jump: earlier results do not count."""
-        return -np.inf if self.learner is None else self.learner.known.since
+        return -np.inf if self.learner is None else self.learner.knowledge.since
 
     def take_over(self) -> None:
         """Note what the learner of an optimizer's file knows."""
@@ -86,15 +86,15 @@ class StudyMetric(Metric):
     def fallback(self) -> Update | None:
         """The model in use, if the one that was learned last did not work; otherwise None."""
         learner = self.learner
-        if learner is None or not learner.known.trouble or self.model() == self.latest_model:
+        if learner is None or not learner.knowledge.trouble or self.model() == self.latest_model:
             return None
-        due = Due(learner.known.told, learner.known.since)
-        return Update(learner.model, due, trouble=learner.known.trouble)
+        due = Due(learner.knowledge.told, learner.knowledge.since)
+        return Update(learner.model, due, trouble=learner.knowledge.trouble)
 
     @property
     def trouble(self) -> str:
         """Why an older model is in use than the latest one; "" if it is not."""
-        return "" if self.learner is None else self.learner.known.trouble
+        return "" if self.learner is None else self.learner.knowledge.trouble
 
     @property
     def known_model(self) -> Model:

@@ -285,7 +285,7 @@ class Study(CreatesInStore, EverydayStudy):
     def _hand_over(self, state: StudyState) -> None:
         for name, metric in state.metrics.items():
             learner = metric.learner
-            if self._estimators is None or learner is None or learner.known.due is None:
+            if self._estimators is None or learner is None or learner.knowledge.due is None:
                 continue
             key = self.uid if state.config.goals is None else f"{self.uid} {name}"
             self._estimators.consider(key, learner.estimation, partial(self._learned, name))
