@@ -300,6 +300,10 @@ def _by_name(live: Live, values: Mapping[str, Any], noise: Noise) -> Results:
     """Values and precisions by metric, checked."""
     if not values:
         raise InputError("a value of some metric", "none", "Cancel what failed.", "y")
+    for key, numbers in noise.items():
+        unknown = set(numbers) - set(values) if isinstance(numbers, Mapping) else ()
+        for name in unknown:
+            raise InputError(f"{key} of metrics that have a value", short_repr(name), "", key)
     told = {}
     for name, value in values.items():
         if name not in live.metrics:

@@ -270,3 +270,14 @@ def test_until_a_limited_metric_is_told_only_settings_known_to_keep_it_are_asked
         opt.tell(ask, {"rate": 40.0})
     opt.tell(opt.ask(), {"rate": 40.0, "p99": 48.0})
     assert opt.ask().reason != "first"
+
+
+def test_the_noise_of_a_metric_without_a_value_is_refused() -> None:
+    live = Live({"v": "maximize", "w": "watch"})
+    opt = ht.Optimizer(ht.Box(0, 1), ht.auto(ht.Box(0, 1)), live=live)
+    asked = opt.ask()
+    for name in ("w", "z"):
+        with pytest.raises(InputError) as caught:
+            opt.tell(asked, {"v": 1.0}, std={name: 1.0})  # type: ignore[arg-type]
+        assert caught.value.field == "std"
+    assert opt.is_open(asked.id)

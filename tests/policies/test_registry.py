@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 
 import heliotrope as ht
 from heliotrope import policies
 from heliotrope.errors import InputError
+from heliotrope.estimation import Model, World
+from heliotrope.policies import Adaptive
 from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES
 from heliotrope.policies.registry import AUTO, BASELINE, PARAMETRIC, REGISTRY, Named, as_markdown
 from heliotrope.study import PolicyChoice
@@ -92,3 +95,30 @@ def test_a_name_is_spelled_where_it_is_defined_and_in_the_registry(name: str) ->
     assert {path for path in others if path.parts[0] != "lab"} == set()
     for path in others:  # the lab calls the policies of the paper
         assert not re.search(rf"""["'`]{name}\b""", SOURCES[path]), path
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["{", "[1]", 5, {"eps": 1}, {"epsilon": -1.0}, {"length_scale": "long"}, {"beta": object()}],
+)
+def test_wrong_parameters_of_a_recipe_are_refused(wrong: Any) -> None:
+    with pytest.raises(InputError):
+        Named("tv_gp_ucb", wrong)
+
+
+def test_equal_parameters_make_equal_recipes() -> None:
+    texts = ['{"noise": 0.1, "mean": 1}', '{"mean":1,"noise":0.10}']
+    recipes = [Named("tv_gp_ucb", text) for text in texts]
+    assert recipes[0] == recipes[1] == Named("tv_gp_ucb", {"noise": 0.1, "mean": 1, "kernel": None})
+    lengths = Named("tv_gp_ucb", {"length_scale": np.array([0.2, 0.3])})
+    assert lengths == Named("tv_gp_ucb", '{"length_scale": [0.2, 0.3]}')
+    with pytest.raises(InputError, match="one for each of the 1"):
+        ht.Optimizer(ht.Box(0, 1), Adaptive(lengths))
+
+
+@pytest.mark.parametrize("pace", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_given_parameters_are_those_of_a_policy_at_any_pace(pace: float) -> None:
+    model = Model(World.of_one_term(0.0, 1.0, 0.1, 0.02, (0.3,)), pace)
+    given = {"cp_gp_ucb": {"hazard": 0.1}, "wgp_ucb": {"weight": 0.9}, "r_gp_ucb": {"every": 5.0}}
+    for name, parameters in given.items():
+        Named(name, parameters).policy(model, model.epsilon, ht.grid(3))

@@ -564,3 +564,32 @@ def test_stores_on_disk_keep_what_runs(tmp_path: Path) -> None:
         asked = Study(store, "web").ask().params
     assert asked is not None
     assert asked["workers"] <= 6
+
+
+def test_two_objectives_of_which_nothing_is_safe() -> None:
+    """A load that makes every setting cross the limit: there is a best, and no trade-off."""
+    space = {"workers": ht.Real(1, 16), "batch": ht.Real(8, 64)}
+    study = Study.create(
+        "web",
+        space,
+        metrics={"throughput": "maximize", "p99": "minimize"},
+        limits={"p99": {"below": 200.0}},
+        baseline={"workers": 8, "batch": 32},
+        store=MemoryStore(),
+    )
+    for step in range(16):
+        ask, load = study.ask(), 150.0 * (step >= 10)
+        workers, batch = ask.params["workers"], ask.params["batch"]
+        p99 = 60.0 + 8.0 * workers + 0.8 * batch + load
+        study.tell(ask, {"throughput": 500.0 + 40.0 * workers, "p99": p99})
+    assert not study.summary()["best"]["safe"]
+    assert study.front()["choices"] == []
+
+
+def test_the_belief_about_options_in_a_context_has_every_option() -> None:
+    context = {"outside": ht.Real(0, 1)}
+    study = Study.create("s", ["a", "b", "c"], context=context, baseline="b", store=MemoryStore())
+    for step in range(6):
+        study.tell(study.ask(context={"outside": 0.1 * step}), float(step % 3))
+    shown = study.belief(context={"outside": 0.5})
+    assert [row["option"] for row in shown["options"]] == ["a", "b", "c"]

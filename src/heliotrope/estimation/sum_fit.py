@@ -46,7 +46,7 @@ from heliotrope.warps import IDENTITY, SinhArcsinh, Warp
 distance = lazy_module("scipy.spatial.distance")
 optimize = lazy_module("scipy.optimize")
 
-_LENGTH, _LENGTH_SPREAD = 0.2, 0.6  # of a length scale: median, per root of g, and log deviation
+_LENGTH, _LENGTH_SPREAD = 0.2, 0.6  # of a length scale: median in one dimension, and log deviation
 _USUAL = np.array([0.3, 0.5, 0.2, 0.03, 0.03, 0.02, 0.1, 0.1])  # medians of the others
 _SPREAD = np.array([1.5, 1.5, 1.5, 1.5, 1.5, 2.0, 1.5, 1.5])  # and deviations of their logarithms
 _LEAST = np.log([1e-4, 1e-4, 1e-4, 1e-5, 1e-5, 1e-4, 1e-4, 1e-4])
@@ -167,8 +167,9 @@ class Fit:
         self._period = period / self._data.pace
         self._season = self._correlations_of_season()
         g, count = len(self._groups), len(_USUAL) if period else len(_USUAL) - 2
-        length = log(_LENGTH) + 0.5 * log(g)
-        self._usual = np.append(np.full(g, length), np.log(_USUAL[:count]))
+        sizes = [g if self._structure is None else len(group) for group in self._groups]
+        lengths = [log(_LENGTH) + 0.5 * log(size) for size in sizes]
+        self._usual = np.append(lengths, np.log(_USUAL[:count]))
         self._spreads = np.append(np.full(g, _LENGTH_SPREAD), _SPREAD[:count])
 
     @property

@@ -56,7 +56,16 @@ def _growth(value: float, pace: float) -> float:
 
 
 def _remainder(value: float, pace: float) -> float:
-    return max(float(value**pace), float_info.min)
+    return _share(float(value**pace))
+
+
+def _chance(value: float, pace: float) -> float:
+    return _share(per_result(value, pace))
+
+
+def _share(number: float) -> float:
+    """The nearest number between 0 and 1, ends excluded."""
+    return min(max(number, float_info.min), 1.0 - float_info.epsilon)
 
 
 @dataclass(frozen=True)
@@ -115,9 +124,7 @@ PARAMETERS: Mapping[str, PolicyParameter] = {
     "window": PolicyParameter("how much of the past counts", lambda value: Window(value).length),
     "weight": PolicyParameter("weight after a unit of time", lambda v: Weights(v).rate, _remainder),
     "delta": PolicyParameter("probability of a false alarm", lambda v: EventTrigger(v).delta),
-    "hazard": PolicyParameter(
-        "jumps per unit of time", lambda v: ChangePoints(v).hazard, per_result
-    ),
+    "hazard": PolicyParameter("jumps per unit of time", lambda v: ChangePoints(v).hazard, _chance),
     "alpha": PolicyParameter("growth of the removal budget", lambda v: Wasserstein(v).alpha),
     "rate": PolicyParameter(
         "growth of the variance per unit of time", lambda v: Wiener(v).rate, _growth

@@ -20,7 +20,6 @@ from heliotrope.acquisition import UCB
 from heliotrope.domains import Domain
 from heliotrope.errors import InputError, located
 from heliotrope.estimation import (
-    FEWEST_WITH_FAULTS,
     Model,
     OneTerm,
     Results,
@@ -38,7 +37,7 @@ from heliotrope.policies.parameters import OF_MODEL, PARAMETERS, RULES, Rule, wi
 from heliotrope.policies.phased_elimination import r_perp
 from heliotrope.policies.protocol import Policy
 from heliotrope.serialization.codec import register
-from heliotrope.validation import short_repr
+from heliotrope.validation import as_python, as_whole, short_repr
 
 
 @dataclass(frozen=True)
@@ -183,8 +182,8 @@ that all others must beat."""
 class Named:
     """The recipe of a registered policy: what is not given follows from the learned model.
 
-    ``given`` are parameters by name, as JSON text. The first ``independent`` coordinates of the
-    domain are those of options that share nothing.
+    ``given`` are parameters by name, a mapping or JSON; None is learned. It is kept as JSON text.
+    The first ``independent`` coordinates of the domain are those of options that share nothing.
 
     Examples
     --------
@@ -194,7 +193,7 @@ class Named:
     """
 
     name: str
-    given: str = "{}"
+    given: str | Mapping[str, Any] = "{}"
     independent: int = 0
     counts: ClassVar[bool] = False
     doubts: ClassVar[bool] = True
@@ -202,6 +201,25 @@ class Named:
     def __post_init__(self) -> None:
         if self.name == AUTO.name or self.name not in REGISTRY:
             raise InputError(f"one of {', '.join(REGISTRY)}, but auto", short_repr(self.name))
+        as_whole(self.independent, "independent", least=0)
+        text = json.dumps(self._checked(self.given), sort_keys=True, default=_as_json)
+        object.__setattr__(self, "given", text)
+        _ = self.structure, self._arguments  # refuses wrong values
+
+    def _checked(self, given: object) -> dict[str, Any]:
+        """The given parameters without those that are None; InputError for unknown names."""
+        expected = "parameters by name, as a mapping or as JSON"
+        try:
+            parameters = json.loads(given) if isinstance(given, str) else given
+        except ValueError:
+            raise InputError(expected, short_repr(given), "", "given") from None
+        if not isinstance(parameters, Mapping):
+            raise InputError(expected, short_repr(given), "", "given")
+        for name in parameters:
+            if name not in self.entry.parameters:
+                names = ", ".join(self.entry.parameters) or "none"
+                raise InputError(f"parameters of {self.name} ({names})", short_repr(name), "", name)
+        return {name: as_python(v) for name, v in parameters.items() if v is not None}
 
     @property
     def entry(self) -> PolicyEntry:
@@ -211,7 +229,8 @@ class Named:
     def structure(self) -> OneTerm:
         """The world's one term, with the parameters that are held."""
         held = {name: self._given.get(name) for name in OF_MODEL}
-        return OneTerm(**held, epsilon=self._arguments.get("epsilon"), independent=self.independent)
+        epsilon = 0.0 if self.entry.static else self._arguments.get("epsilon")
+        return OneTerm(**held, epsilon=epsilon, independent=self.independent)
 
     @property
     def is_complete(self) -> bool:
@@ -244,33 +263,37 @@ class Named:
     def policy(self, model: Model, epsilon: float, domain: Domain) -> Policy:
         """The policy, for time in units of the pace.
 
-        With a learned model it doubts implausible values, and has the beta of auto: a schedule in t
-        would depend on when time began.
+        With a learned model it has the beta of auto: a schedule in t would depend on when time
+        began.
         """
         arguments = {
             name: PARAMETERS[name].counted(value, model.pace)
             for name, value in self._arguments.items()
         }
         counted = replace(self.held(model, domain), pace=1.0)
-        drift = arguments.pop("epsilon", 0.0 if self.entry.static else counted.rate)
+        drift = arguments.pop("epsilon", counted.rate)
         policy = self.entry.build(counted, drift, domain, **arguments)
-        results = model.world.results
-        if not (isinstance(policy, GPPolicy) and results):
+        results, has_beta = model.world.results, "beta" in arguments
+        if not isinstance(policy, GPPolicy) or has_beta or not results:
             return policy
-        if isinstance(policy.acquisition, UCB) and "beta" not in arguments:
-            policy = replace(policy, acquisition=UCB(lasting_beta(drift, results)))
-        return replace(policy, doubts=results >= FEWEST_WITH_FAULTS)
+        if not isinstance(policy.acquisition, UCB):
+            return policy
+        return replace(policy, acquisition=UCB(lasting_beta(drift, results)))
 
     def held(self, model: Model, domain: Domain) -> Model:
-        """A model with the parameters that are held."""
-        world = model.world
+        """A model with the parameters that are held, for a domain of their dimension."""
+        world, lengths = model.world, self.structure.length_scale
+        if isinstance(lengths, tuple) and len(lengths) != domain.dimension - self.independent:
+            count = domain.dimension - self.independent
+            expected = f"a length scale, or one for each of the {count} coordinates"
+            raise InputError(expected, f"{len(lengths)} of them", "", "length_scale")
         if self.structure.has_several_lengths and len(world.lengths) == 1:
             world = replace(world, lengths=domain.dimension * world.lengths)
         return replace(model, world=self.structure.on(world, model.pace))
 
     @cached_property
     def _given(self) -> Mapping[str, Any]:
-        arguments: Mapping[str, Any] = json.loads(self.given)
+        arguments: Mapping[str, Any] = json.loads(str(self.given))
         return arguments
 
     @cached_property
@@ -282,6 +305,11 @@ class Named:
                 with located(name):
                     arguments[name] = PARAMETERS[name].read(value)
         return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _as_json(value: object) -> object:
+    """An array as a list; what else JSON lacks as a text, which is refused."""
+    return value.tolist() if isinstance(value, np.ndarray) else short_repr(value)
 
 
 def as_markdown() -> str:

@@ -78,7 +78,7 @@ class Dictionary(Stored):
         """The features phi of f_t, (q, N)."""
         phi = np.swapaxes(self._blocks(places), 1, 2) @ self.seen(view).T
         levels = np.broadcast_to(view.a[self.shared] * self.levels, (len(places), len(self.shared)))
-        return np.hstack([levels, phi.reshape(len(places), -1)])
+        return np.hstack([levels, phi.reshape(len(places), phi.shape[1] * phi.shape[2])])
 
     def features_of_blocks(self, places: Places) -> Array:
         """The features of each block, (A, q, N)."""
@@ -100,7 +100,8 @@ class Dictionary(Stored):
     def distinct(self, places: Places) -> Array:
         """The distinct features of f_t, (q, 1 + C n)."""
         ones = np.ones((len(places), 1))
-        return np.hstack([ones, self._blocks(places).reshape(len(places), -1)])
+        _, kernels, points = (blocks := self._blocks(places)).shape
+        return np.hstack([ones, blocks.reshape(len(places), kernels * points)])
 
     def collapsed(self, weights: Array, view: View) -> Array:
         """The weights of the distinct features of f_t, (..., 1 + C n), for weights (..., N)."""

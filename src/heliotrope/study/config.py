@@ -68,19 +68,13 @@ class StudyConfig:
             raise InputError(
                 "no length scale for options without features", "one", "", "policy.length_scale"
             )
-        self._check_lengths(self.policy.parameters.get("length_scale"))
+        if not self.policy.learns_sums:
+            with located("policy"):
+                self.recipe.held(Model(), self.adapter.domain)
         if self.context is not None and not self.policy.entry.takes_contexts:
             raise InputError(
                 "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
             )
-
-    def _check_lengths(self, lengths: object) -> None:
-        """Refuse length scales of which there are too few or too many."""
-        if isinstance(lengths, (list, tuple)):
-            count = self.adapter.domain.dimension - self.recipe.independent
-            if len(lengths) != count:
-                expected = f"a length scale, or one for each of the {count} coordinates"
-                raise InputError(expected, f"{len(lengths)} of them", "", "policy.length_scale")
 
     @property
     def sign(self) -> float:
@@ -125,7 +119,8 @@ class StudyConfig:
     @cached_property
     def recipe(self) -> Named:
         """The recipe of a named policy; options without features share nothing."""
-        if not (isinstance(self.space, Options) and self.adapter.is_independent):
+        is_independent = self.adapter.is_independent and self.policy.entry.has_prior
+        if not (isinstance(self.space, Options) and is_independent):
             return self.policy.recipe()
         if self.context is None:
             return self.policy.recipe(length_scale=INDEPENDENT)

@@ -154,7 +154,7 @@ def _descriptions(policy: Policy) -> Iterator[tuple[str, Json]]:
     if not isinstance(policy, Adaptive):
         yield BASELINE.name, {}
     elif isinstance(policy.recipe, Named):
-        parameters = json.loads(policy.recipe.given)
+        parameters = json.loads(str(policy.recipe.given))
         yield policy.recipe.name, parameters
         yield policy.recipe.name, {n: v for n, v in parameters.items() if n != "length_scale"}
     elif isinstance(policy.recipe, Tracking):

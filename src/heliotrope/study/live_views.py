@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.domains import Places, are_indices
+from heliotrope.domains import Finite, Places, are_indices
 from heliotrope.errors import InputError
 from heliotrope.ledger import Observation
 from heliotrope.live.beliefs import Belief, Gain, TotalGain
@@ -51,6 +51,9 @@ class MetricView(BeliefView):
         return self.outlook.safe(self._places(choices)) if limits else None
 
     def _places(self, choices: Array | None) -> Places:
+        every = self.config.space.domain
+        if choices is None and isinstance(every, Finite):  # all options, each in the context
+            choices = every.points
         return self.outlook.places() if choices is None else self.outlook.places_of(choices)
 
     def _predicted(self, places: Places) -> tuple[Array, Array]:

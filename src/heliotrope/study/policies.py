@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,8 +53,7 @@ class PolicyChoice:
 
     def recipe(self, independent: int = 0, **held: float) -> Named:
         """The recipe of a named policy, of which the first coordinates are independent options."""
-        parameters = json.dumps({**self.parameters, **held}, default=short_repr)  # which is refused
-        return Named(self.kind, parameters, independent)
+        return Named(self.kind, {**self.parameters, **held}, independent)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.parameters}
