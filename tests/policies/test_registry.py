@@ -122,3 +122,8 @@ def test_given_parameters_are_those_of_a_policy_at_any_pace(pace: float) -> None
     given = {"cp_gp_ucb": {"hazard": 0.1}, "wgp_ucb": {"weight": 0.9}, "r_gp_ucb": {"every": 5.0}}
     for name, parameters in given.items():
         Named(name, parameters).policy(model, model.epsilon, ht.grid(3))
+
+
+def test_null_is_like_a_parameter_that_is_not_given() -> None:
+    nulls = {"epsilon": None, "kernel": None, "beta": None, "noise": 0.1}
+    assert PolicyChoice("tv_gp_ucb", nulls).recipe() == Named("tv_gp_ucb", {"noise": 0.1})

@@ -530,7 +530,7 @@ WRONG_SETUPS: dict[str, tuple[Any, str]] = {
     "window": ({"options": ["a"], "policy": {"kind": "sw_gp_ucb", "window": 0}}, "policy.window"),
     "weight": ({"options": ["a"], "policy": {"kind": "wgp_ucb", "weight": "x"}}, "policy.weight"),
     "hazard": ({"options": ["a"], "policy": {"kind": "cp_gp_ucb", "hazard": 1}}, "policy.hazard"),
-    "delta": ({"options": ["a"], "policy": {"kind": "et_gp_ucb", "delta": None}}, "policy.delta"),
+    "delta": ({"options": ["a"], "policy": {"kind": "et_gp_ucb", "delta": 2.0}}, "policy.delta"),
     "alpha": ({"options": ["a"], "policy": {"kind": "wdbo", "alpha": -1}}, "policy.alpha"),
     "rate": ({"options": ["a"], "policy": {"kind": "ui_gp_ucb", "rate": -1}}, "policy.rate"),
     "no beta": ({"options": ["a"], "policy": {"kind": "tv_ts", "beta": 2.0}}, "policy.beta"),
