@@ -52,7 +52,9 @@ class BeliefView:
         """
         best, y = self._best(), self.metric.history.y
         shown = {**self._describe(best), "probability": None, "margin": None}
-        if "variance" not in self.config.policy.parameters and (len(y) < FEW or np.ptp(y) == 0.0):
+        if self.config.policy.parameters.get("variance") is None and (
+            len(y) < FEW or np.ptp(y) == 0.0
+        ):
             return shown
         is_listed = isinstance(self.config.space, Options)
         margin = 0.0 if is_listed else SHARE * float(np.sqrt(variance))

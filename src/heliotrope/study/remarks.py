@@ -28,7 +28,7 @@ def describe_drift(metric: StudyMetric) -> Json:
     policy = metric.config.policy
     if not (policy.entry.has_drift or policy.learns_sums):
         return {"epsilon": None, "words": "This policy has no drift rate."}
-    if not (len(metric.history) or "epsilon" in policy.parameters):
+    if not (len(metric.history) or policy.parameters.get("epsilon") is not None):
         return {"epsilon": None, "words": "There are no results yet: the drift is unknown."}
     model = metric.known_model
     words = _world_in_words(metric, model.world) if policy.learns_sums else _in_words(metric)
