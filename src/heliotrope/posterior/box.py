@@ -330,7 +330,7 @@ class BoxEngine(MarkovEngine):
         if lost is None or place is None:
             return
         view = self._stack.view(self._stack.now)
-        root = float(points.features(view, place)[0] @ gain)  # s - noise / s for a result of now
+        root = float(points.features(view, place)[0] @ gain)  # s - noise / s for a present result
         s = 0.5 * (root + sqrt(root * root + 4.0 * noise))
         seen, of = np.zeros((len(lost.Z), len(view.a))), points.over_space.argmax(axis=1)
         seen[:, points.spatial] = view.a[points.spatial] * lost.shares(place)[of].T
