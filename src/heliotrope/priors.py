@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -198,7 +199,7 @@ class Prior:
         """Whether all terms are static."""
         return all(isinstance(term, Stays) for term in self.terms)
 
-    @property
+    @cached_property
     def is_partly_shared(self) -> bool:
         """Whether all places share some terms, but not all of them."""
         return len({term.shared for term in self.terms}) == 2
@@ -264,8 +265,10 @@ class Prior:
         """
         if not (part is None or isinstance(part, str)):
             raise InputError("the name of a part", short_repr(part), "", "part")
-        if part is None or part == CHOICE:
-            whole = part is None or all(term.shared for term in self.terms)
+        if part is None:
+            return [True] * len(self.terms)
+        if part == CHOICE:
+            whole = all(term.shared for term in self.terms)
             return [whole or not term.shared for term in self.terms]
         if part == SHARED:
             return [term.shared and self.is_partly_shared for term in self.terms]

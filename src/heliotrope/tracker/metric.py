@@ -105,7 +105,7 @@ class BelievedMetric:
 
     def rng(self, purpose: int) -> RNGFactory:
         """The random numbers of the next ask for a purpose."""
-        return self._rng.at(self.asked, purpose)
+        return self._rng.at(self.ledger.asked, purpose)
 
     # ---- beliefs
 
@@ -245,7 +245,7 @@ class Metric(BelievedMetric):
 
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
         """What this metric's policy would measure next, away from places that failed lately."""
-        choices, at = self.adapter.choices(context), self.next_time(t)
+        choices, at = self.adapter.choices(context), self.ledger.time(t)
         return self.suggestion_of(self._choice(choices, at), at)
 
     def _choice(self, choices: Choices | None, t: float) -> Places:
@@ -261,17 +261,17 @@ class Metric(BelievedMetric):
 
     def suggestion_of(self, place: Places, t: float) -> Suggestion:
         """The next suggestion, at a place."""
-        return self.adapter.suggestion(self.asked, t, place)
+        return self.adapter.suggestion(self.ledger.asked, t, place)
 
     def placed(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """The next suggestion, at a place that was chosen elsewhere."""
-        return self.adapter.suggestion_at(self.asked, self.next_time(t), x)
+        return self.adapter.suggestion_at(self.ledger.asked, self.ledger.time(t), x)
 
     def avoidance(self) -> Avoidance:
         """The places that suggestions avoid now, since evaluations there failed lately."""
         failures = self.ledger.recent_failures()
         told = self.ledger.latest_points() if failures else np.empty((0, 0))
-        return Avoidance(self.domain, failures, told)
+        return Avoidance(self.adapter.domain, failures, told)
 
     # ---- applying
 
