@@ -11,6 +11,7 @@ from heliotrope.storage.protocol import (
     Append,
     Event,
     EventBody,
+    Store,
     StudyInfo,
     as_bytes,
     as_name,
@@ -38,7 +39,7 @@ class _Study:
 
 
 @dataclass
-class MemoryStore:
+class MemoryStore(Store):
     """A :class:`heliotrope.storage.Store` without a disk."""
 
     surroundings: Surroundings = REAL
@@ -109,15 +110,6 @@ class MemoryStore:
         with self._lock:
             held = self._held(study)
             del self._studies[held.uid], self._named[held.name]
-
-    def clock_offset(self) -> float:
-        return 0.0
-
-    def probe(self) -> None:
-        """Do nothing: memory always accepts writes."""
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
     def _held(self, study: str) -> _Study:
         try:

@@ -86,6 +86,8 @@ class Store(Protocol):
       two writers in any processes never lose or reorder each other's events.
     - A store verifies what it reads: damage raises a :class:`DamagedError`.
     - Several threads may call a store. Each process opens its own: not across a fork.
+
+    A subclass needs no ``clock_offset``, ``probe`` and ``close`` if it has nothing to do there.
     """
 
     def create(self, name: str, body: EventBody, at: float) -> str:
@@ -134,12 +136,15 @@ class Store(Protocol):
 
     def clock_offset(self) -> float:
         """Seconds that the clock of this process is ahead of the store's; 0 if it has none."""
+        return 0.0
 
     def probe(self) -> None:
         """Write and sync, without any effect; StoreError if that fails."""
+        return
 
     def close(self) -> None:
         """Close files and connections."""
+        return
 
 
 def as_name(name: object) -> str:
