@@ -40,7 +40,7 @@ from heliotrope.estimation import (
     estimate_model,
 )
 from heliotrope.lab.environments import GPDrift
-from heliotrope.policies.widened import widening
+from heliotrope.policies.frame import widening
 from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
