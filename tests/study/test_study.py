@@ -48,7 +48,7 @@ from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.asks import Keys
 from heliotrope.study.cache import Chain, Decision
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.config import PolicyChoice
 from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed
 from studies import (
