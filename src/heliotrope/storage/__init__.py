@@ -1,7 +1,8 @@
 """Stores of studies: durable logs of events, in memory, in a SQLite file or in PostgreSQL.
 
 A store holds studies under unique names. A study is an append-only log of events numbered 1, 2,
-3, ...; the store does not interpret them. :class:`Store` is the contract of every store.
+3, ...; the store does not interpret them. :class:`Store` is the contract of every store. The
+functions are the checks and the errors of a store, for a store of your own.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +15,11 @@ from heliotrope.storage.protocol import (
     MemoryStore as MemoryStore,
     Store as Store,
     StudyInfo as StudyInfo,
+    as_name as as_name,
+    conflict as conflict,
+    event_text as event_text,
+    name_taken as name_taken,
+    unknown_study as unknown_study,
 )
 
 if TYPE_CHECKING:

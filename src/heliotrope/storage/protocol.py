@@ -88,6 +88,8 @@ class Store(Protocol):
       two writers in any processes never lose or reorder each other's events.
     - A store verifies what it reads: damage raises a :class:`DamagedError`.
     - Several threads may call a store. Each process opens its own: not across a fork.
+
+    A subclass needs no ``clock_offset``, ``probe`` and ``close`` if it has nothing to do there.
     """
 
     def create(self, name: str, body: EventBody, at: float) -> str:
@@ -136,12 +138,15 @@ class Store(Protocol):
 
     def clock_offset(self) -> float:
         """Seconds that the clock of this process is ahead of the store's; 0 if it has none."""
+        return 0.0
 
     def probe(self) -> None:
         """Write and sync, without any effect; StoreError if that fails."""
+        return
 
     def close(self) -> None:
         """Close files and connections."""
+        return
 
 
 def as_name(name: object) -> str:
@@ -229,7 +234,7 @@ class _Study:
 
 
 @dataclass
-class MemoryStore:
+class MemoryStore(Store):
     """A :class:`heliotrope.storage.Store` without a disk."""
 
     surroundings: Surroundings = REAL
@@ -300,15 +305,6 @@ class MemoryStore:
         with self._lock:
             held = self._held(study)
             del self._studies[held.uid], self._named[held.name]
-
-    def clock_offset(self) -> float:
-        return 0.0
-
-    def probe(self) -> None:
-        """Do nothing: memory always accepts writes."""
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
     def _held(self, study: str) -> _Study:
         try:
