@@ -248,7 +248,7 @@ class Optimizer(Queries, Archived):
         and :meth:`tell` instead.
         """
         self._check_one_metric()
-        self._lead.add(self._lead.adapter.observations(t, x, y, **noise))
+        self._tracker.add(self._lead.adapter.observations(t, x, y, **noise))
 
     @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:

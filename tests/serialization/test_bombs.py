@@ -108,6 +108,25 @@ def test_a_file_without_a_checksum_is_refused() -> None:
         ht.Optimizer.loads(with_header(data, header))
 
 
+@pytest.mark.parametrize("kind", ["U8", "S8"])
+def test_arrays_of_text_are_neither_written_nor_read(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header, arrays = archive.unpack(saved(), "heliotrope", 1, "a test")
+    for name in arrays:
+        changed = {**arrays, name: arrays[name].astype(kind)}
+        with pytest.raises(InputError) as error:
+            archive.pack(header, changed)
+        assert error.value.field == name
+        with monkeypatch.context() as patch:
+            patch.setattr(archive, "_KINDS", "biufcSU")
+            data, flat = archive.pack(header, changed), archive.pack_flat(header, changed)
+        with pytest.raises(FormatError, match="no plain array"):
+            ht.Optimizer.loads(data)
+        with pytest.raises(FormatError, match="no array of numbers"):
+            archive.unpack_flat(flat, "heliotrope", 1, "a test")
+
+
 def test_snapshots_with_odd_arrays_are_refused() -> None:
     data = archive.pack_flat({"format": "x", "version": 1}, {"a": np.zeros(3)})
     for wrong in (b'"|O8"', b'"<M8"', b'"|V8"'):
