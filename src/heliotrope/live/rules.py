@@ -419,8 +419,8 @@ def decode_live(tree: JsonTree, arrays: Arrays) -> Live:
     return Live(**{**tree, "baseline": _decoded(tree["baseline"], arrays), "safe": safe})
 
 
-def _encoded(place: PlaceLike | None, arrays: Arrays) -> JsonTree:
-    return {"params": dict(place)} if isinstance(place, Mapping) else encode(place, arrays)
+def _encoded(setting: PlaceLike | None, arrays: Arrays) -> JsonTree:
+    return {"params": dict(setting)} if isinstance(setting, Mapping) else encode(setting, arrays)
 
 
 def _decoded(tree: JsonTree, arrays: Arrays) -> Any:
