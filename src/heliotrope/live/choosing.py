@@ -226,15 +226,13 @@ class Avoidance:
     """The candidates to avoid after failures, beside the latest points with results."""
 
     def __init__(self, domain: Domain, failures: Sequence[Failure], told: Array) -> None:
-        self._cube, self._told, self._failures = UnitCube(domain), told, failures
-        points = [failure.x for failure in failures]
-        self._failed = np.array(points).reshape(-1, domain.dimension)
+        self._domain, self._told, self._failures = domain, told, failures
 
     def avoids(self, places: Places) -> Mask:
         """Which of the places have a failure nearest to them, (q,)."""
         if not self._failures:
             return np.zeros(len(places), dtype=bool)
-        away = self._distances(places, self._failed).min(axis=1)
+        away = self._from_failures(places).min(axis=1)
         to_result = self._distances(places, self._told).min(axis=1, initial=np.inf)
         return np.asarray((away < to_result - _SAME) | (away < _SAME))
 
@@ -252,12 +250,15 @@ class Avoidance:
         return places[[left[argmax(_scores(agent, t, places[left], make_rng), make_rng)]]]
 
     def _farthest(self, places: Places) -> int:
-        distances = self._distances(places, self._failed)
+        distances = self._from_failures(places)
         until = np.array([failure.until for failure in self._failures])[distances.argmin(axis=1)]
         return int(np.lexsort([until, -distances.min(axis=1)])[0])
 
+    def _from_failures(self, places: Places) -> Array:
+        return self._distances(places, np.array([failure.x for failure in self._failures]))
+
     def _distances(self, places: Places, points: Array) -> Array:
-        cube = self._cube
+        cube = UnitCube(self._domain)
         inside = cube.domain.at(places) if are_indices(places) else cube.enter(places)
         return np.asarray(distance.cdist(inside, cube.enter(points)))
 

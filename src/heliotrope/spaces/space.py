@@ -67,8 +67,7 @@ class SearchSpace:
         counts = [parameter.count for parameter in self._parameters.values()]
         if None in counts or prod(filter(None, counts)) > _COMBINATIONS:
             return self.cube
-        tables = [parameter.table() for parameter in self._countable().values()]
-        return Finite(np.array([_joined(rows) for rows in product(*tables)]))
+        return _listed(self._countable().values())
 
     @cached_property
     def cube(self) -> Box:
@@ -110,7 +109,7 @@ class SearchSpace:
 
     def index(self, params: Mapping[str, object]) -> int:
         """Return the index of a configuration in a Finite domain."""
-        self._finite()
+        _as_finite(self.domain)
         self.point(params)  # raises an InputError for a wrong configuration
         index = 0
         for name, parameter in self._countable().items():
@@ -151,12 +150,7 @@ class SearchSpace:
         >>> SearchSpace.from_json({"fan": {"type": "integer", "low": 1, "high": 8}})
         SearchSpace({'fan': Integer(low=1, high=8, log=False, step=1)})
         """
-        parameters = {}
-        with located("space"):
-            for name, form in _by_name(data).items():
-                with located(name):
-                    parameters[name] = _from_json(form)
-        return cls(parameters)
+        return cls(_all_from_json(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SearchSpace):
@@ -174,18 +168,9 @@ class SearchSpace:
         varying = ((name, self._parameters[name]) for name in self._columns)
         return {name: parameter for name, parameter in varying if parameter.count is not None}
 
-    def _finite(self) -> Finite:
-        if not isinstance(self.domain, Finite):
-            raise InputError(
-                f"a point of {self.cube.dimension} coordinate(s)",
-                "an index",
-                f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
-            )
-        return self.domain
-
     def _at(self, place: ArrayLike | int) -> Array:
         if isinstance(place, (int, np.integer)):
-            points = self._finite().points
+            points = _as_finite(self.domain).points
             return np.asarray(points[as_index(place, len(points))])
         listed: Any = [place]
         return np.asarray(self.cube.places(listed)[0])
@@ -227,6 +212,32 @@ def _by_name(parameters: object) -> dict[str, Any]:
     if not 1 <= len(entries) <= _PARAMETERS:
         raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(entries):,}")
     return {as_text(name, "a parameter's name"): item for name, item in entries.items()}
+
+
+def _listed(parameters: Iterable[Parameter]) -> Finite:
+    """All combinations of the values of countable parameters."""
+    rows = product(*(parameter.table() for parameter in parameters))
+    return Finite(np.array([_joined(row) for row in rows]))
+
+
+def _as_finite(domain: Domain) -> Finite:
+    """The domain, if it numbers its configurations; InputError."""
+    if isinstance(domain, Finite):
+        return domain
+    raise InputError(
+        f"a point of {domain.dimension} coordinate(s)",
+        "an index",
+        f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
+    )
+
+
+def _all_from_json(data: Any) -> dict[str, Parameter]:
+    parameters = {}
+    with located("space"):
+        for name, form in _by_name(data).items():
+            with located(name):
+                parameters[name] = _from_json(form)
+    return parameters
 
 
 def _from_json(data: object) -> Parameter:
