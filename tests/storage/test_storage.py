@@ -655,7 +655,7 @@ def test_the_log_of_another_study_is_detected(store: Store) -> None:
 def test_a_damaged_snapshot_is_ignored(store: Store, statement: str) -> None:
     uid = begin(store, told=9)
     store.keep_snapshot(uid, 5, b"five")
-    if "data" in statement and "postgres" in store._database.place:  # type: ignore[attr-defined]
+    if "data" in statement and "postgres" in store._database.address:  # type: ignore[attr-defined]
         statement = statement.replace("checksum", "checksum::bytea")
     change(store, statement)
     assert store.snapshot(uid) is None

@@ -41,7 +41,7 @@ special = lazy_module("scipy.special")
 Reason: TypeAlias = Literal["first", "explore", "best", "baseline", "boundary", "fallback"]
 Covariance: TypeAlias = Callable[[int, Indices, Indices], Array]
 
-HORIZON = 5.0  # steps over which a setting is worth having, once it is reached or known safe
+HORIZON = 5.0  # steps over which a place is worth having, once it is reached or known safe
 VISITED = 8  # latest measured choices of a box that are candidates again
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each place, by scale
 _SCALES = np.array([0.5, 0.2, 0.05, 0.01])  # shares of the way from a place to them

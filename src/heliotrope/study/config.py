@@ -34,7 +34,6 @@ _LENGTHS = ("clock.unit", "lease")  # of time
 _MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
 _SHORTEST_SEASON = 1e-3  # units of the clock
-_KEYS = (*CONFIG_KEYS, "fleet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +241,11 @@ class StudyConfig:
     def tracking(self) -> Tracking:
         """The recipe of auto; with a wall clock, values may return after a day or a week."""
         season = self.policy.parameters.get("season")
-        with located("policy.season"):
-            if season is not None:
-                return Tracking(self.clock.units_of(season))
+        if season is not None:
+            with located("policy.season"):
+                period = self.clock.units_of(season)
+            with located("policy"):
+                return Tracking(period)
         if isinstance(self.clock, Steps):
             return Tracking()
         periods = [self.clock.units_of(length) for length in ("1d", "7d")]
@@ -286,15 +287,14 @@ class StudyConfig:
         )
 
     @classmethod
+    def from_description(cls, data: object) -> StudyConfig:
+        """Read what a user describes; what a ``fleet`` has learned stands only in a log."""
+        return cls.from_json(_with_keys(data, CONFIG_KEYS))
+
+    @classmethod
     def from_json(cls, data: object) -> StudyConfig:
         """Read a configuration; missing keys have their defaults."""
-        if not isinstance(data, Mapping):
-            raise InputError("an object that describes a study", short_repr(data))
-        unknown = [name for name in data if name not in _KEYS]
-        if unknown:
-            raise InputError(
-                f"keys among {', '.join(_KEYS)}", short_repr(unknown[0]), "", str(unknown[0])[:60]
-            )
+        data = _with_keys(data, (*CONFIG_KEYS, "fleet"))
         where = SpaceAdapter.from_json(data)
         with located("policy"):
             policy = PolicyChoice.from_json(data.get("policy"))
@@ -377,6 +377,16 @@ def _as_names(like: Sequence[str]) -> tuple[str, ...]:
         if isinstance(like, str) or not isinstance(like, Sequence):
             raise InputError("a list of names of studies", short_repr(like))
         return tuple(as_name(name) for name in like)
+
+
+def _with_keys(data: object, keys: Sequence[str]) -> Mapping[str, Any]:
+    """An object that has only these keys."""
+    if not isinstance(data, Mapping):
+        raise InputError("an object that describes a study", short_repr(data))
+    for name in data:
+        if name not in keys:
+            raise InputError(f"keys among {', '.join(keys)}", short_repr(name), "", str(name)[:60])
+    return data
 
 
 def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:

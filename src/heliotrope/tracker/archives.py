@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter
+from heliotrope.errors import InputError
 from heliotrope.live.beliefs import policy_of
 from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
@@ -91,6 +92,7 @@ def archived(
     snapshot, arrays = tracker.lead.parts()
     tree, own = tracker.parts()
     arrays |= under("tracker/", own)
+    _check_numbers(arrays)
     setup = config.encoded(policies, arrays)
     kind = {"format": FORMAT, "version": VERSION}
     contents = {"setup": setup, "events": list(events), "snapshot": {**snapshot, "tracker": tree}}
@@ -117,8 +119,21 @@ def unarchived(header: JsonTree, arrays: Arrays) -> tuple[OptimizerConfig, Track
 
 def restore(tracker: Tracker, snapshot: JsonTree, arrays: Arrays) -> None:
     """Let a new tracker continue from the snapshot of an archive."""
+    _check_numbers(of_snapshot(arrays))
     tracker.lead.restore(snapshot, arrays)
     tracker.restore(snapshot["tracker"], part(arrays, "tracker/"))
+
+
+def of_snapshot(arrays: Arrays) -> Arrays:
+    """The arrays of an archive without those of the setup, which :func:`encode` has named."""
+    return {name: array for name, array in arrays.items() if not name.startswith("array")}
+
+
+def _check_numbers(arrays: Arrays) -> None:
+    """Refuse arrays of text, which would fail only when they are used."""
+    for name, array in arrays.items():
+        if array.dtype.kind in "SU":
+            raise InputError("a state of numbers", f"an array of text, {name}", "Use indices.")
 
 
 def _described(problem: Problem, arrays: Arrays) -> JsonTree:

@@ -6,7 +6,7 @@ change the state. An optimizer keeps its tracker in memory; a study writes an ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from math import sqrt
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
-from heliotrope.ledger import Suggestion
+from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, standardized_error
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Rules
@@ -25,7 +25,7 @@ from heliotrope.serialization.codec import Arrays, JsonTree, part, under
 from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Outlook, Setup
-from heliotrope.validation import Array, Indices, Json, as_whole
+from heliotrope.validation import Array, Indices, Json, as_whole, short_repr
 
 __all__ = ["Progress", "Results", "Tracker"]
 
@@ -112,6 +112,13 @@ class Tracker:
             raise InputError("the rules of a running system", "none", advice, "live")
         return self.setup
 
+    def metric(self, name: str | None) -> Metric:
+        """The metric of a name, by default the leading one; InputError."""
+        if name is not None and name not in self.metrics:
+            expected = f"a metric among {', '.join(self.metrics)}"
+            raise InputError(expected, short_repr(name), "", "metric")
+        return self.lead if name is None else self.metrics[name]
+
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
         """What to measure next at time t, and why."""
         own = self.lead.propose(t, context)
@@ -187,6 +194,11 @@ class Tracker:
             self.metrics[name].tell_late(asked, *result)
         self.told += 1
         self.progress.tell(asked, results, {})
+
+    def add(self, observations: Sequence[Observation]) -> None:
+        """Take results of the only metric that were measured elsewhere, sorted by time."""
+        self.lead.add(observations)
+        self.told += len(observations)
 
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an evaluation without a result; suggestions may avoid its place for a while."""
