@@ -1,4 +1,4 @@
-"""The frame of an agent: its inverses, its moments against integrals, agents that use it, and what people see."""
+"""The frame of an agent: its inverses, its moments against integrals, and what people see."""
 
 from __future__ import annotations
 
