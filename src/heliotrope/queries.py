@@ -20,7 +20,7 @@ from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.spaces.space import NamedAdapter
 from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
 from heliotrope.tracker.archives import OptimizerConfig

@@ -103,9 +103,11 @@ class Dictionary(Stored):
 
     def collapsed(self, weights: Array, levels: Array, seen: Array) -> Array:
         """The weights of the distinct features of f_t, (k, 1 + C n), for weights (k, N)."""
-        spatial = np.swapaxes(self.by_point(weights) @ seen, -1, -2)
-        flat = spatial.reshape(len(weights), len(self.B) * len(self.kernels))
-        return np.hstack([weights[:, : len(levels)] @ levels[:, None], flat])
+        R, distinct = len(levels), np.empty((len(weights), 1 + len(self.kernels) * len(self.B)))
+        for new, own in zip(distinct, weights, strict=True):
+            new[0] = own[:R] @ levels
+            new[1:] = (own[R:].reshape(len(self.B), len(self.spatial)) @ seen).T.ravel()
+        return distinct
 
     def blocks_at(self, places: Places) -> tuple[Array, Array]:
         """Mean (q, A) and explained covariance (q, A, A) of the blocks."""

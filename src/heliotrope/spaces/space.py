@@ -1,4 +1,4 @@
-"""Named parameters as one domain, whose points are read as dictionaries."""
+"""Named parameters as one domain, whose points are read as dictionaries, and its adapter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Box, Domain, Finite, Lattice
+from heliotrope.domains import Box, Domain, DomainAdapter, Finite, Lattice, Places
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
 from heliotrope.spaces.options import Options
-from heliotrope.spaces.parameters import Boolean, Categorical, Parameter, Value
-from heliotrope.spaces.ranges import Integer, Real
+from heliotrope.spaces.parameters import Boolean, Categorical, Integer, Parameter, Real, Value
 from heliotrope.validation import Array, Json, short_repr
 
 _PARAMETERS = 100
@@ -294,3 +293,59 @@ def _lattices(countable: Mapping[str, Parameter], columns: Mapping[str, slice]) 
 def _joined(rows: Sequence[Array]) -> Array:
     """Return one point; in a space of one configuration it is the origin of a line."""
     return np.concatenate(rows) if rows else np.zeros(1)
+
+
+class NamedAdapter(DomainAdapter):
+    """Translates configurations, or the names of options, to places of the space's domain.
+
+    Points and indices of that domain are accepted as well.
+    """
+
+    def __init__(self, space: SearchSpace | Options) -> None:
+        super().__init__(space.domain)
+        self.space = space
+
+    def canonical(self, place: Places) -> Places:
+        """Return the place of the configuration that a place decodes to."""
+        if isinstance(self.domain, Finite) or not isinstance(self.space, SearchSpace):
+            return place
+        return self.space.snapped(place)
+
+    def labels(self, place: Places) -> Json:
+        where = int(place[0]) if isinstance(self.domain, Finite) else place[0]
+        if isinstance(self.space, Options):
+            return {"option": self.space.name(int(where))}
+        return {"params": self.space.params(where)}
+
+    def place(self, x: Any) -> Places:
+        return self._place(x) if _is_named(x) else super().place(x)
+
+    def told_places(self, x: Any) -> Places:
+        return self._listed(x) if _are_named(x) else super().told_places(x)
+
+    def places(self, X: Any, context: ArrayLike | None) -> Places:
+        if X is None or not _are_named(X):
+            return super().places(X, context)
+        self.choices(context)  # refuses a context
+        return self._listed(X)
+
+    def _listed(self, names: Iterable[Any]) -> Places:
+        places = list[Places]()
+        for i, name in enumerate(names):
+            with located(str(i)):
+                places.append(self._place(name))
+        return np.concatenate(places)
+
+    def _place(self, name: Any) -> Places:
+        if isinstance(self.space, Options) or isinstance(self.domain, Finite):
+            return np.array([self.space.index(name)])
+        return self.space.point(name)[None]
+
+
+def _is_named(x: object) -> bool:
+    return isinstance(x, (Mapping, str))
+
+
+def _are_named(x: object) -> bool:
+    """Whether this is a list of configurations or of names; the space refuses mixtures."""
+    return isinstance(x, (list, tuple)) and bool(x) and any(map(_is_named, x))

@@ -19,12 +19,11 @@ from heliotrope.storage.protocol import (
     conflict as conflict,
     event_text as event_text,
     name_taken as name_taken,
+    open_store as open_store,
     unknown_study as unknown_study,
 )
 
 if TYPE_CHECKING:
     from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
-    from heliotrope.storage.opening import open_store as open_store
 else:  # a client needs none of these
-    _LAZY = {"journal": ["GroupCommit", "Journal"], "opening": ["open_store"]}
-    __getattr__ = lazy_names(__name__, _LAZY)
+    __getattr__ = lazy_names(__name__, {"journal": ["GroupCommit", "Journal"]})

@@ -15,7 +15,7 @@ from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.spaces.space import NamedAdapter
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Setup
 from heliotrope.tracker.tracker import Tracker

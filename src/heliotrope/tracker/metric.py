@@ -246,12 +246,13 @@ class Metric(BelievedMetric):
         return self.suggestion_of(self._choice(choices, at), at)
 
     def _choice(self, choices: Choices | None, t: float) -> Places:
-        make_rng, avoidance = self.rng(0), self.avoidance()
+        make_rng = self.rng(0)
         if choices is None:
             place = self.agent.choose(t, make_rng)
         else:
             place = _as_selective(self.agent).choose_among(choices, t, make_rng)
-        if not avoidance.avoids(self.adapter.canonical(place))[0]:
+        avoidance = self.avoidance() if self.ledger.recent_failures() else None
+        if avoidance is None or not avoidance.avoids(self.adapter.canonical(place))[0]:
             return place
         among = all_choices(self.domain) if choices is None else choices
         return avoidance.elsewhere(self.agent, among, t, make_rng)
@@ -266,9 +267,8 @@ class Metric(BelievedMetric):
 
     def avoidance(self) -> Avoidance:
         """The places that suggestions avoid now, since evaluations there failed lately."""
-        failures = self.ledger.recent_failures()
-        told = self.ledger.latest_points() if failures else np.empty((0, 0))
-        return Avoidance(self.adapter.domain, failures, told)
+        ledger = self.ledger
+        return Avoidance(self.adapter.domain, ledger.recent_failures(), ledger.latest_points())
 
     # ---- applying
 
