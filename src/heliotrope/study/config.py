@@ -233,23 +233,10 @@ class StudyConfig:
     def build(self) -> Policy:
         """The policy, which is told its model if it learns one."""
         if self.policy.learns_sums:
-            return Adaptive(self.tracking(), deferred=True, fleet=self.fleet)
+            return Adaptive(_tracking(self.policy, self.clock), deferred=True, fleet=self.fleet)
         if self.recipe.is_complete:
             return self.recipe.policy(Model(), Model().epsilon, self.adapter.domain)
         return Adaptive(self.recipe, deferred=True)
-
-    def tracking(self) -> Tracking:
-        """The recipe of auto; with a wall clock, values may return after a day or a week."""
-        season = self.policy.parameters.get("season")
-        if season is not None:
-            with located("policy.season"):
-                period = self.clock.units_of(season)
-            with located("policy"):
-                return Tracking(period)
-        if isinstance(self.clock, Steps):
-            return Tracking()
-        periods = [self.clock.units_of(length) for length in ("1d", "7d")]
-        return Tracking(candidates=tuple(p for p in periods if p >= _SHORTEST_SEASON))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON, with all defaults but the seed's."""
@@ -325,11 +312,25 @@ def _check_types(config: StudyConfig) -> None:
             raise InputError(expected, short_repr(getattr(config, name)), "", name)
 
 
+def _tracking(policy: PolicyChoice, clock: Clock) -> Tracking:
+    """The recipe of auto; with a wall clock, values may return after a day or a week."""
+    season = policy.parameters.get("season")
+    if season is not None:
+        with located("policy.season"):
+            period = clock.units_of(season)
+        with located("policy"):
+            return Tracking(period)
+    if isinstance(clock, Steps):
+        return Tracking()
+    periods = [clock.units_of(length) for length in ("1d", "7d")]
+    return Tracking(candidates=tuple(p for p in periods if p >= _SHORTEST_SEASON))
+
+
 def _check_policy(config: StudyConfig) -> None:
     """Refuse a policy, or parameters of it, that do not fit the space, the clock or contexts."""
     policy = config.policy
     if policy.learns_sums:
-        config.tracking()  # refuses a wrong season
+        _tracking(policy, config.clock)  # refuses a wrong season
     shares = config.context is not None or not config.adapter.is_independent
     if not shares and "length_scale" in policy.parameters:
         expected = "no length scale for options without features"

@@ -21,7 +21,6 @@ from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, 
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Rules
 from heliotrope.precision import Precision
-from heliotrope.serialization.codec import Arrays, JsonTree, part, under
 from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Outlook, Setup
@@ -222,30 +221,6 @@ class Tracker:
         """Move all later times back to ``latest``."""
         for metric in self.metrics.values():
             metric.set_back(latest)
-
-    # ---- files
-
-    def parts(self) -> tuple[JsonTree, Arrays]:
-        """The state of all metrics but the leading one, and the progress, as JSON and arrays."""
-        headers, arrays = dict[str, JsonTree](), dict[str, Any]()
-        for i, name in enumerate(self._others()):
-            headers[name], own = self.metrics[name].parts()
-            arrays |= under(f"metric/{i}/", own)
-        return {
-            "told": self.told,
-            "progress": self.progress.to_json(),
-            "metrics": headers,
-        }, arrays
-
-    def restore(self, header: JsonTree, arrays: Arrays) -> None:
-        """Take over what :meth:`parts` returned."""
-        self.told = as_whole(header["told"], "told", least=0)
-        self.progress.restore(header["progress"])
-        for i, name in enumerate(self._others()):
-            self.metrics[name].restore(header["metrics"][name], part(arrays, f"metric/{i}/"))
-
-    def _others(self) -> list[str]:
-        return [name for name in self.metrics if name != self.leading]
 
 
 def _chosen(tracker: Tracker, own: Suggestion) -> tuple[Places, Reason]:
