@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from heliotrope.errors import InputError
 from heliotrope.live import Limit, Live, Moves, Remeasure, Rules, limits_to_json, read_limits
 from heliotrope.live.choosing import safe
-from heliotrope.live.rules import LEAST_RISK, decode_live, encode_live
+from heliotrope.live.rules import LEAST_RISK, Mask, decode_live, encode_live
 from heliotrope.surroundings import RNGStream
 from heliotrope.validation import Array
 
@@ -140,14 +140,16 @@ def test_a_relative_limit_moves_with_the_baseline() -> None:
     assert limit.margin(96.0, baseline=110.0) < 0.0
 
 
-def drawn(rule: Remeasure, seed: int, clear: Array) -> Array:
+def drawn(rule: Remeasure, seed: int, clear: Array) -> Mask:
     """Which asks are drawn, (n,), if the gain is clear at some of them."""
     stream = RNGStream(seed)
-    asks = [rule.is_drawn(n, partial(stream.at, purpose=3), clear=c) for n, c in enumerate(clear)]
+    asks = [
+        rule.is_drawn(n, partial(stream.at, purpose=3), clear=bool(c)) for n, c in enumerate(clear)
+    ]
     return np.array(asks)
 
 
-def most(controls: Array, window: int) -> int:
+def most(controls: Mask, window: int) -> int:
     """The largest number of controls in a row of asks of this length."""
     return int(np.convolve(controls, np.ones(window)).max())
 
