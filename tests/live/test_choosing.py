@@ -33,8 +33,8 @@ def view(score: list[float], margin: list[float], doubt: float = 0.1) -> View:
     )
 
 
-def chosen(one: View, *, first: bool = False, baseline_due: bool = False) -> Decision:
-    return decide(one, 0.05, np.random.default_rng, first=first, baseline_due=baseline_due)
+def chosen(one: View, *, first: bool = False, control: bool = False) -> Decision:
+    return decide(one, 0.05, np.random.default_rng, first=first, control=control)
 
 
 def test_only_safe_candidates_are_chosen() -> None:
@@ -89,12 +89,12 @@ def test_the_search_starts_from_what_is_known() -> None:
     assert chosen(one, first=True) == Decision(0, "first")
 
 
-def test_the_baseline_is_measured_when_it_is_due_and_safe() -> None:
+def test_a_control_measures_the_baseline_if_it_is_safe() -> None:
     one = replace(view([1.0, 3.0], [1.0, 1.0]), baseline=0)
-    assert chosen(one, baseline_due=True) == Decision(0, "baseline")
+    assert chosen(one, control=True) == Decision(0, "baseline")
     assert chosen(one) == Decision(1, "best")
     unsafe = replace(one, margin=np.array([[-1.0], [1.0]]))
-    assert chosen(unsafe, baseline_due=True) == Decision(1, "best")
+    assert chosen(unsafe, control=True) == Decision(1, "best")
 
 
 def test_a_move_must_be_worth_its_cost() -> None:
@@ -145,9 +145,8 @@ def test_the_choice_is_reachable_and_safe_unless_nothing_is(
         baseline=int(rng.integers(q)),
         horizon=float(rng.integers(10)),
     )
-    found = decide(
-        one, risk, np.random.default_rng, first=False, baseline_due=bool(rng.random() < 0.3)
-    )
+    control = bool(rng.random() < 0.3)
+    found = decide(one, risk, np.random.default_rng, first=False, control=control)
     assert reachable[found.index]
     kept = norm.sf(0.0, margin, np.maximum(doubt, 1e-12)) >= 1.0 - risk - 1e-9
     allowed = kept.all(axis=1) & reachable

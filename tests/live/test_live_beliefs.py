@@ -183,7 +183,23 @@ def test_holding_ends_when_the_value_is_worth_the_cost() -> None:
 def test_gains_add_up_with_their_deviations() -> None:
     total = TotalGain().after(Gain(1.0, 0.5, 10.0)).after(Gain(2.0, 0.25, 10.0)).gain
     assert (total.mean, total.std, total.baseline) == (3.0, 0.75, 20.0)
-    assert str(Gain(0.5, 0.1, -1.0)) == "0.5 better, 95 % between 0.304 and 0.696"
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (Gain(0.5, 0.1, -1.0), "0.50 better, 95 % between 0.30 and 0.70"),
+        (Gain(3.1, 1.0, 100.0), "3.1 % better, 95 % between 1.1 and 5.1"),
+        (Gain(-2.42, 0.5, 100.0), "2.4 % worse, 95 % between 1.4 and 3.4"),
+        (Gain(-2.42, 1.5, 100.0), "2.4 % worse, 95 % between 5.4 worse and 0.5 better"),
+        (Gain(1.412e6, 6e4, 1e6), "141 % better, 95 % between 129 and 153"),
+        (Gain(45_678.9, 1000.0, 0.0), "45,700 better, 95 % between 43,700 and 47,600"),
+        (Gain(1e-9, 1e-9, 10.0), "neither better nor worse"),
+        (Gain(0.0, 0.0, 0.0), "neither better nor worse"),
+    ],
+)
+def test_a_gain_is_said_as_people_would(gain: Gain, words: str) -> None:
+    assert str(gain) == words
 
 
 def test_distances_are_in_the_units_of_the_parameters() -> None:

@@ -68,6 +68,46 @@ def test_the_gain_holds_the_truth(opt: ht.Optimizer) -> None:
     assert "% better" in str(gain)
 
 
+def test_controls_are_drawn_by_seed_and_survive_a_file(tmp_path: Path) -> None:
+    """Whatever is told, at most two asks in a row measure the baseline as controls."""
+    live, rng = Live({"rate": "maximize"}, baseline=START), np.random.default_rng(0)
+    opt, again = (ht.Optimizer(SPACE, ht.auto(SPACE), seed=3, live=live) for _ in range(2))
+    reasons = list[str | None]()
+    for step in range(100):
+        ask, twin = opt.ask(), again.ask()
+        assert (twin.params, twin.reason) == (ask.params, ask.reason)
+        reasons.append(ask.reason)
+        flips = -1.0 if step // 30 % 2 else 1.0
+        rate = 100.0 + flips * 5.0 * ask.x[0] + 3.0 * rng.standard_normal()
+        opt.tell(ask, {"rate": rate})
+        again.tell(twin, {"rate": rate})
+        if step % 25 == 10:
+            again.save(tmp_path / "again")
+            again = ht.Optimizer.load(tmp_path / "again")
+    controls = np.array([reason == "baseline" for reason in reasons])
+    assert 0 < controls.sum() <= 13
+    assert np.convolve(controls, np.ones(3)).max() <= 2
+
+
+def test_a_fallback_and_a_baseline_that_is_the_choice_may_repeat() -> None:
+    domain, policy = ht.grid(4), ht.tv_gp_ucb(PRIOR, beta=0.1)
+    limits = {"load": {"below": 0.0}}
+    cases = {
+        "fallback": Live({"value": "maximize", "load": "watch"}, limits=limits, baseline=0),
+        "best": Live({"value": "maximize", "load": "watch"}, baseline=0),
+    }
+    for reason, live in cases.items():
+        opt = ht.Optimizer(domain, policy, live=live)
+        reasons = []
+        for _ in range(60):
+            ask = opt.ask()
+            reasons.append(ask.reason)
+            opt.tell(ask, {"value": 3.0 * (ask.index == 0), "load": 9.0})
+        assert reasons[10:] == [reason] * 50
+        if reason == "best":
+            assert set(opt.history.index[10:].tolist()) == {0}
+
+
 def test_the_gain_refers_to_a_baseline_as_it_is_told() -> None:
     opt = tuned(Live({"p99": "minimize", "rate": "watch"}, baseline=BUSY), 12)
     gain, total = opt.gain(), opt.total_gain()

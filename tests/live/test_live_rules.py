@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given, strategies as st
 from heliotrope.errors import InputError
 from heliotrope.live import Limit, Live, Moves, Remeasure, Rules, limits_to_json, read_limits
 from heliotrope.live.choosing import safe
-from heliotrope.live.rules import LEAST_RISK, decode_live, encode_live
+from heliotrope.live.rules import LEAST_RISK, Mask, decode_live, encode_live
+from heliotrope.surroundings import RNGStream
 from heliotrope.validation import Array
 
 SIDES = st.sampled_from(["below", "at_most", "above", "at_least"])
@@ -50,7 +52,6 @@ def test_rules_survive_json(
         baseline=0,
         safe=[{"x": 0.5}, np.array([0.5])],
         share=0.2,
-        stale=1.5,
         moves=Moves(largest, cost),
     )
     arrays: dict[str, Array] = {}
@@ -93,7 +94,6 @@ def test_wrong_limits_are_refused_with_their_place(limits: object) -> None:
         {"risk": 1.0},
         {"risk": 1e-300},
         {"share": -0.1},
-        {"stale": 0.0},
         {"safe": "left"},
         {"moves": {"fastest": {}}},
         {"moves": {"largest": {"0": -1.0}}},
@@ -140,19 +140,52 @@ def test_a_relative_limit_moves_with_the_baseline() -> None:
     assert limit.margin(96.0, baseline=110.0) < 0.0
 
 
-def test_the_baseline_is_due_by_its_share_or_by_its_doubt() -> None:
-    rule = Remeasure(share=0.1, stale=2.0)
-    assert not rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=1.0)
-    assert rule.is_due(asked=20, at_baseline=2, gain=0.0, deviation=1.0)
-    assert rule.is_due(asked=18, at_baseline=2, gain=0.0, deviation=2.5)
-    assert not rule.is_due(asked=18, at_baseline=8, gain=0.0, deviation=2.5)
+def drawn(rule: Remeasure, seed: int, clear: Array) -> Mask:
+    """Which asks are drawn, (n,), if the gain is clear at some of them."""
+    stream = RNGStream(seed)
+    asks = [
+        rule.is_drawn(n, partial(stream.at, purpose=3), clear=bool(c)) for n, c in enumerate(clear)
+    ]
+    return np.array(asks)
 
 
-def test_by_default_the_baseline_is_measured_until_the_gain_is_sure() -> None:
-    rule = Remeasure()
-    assert rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.4)
-    assert not rule.is_due(asked=18, at_baseline=2, gain=1.0, deviation=0.3)
-    assert not Remeasure(share=0.0).is_due(asked=18, at_baseline=0, gain=0.0, deviation=1.0)
+def most(controls: Mask, window: int) -> int:
+    """The largest number of controls in a row of asks of this length."""
+    return int(np.convolve(controls, np.ones(window)).max())
+
+
+@given(
+    share=st.floats(0.0, 1.0),
+    seed=st.integers(0, 2**32),
+    changes=st.lists(st.integers(1, 150), min_size=1, max_size=5),
+)
+def test_never_more_than_two_controls_in_a_row_and_nothing_is_saved_up(
+    share: float, seed: int, changes: list[int]
+) -> None:
+    rule, clear = Remeasure(share), np.repeat(np.arange(len(changes)) % 2 == 0, changes)
+    controls = drawn(rule, seed, clear)
+    assert most(controls, 3) <= 2
+    for window in (10, 50, 100, 200):  # asks before it leave no trace
+        assert most(controls, window) <= min(1.25 * share, 0.5) * window + 2.0
+    assert np.array_equal(controls, drawn(rule, seed, clear))
+    if share == 0.0:
+        assert not controls.any()
+
+
+@given(seed=st.integers(0, 2**32))
+def test_shares_of_controls_by_default(seed: int) -> None:
+    is_open, clear = drawn(Remeasure(), seed, np.zeros(400)), drawn(Remeasure(), seed, np.ones(400))
+    assert is_open.sum() == 50
+    assert most(is_open, 100) <= 13 + 1  # both ends of 100 asks may cut a draw's eight asks
+    assert clear.sum() == 10
+    assert most(clear, 100) <= 4
+    assert not (clear & ~is_open).any()
+
+
+def test_controls_are_drawn_at_any_place() -> None:
+    controls = drawn(Remeasure(), 0, np.zeros(4000))
+    counts = np.bincount(np.flatnonzero(controls) % 8, minlength=8)
+    assert counts.min() > 62.5 - 4.0 * 7.4  # 500 draws of 8 places: a deviation of 7.4
 
 
 TINY = st.one_of(

@@ -244,11 +244,6 @@ REFUSED: Mapping[str, tuple[Any, str, str]] = {
         "policy",
         "GPPolicy",
     ),
-    "staleness": (
-        lambda: limited(baseline={"fan": 2, "eco": False}, stale=0.5),
-        "live",
-        "stale=0.5",
-    ),
 }
 
 

@@ -1988,7 +1988,7 @@ export interface operations {
                     risk?: number;
                     /** @description What runs today: parameters by name, or the name of an option. */
                     baseline?: Record<string, unknown> | string;
-                    /** @description Share of asks that measure the baseline again. Default: 0.1. */
+                    /** @description About this share of the asks measures the baseline again: 1.25 times it while the gain is not clear, and then a quarter. Default: 0.1. */
                     share?: number;
                     /** @description Other choices that keep all limits: parameters by name, or names of options. */
                     safe?: (Record<string, unknown> | string)[];

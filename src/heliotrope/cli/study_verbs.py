@@ -140,7 +140,10 @@ def create_command(
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="Share of asks that measure the baseline again. Default: 0.1."),
+        typer.Option(
+            help="About this share of the asks measures the baseline again: 1.25 times it "
+            "while the gain is not clear, and then a quarter. Default: 0.1."
+        ),
     ] = None,
     safe: Annotated[
         list[str] | None,

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import floor, log10, sqrt
 from statistics import NormalDist
 from typing import ClassVar, cast
 
@@ -39,6 +39,7 @@ from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Json
 
 _WIDTH = NormalDist().inv_cdf(0.975)  # deviations between the middle and an end of an interval
+_EQUAL = 1e-6  # share of the baseline's value: smaller gains are rounding errors
 
 # The value of a measurement
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -162,6 +163,11 @@ class Gain:
     def high(self) -> float:
         return self.mean + _WIDTH * self.std
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval says which of the two is better."""
+        return self.low > 0.0 or self.high < 0.0
+
     def as_told(self, sign: float) -> Gain:
         """The same gain beside the baseline's value as it is told: its negative if sign is -1."""
         return Gain(self.mean, self.std, sign * self.baseline)
@@ -170,10 +176,33 @@ class Gain:
         return {"mean": self.mean, "low": self.low, "high": self.high, "baseline": self.baseline}
 
     def __str__(self) -> str:
-        """In percent if the baseline's value is positive."""
+        """In percent if the baseline's value is positive, with two digits of the interval.
+
+        Examples
+        --------
+        >>> print(Gain(-2.42, 0.5, baseline=100.0))
+        2.4 % worse, 95 % between 1.4 and 3.4
+        >>> print(Gain(-2.42, 1.5, baseline=100.0))
+        2.4 % worse, 95 % between 5.4 worse and 0.5 better
+        """
         unit, scale = ("", 1.0) if self.baseline <= 0.0 else (" %", 100.0 / self.baseline)
         mean, low, high = (scale * number for number in (self.mean, self.low, self.high))
-        return f"{mean:.3g}{unit} better, 95 % between {low:.3g} and {high:.3g}"
+        if max(-low, high) <= _EQUAL * abs(scale * self.baseline):
+            return "neither better nor worse"
+        digits = 1 - floor(log10(high - low)) if high > low else 2
+
+        def side(number: float) -> str:
+            return "better" if number >= 0.0 else "worse"
+
+        def size(number: float) -> str:
+            return f"{abs(round(number, digits)):,.{max(digits, 0)}f}"
+
+        if side(low) == side(high):
+            least, most = sorted((low, high), key=abs)
+            ends = f"{size(least)} and {size(most)}"
+        else:
+            ends = f"{size(low)} worse and {size(high)} better"
+        return f"{size(mean)}{unit} {side(mean)}, 95 % between {ends}"
 
 
 def gain(objective: Belief, t: float, place: Places, baseline: Places) -> Gain:

@@ -114,9 +114,13 @@ def safe(margin: Array, doubt: Array, risk: float) -> Mask:
 
 
 def decide(
-    view: View, risk: float, make_rng: RNGFactory, *, first: bool, baseline_due: bool
+    view: View, risk: float, make_rng: RNGFactory, *, first: bool, control: bool
 ) -> Decision:
-    """Choose a candidate. ``first`` says that nothing was measured yet."""
+    """Choose a candidate.
+
+    ``first`` says that nothing was measured yet, ``control`` that this ask is one of those drawn
+    to measure the baseline.
+    """
     if first and view.called_safe:
         reachable = [index for index in view.called_safe if view.reachable[index]]
         return Decision(reachable[0] if reachable else _safest(view), "first")
@@ -126,7 +130,7 @@ def decide(
         return Decision(_safest(view), "fallback")
     if view.avoided is not None and not view.avoided[allowed].all():
         allowed = allowed & ~view.avoided
-    if baseline_due and view.baseline is not None and allowed[view.baseline]:
+    if control and view.baseline is not None and allowed[view.baseline]:
         return Decision(view.baseline, "baseline")
     value = view.score - view.price
     plain = _argmax_among(value, allowed, make_rng)

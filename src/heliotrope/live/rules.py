@@ -5,9 +5,10 @@ These are descriptions. They check their input, read and write JSON, and hold no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from heliotrope.domains import Domain, PlaceLike, Places, are_indices
 from heliotrope.errors import InputError, located
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode
 from heliotrope.spaces import Integer, Options, Real, SearchSpace
+from heliotrope.surroundings import RNGFactory
 from heliotrope.validation import Array, Json, as_number, as_positive, as_share, short_repr
 
 Aim: TypeAlias = Literal["maximize", "minimize", "watch"]
@@ -30,8 +32,8 @@ RISK = 0.05
 LEAST_RISK = 1e-9  # 1 minus a much smaller one would be rounded to 1
 _ABOVE = {"below": -1.0, "at_most": -1.0, "above": 1.0, "at_least": 1.0}  # side that is kept
 _SIGNS = {"maximize": 1.0, "minimize": -1.0}
-_MOST = 0.4  # share of the asks at a stale baseline
-_SURE = 3.0  # deviations of the gain, which clearly exclude 0
+_OPEN = 1.25  # times the share of the asks measure the baseline while the gain is not clear
+_CLEAR = 5  # of these draws one is kept once it is clear
 _ROUNDING = 1e-9  # share of a distance, and of an ask
 
 
@@ -161,29 +163,29 @@ class Moves:
 
 @dataclass(frozen=True)
 class Remeasure:
-    """When the baseline is measured again: a ``share`` of all asks, and more while it is stale.
+    """Which asks measure the baseline again: a control group, which is drawn at random.
 
-    It is stale while the deviation of the gain over it exceeds ``stale``, in the unit of the
-    objective; by default, while the gain is less than three deviations. Then up to 40 % of all
-    asks are spent on it. A share of 0 never measures it.
+    While it is not clear whether the best is better than the baseline, 1.25 times the ``share`` is
+    drawn, one of each 8 asks by default; once it is clear, one of five of these. Which asks are
+    drawn depends on the seed alone, so nothing is saved up, and at most two in a row are drawn. A
+    share of 0 draws none. Never more than a half is drawn.
     """
 
     share: float = 0.1
-    stale: float | None = None
 
     def __post_init__(self) -> None:
         with located("share"):
             object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
-        if self.stale is not None:
-            with located("stale"):
-                object.__setattr__(self, "stale", as_positive(self.stale, "stale"))
 
-    def is_due(self, asked: int, at_baseline: int, gain: float, deviation: float) -> bool:
-        """Whether to measure the baseline next, after ``asked`` asks, some of them there."""
-        least = self.share * (asked + 1) - _ROUNDING
-        most = max(self.share, _MOST) * (asked + 1) - _ROUNDING
-        stale = deviation > (abs(gain) / _SURE if self.stale is None else self.stale)
-        return at_baseline < least or (self.share > 0.0 and stale and at_baseline < most)
+    def is_drawn(self, asked: int, rng_at: Callable[[int], RNGFactory], *, clear: bool) -> bool:
+        """Whether the ask after ``asked`` others is drawn; ``rng_at`` has a generator by window."""
+        if self.share < _ROUNDING:
+            return False
+        length = max(2, ceil(1.0 / (_OPEN * self.share) - _ROUNDING))
+        window, place = divmod(asked, _CLEAR * length)
+        rng = rng_at(window)()
+        drawn = length * np.arange(_CLEAR) + rng.integers(length, size=_CLEAR)
+        return bool(place == rng.choice(drawn) if clear else place in drawn)
 
 
 @dataclass(frozen=True)
@@ -227,8 +229,9 @@ class Live:
     maximize or minimize, asks take turns among the best trade-offs, unless ``objective`` has the
     weights of a sum of metrics to maximize. All ``limits`` together are kept with a probability of
     at least 1 - ``risk``. The search starts from the ``baseline``, which runs today, and from
-    ``safe`` settings, which keep the limits. A ``share`` of the asks measures the baseline again,
-    and more while the gain is uncertain (``stale``). ``moves`` bounds each change, and its cost.
+    ``safe`` settings, which keep the limits. About a ``share`` of the asks, drawn at random,
+    measures the baseline again: 1.25 times it while the gain is not clear, and then a quarter.
+    ``moves`` bounds each change, and its cost.
 
     Examples
     --------
@@ -253,7 +256,6 @@ class Live:
         baseline: PlaceLike | None = None,
         safe: Sequence[PlaceLike] = (),
         share: float = 0.1,
-        stale: float | None = None,
         moves: Mapping[str, Mapping[str, float]] | Moves | None = None,
     ) -> None:
         read = limits if isinstance(limits, tuple) else read_limits(limits)
@@ -261,7 +263,7 @@ class Live:
         if isinstance(safe, (str, Mapping)) or not isinstance(safe, Sequence):
             raise InputError("a list of settings", short_repr(safe), "", "safe")
         object.__setattr__(self, "metrics", _as_metrics(metrics))
-        object.__setattr__(self, "rules", Rules(read, risk, Remeasure(share, stale), change))
+        object.__setattr__(self, "rules", Rules(read, risk, Remeasure(share), change))
         object.__setattr__(self, "baseline", baseline)
         object.__setattr__(self, "safe", tuple(safe))
         object.__setattr__(self, "objective", objective)
@@ -408,7 +410,6 @@ def encode_live(live: Live, arrays: Arrays) -> JsonTree:
         "baseline": _encoded(live.baseline, arrays),
         "safe": [_encoded(setting, arrays) for setting in live.safe],
         "share": rules.remeasure.share,
-        "stale": rules.remeasure.stale,
         "moves": rules.moves.to_json(),
     }
 

@@ -96,7 +96,8 @@ class CreatesInStore(ABC):
         baseline
             What runs today: parameters by name, or the name of an option.
         share
-            Share of asks that measure the baseline again. Default: 0.1.
+            About this share of the asks measures the baseline again: 1.25 times it while the gain
+            is not clear, and then a quarter. Default: 0.1.
         safe
             Other choices that keep all limits: parameters by name, or names of options.
         moves
@@ -204,7 +205,8 @@ class CreatesAtService(ABC, Generic[S]):
         baseline
             What runs today: parameters by name, or the name of an option.
         share
-            Share of asks that measure the baseline again. Default: 0.1.
+            About this share of the asks measures the baseline again: 1.25 times it while the gain
+            is not clear, and then a quarter. Default: 0.1.
         safe
             Other choices that keep all limits: parameters by name, or names of options.
         moves
@@ -308,7 +310,8 @@ class AsyncCreatesAtService(ABC, Generic[S]):
         baseline
             What runs today: parameters by name, or the name of an option.
         share
-            Share of asks that measure the baseline again. Default: 0.1.
+            About this share of the asks measures the baseline again: 1.25 times it while the gain
+            is not clear, and then a quarter. Default: 0.1.
         safe
             Other choices that keep all limits: parameters by name, or names of options.
         moves

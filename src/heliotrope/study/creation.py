@@ -104,7 +104,8 @@ class GoalFields:
     share: float | None = field(
         default=None,
         metadata=metadata_of(
-            "Share of asks that measure the baseline again. Default: 0.1.",
+            "About this share of the asks measures the baseline again: 1.25 times it while the "
+            "gain is not clear, and then a quarter. Default: 0.1.",
             {"type": "number", "minimum": 0, "maximum": 1},
         ),
     )

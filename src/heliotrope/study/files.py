@@ -173,9 +173,6 @@ def _goals(told: OptimizerConfig, tracker: Tracker) -> Goals | None:
     live, setup = told.live, tracker.setup
     if live is None or setup is None:
         return None
-    if live.rules.remeasure.stale is not None:
-        got, advice = f"stale={live.rules.remeasure.stale:g}", "Open the file by Optimizer.load."
-        raise InputError("rules that a study can have", got, advice, "live")
     goals = Goals(
         metrics=live.metrics,
         objective=live.objective,

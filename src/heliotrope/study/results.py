@@ -222,6 +222,7 @@ def facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "best now": "unknown" if best is None else setting(best),
         "its value": value,
         "confidence": "" if best is None else confidence(best),
+        "gain": (summary.get("gain") or {}).get("words", ""),
         "drift": summary["drift"]["words"],
         "accuracy": accuracy(summary.get("accuracy")),
         "warning": summary.get("warning") or "",

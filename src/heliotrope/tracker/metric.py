@@ -103,9 +103,9 @@ class BelievedMetric:
         """The open evaluation of a number."""
         return self.ledger.lookup(number)
 
-    def rng(self, purpose: int) -> RNGFactory:
-        """The random numbers of the next ask for a purpose."""
-        return self._rng.at(self.ledger.asked, purpose)
+    def rng(self, purpose: int, counter: int | None = None) -> RNGFactory:
+        """The random numbers of a counter for a purpose; by default, those of the next ask."""
+        return self._rng.at(self.ledger.asked if counter is None else counter, purpose)
 
     # ---- beliefs
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,15 @@ from numpy.typing import ArrayLike
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
 from heliotrope.ledger import Observation, Suggestion
-from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, standardized_error
+from heliotrope.live.beliefs import (
+    Belief,
+    Gain,
+    TotalGain,
+    Trust,
+    gain,
+    hold_until,
+    standardized_error,
+)
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Rules
 from heliotrope.precision import Precision
@@ -28,7 +35,7 @@ from heliotrope.validation import Array, Indices, Json, as_whole, short_repr
 
 __all__ = ["Progress", "Results", "Tracker"]
 
-_PURPOSE = 2  # of the random stream: not that of a metric's own choice
+_PURPOSE, _CONTROLS = 2, 3  # of the random stream: not those of a metric's own choice
 _REMEMBERED = 1000  # asks whose reasons are kept
 
 Results = Mapping[str, tuple[float, Precision]]
@@ -40,14 +47,13 @@ class Progress:
 
     ``applied`` are the coordinates of the choice that runs now. ``reasons`` are those of the latest
     asks, by number. ``trust`` says how far the predictions of limited metrics were off. ``total``
-    is the gain of all evaluations. ``at_baseline`` counts the asks at the baseline.
+    is the gain of all evaluations.
     """
 
     def __init__(self, setup: Setup | None) -> None:
         self._rules = Rules() if setup is None else setup.live.rules
-        self._baseline = self.applied = None if setup is None else setup.baseline
+        self.applied = None if setup is None else setup.baseline
         self.reasons: dict[int, str] = {}
-        self.at_baseline = 0
         self.trust = {name: Trust() for name in self._rules.limited}
         self.total = TotalGain()
 
@@ -57,8 +63,6 @@ class Progress:
             self.reasons[asked.id] = asked.reason
             if len(self.reasons) > _REMEMBERED:
                 del self.reasons[next(iter(self.reasons))]
-        if self._baseline is not None and np.array_equal(asked.choice, self._baseline):
-            self.at_baseline += 1
 
     def tell(self, asked: Suggestion, results: Results, errors: Mapping[str, float]) -> None:
         """Take results and their errors; a choice that the rules asked for runs from now on."""
@@ -72,7 +76,6 @@ class Progress:
     def to_json(self) -> Json:
         """The progress as a part of a file."""
         return {
-            "at_baseline": self.at_baseline,
             "applied": None if self.applied is None else self.applied.tolist(),
             "reasons": list(self.reasons.items()),
             "trust": {name: astuple(trust) for name, trust in self.trust.items()},
@@ -81,7 +84,6 @@ class Progress:
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_json` wrote."""
-        self.at_baseline = as_whole(data["at_baseline"], "at_baseline", least=0)
         self.applied = None if data["applied"] is None else np.array(data["applied"], dtype=float)
         self.reasons = {as_whole(n, "number", least=0): str(why) for n, why in data["reasons"]}
         self.trust = {name: Trust(*numbers) for name, numbers in data["trust"].items()}
@@ -225,21 +227,20 @@ class Tracker:
 
 def _chosen(tracker: Tracker, own: Suggestion) -> tuple[Places, Reason]:
     """The choice by the rules, and why; ``own`` is that of the leading metric's policy."""
-    lead, progress = tracker.lead, tracker.progress
+    lead = tracker.lead
     outlook, make_rng = tracker.outlook(own.t, own.context), lead.rng(_PURPOSE)
     rules, domain = outlook.live.rules, outlook.setup.adapter.choice_domain
     is_first = not rules.limits and lead.asked < initial_count(domain)
-    is_spread = is_first and (outlook.baseline is None or progress.at_baseline > 0)
+    is_spread = is_first and (outlook.baseline is None or lead.asked > 0)
     if is_spread and outlook.reachable(own.place).all():
         return own.place, "first"
     roles = (outlook.running, outlook.baseline, *outlook.called_safe)
     near = [place for place in (*roles, *outlook.visited(), own.place) if place is not None]
     places, objective = candidates(outlook.choices, near, make_rng), outlook.objective(make_rng)
     view = _view(outlook, objective, places, make_rng)
-    gain = _gain(outlook, objective, view, places)
-    due = gain is not None and rules.remeasure.is_due(lead.asked, progress.at_baseline, *gain)
     told = min([tracker.told, *(len(tracker.metrics[name].history) for name in rules.limited)])
-    chosen = decide(view, rules.risk_of_each, make_rng, first=told == 0, baseline_due=due)
+    control = _is_control(outlook, objective, view, places)
+    chosen = decide(view, rules.risk_of_each, make_rng, first=told == 0, control=control)
     return places[[chosen.index]], chosen.reason
 
 
@@ -275,15 +276,14 @@ def _view(outlook: Outlook, objective: Belief, places: Places, make_rng: RNGFact
     )
 
 
-def _gain(
-    outlook: Outlook, objective: Belief, view: View, places: Places
-) -> tuple[float, float] | None:
-    """The gain of the best safe place over the baseline, and its deviation; None without one."""
-    if view.baseline is None:
-        return None
+def _is_control(outlook: Outlook, objective: Belief, view: View, places: Places) -> bool:
+    """Whether the next ask is drawn to compare the best safe place with the baseline."""
     kept = safe(view.margin, view.doubt, outlook.live.rules.risk_of_each)
-    best = int(np.argmax(np.where(kept | ~kept.any(), view.mean, -np.inf)))
-    pair = [best, view.baseline]
-    shared = objective.covariance(outlook.t, places[pair[:1]], places[pair[1:]])
-    variance = float(np.square(view.std[pair]).sum() - 2.0 * shared[0, 0])
-    return float(view.mean[best] - view.mean[view.baseline]), sqrt(max(variance, 0.0))
+    best = int(np.argmax(np.where(kept, view.mean, -np.inf)))
+    if view.baseline is None or best == view.baseline:
+        return False
+    lead, pair = outlook.lead, (places[[best]], places[[view.baseline]])
+    clear = gain(objective, outlook.t, *pair).is_clear
+    return outlook.live.rules.remeasure.is_drawn(
+        lead.asked, lambda window: lead.rng(_CONTROLS, window), clear=clear
+    )
