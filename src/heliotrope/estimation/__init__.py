@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
     faults as faults,
-    length_of_new_world as length_of_new_world,
-    length_of_return as length_of_return,
+    is_placeholder as is_placeholder,
+    latest_change as latest_change,
 )
 from heliotrope.estimation.contradictions import contradicted as contradicted
 from heliotrope.estimation.model import Model as Model, is_estimate_due as is_estimate_due

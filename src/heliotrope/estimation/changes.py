@@ -15,6 +15,7 @@ K (n, n)  covariance of the results      s  scale of a fault, whose density is C
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, log, pi
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ _LONGEST = 24  # results since a jump, at most, when it is found
 _KNOWN = 8  # results before a jump, at least
 _JUMP = 10.0  # log odds against a jump before a result
 _RETURN, _LONGEST_RETURN = 5.0, 8  # log odds against a return; results after it, at most
+_PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
 _CHANGED = 6.0  # log odds against the change of a place
 _TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
@@ -89,8 +91,8 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
     return _filtered(_Values.of(regime)).faulty
 
 
-def length_of_new_world(regime: Regime) -> int:
-    """Number of the latest results that a jump separates from the earlier ones, or 0.
+def _gain_of_new(regime: Regime) -> tuple[int, float]:
+    """Number of the latest results of a new regime, and the log odds of that.
 
     One of them must be at a place of earlier ones, and differ from all of these: elsewhere, a high
     value may just be a peak.
@@ -99,7 +101,7 @@ def length_of_new_world(regime: Regime) -> int:
     values = _Values.of(regime)
     most = min(len(values.r) - _KNOWN, _LONGEST)
     if most < 2:
-        return 0
+        return 0, -inf
     # backwards, so that the sum of the first m is that of the latest m
     new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
     gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
@@ -123,12 +125,30 @@ def _differ_from_earlier(values: _Values, agrees: NDArray[np.bool_], count: int)
     return bool((at_place.any(axis=1) & ~agreed.any(axis=1)).any())
 
 
-def length_of_return(before: Regime, since: Regime) -> int:
-    """Number of the latest results that follow from those before a jump, not from those since."""
+class Change(NamedTuple):
+    """Another regime began with the latest ``count`` results.
+
+    It is one of those that are remembered, at the position ``back``; None for a new one.
+    """
+
+    count: int
+    back: int | None = None
+
+
+def latest_change(current: Regime, remembered: Sequence[Regime]) -> Change | None:
+    """The most likely change of regime within the latest results; None if the regime goes on."""
+    gains = [(_gain_of_new(current), None)]
+    gains += [(_gain_of_return(regime, current), i) for i, regime in enumerate(remembered)]
+    best, back = max(gains, key=lambda pair: pair[0][1])
+    return Change(best[0], back) if best[1] > 0.0 else None
+
+
+def _gain_of_return(before: Regime, since: Regime) -> tuple[int, float]:
+    """Number of the latest results that follow from an earlier regime, and the log odds of that."""
     before, since = before.latest(_LATEST), since.latest(_LATEST)
     most = min(len(since.results.y) - 1, _LONGEST_RETURN)
     if most < 1:
-        return 0
+        return 0, -inf
     # a world that was learned from the few results since the jump may be too sure
     worlds = since, since._replace(world=before.world)
     stay = [_of_the_latest(_around_another_mean(_Values.of(world)), most) for world in worlds]
@@ -136,6 +156,15 @@ def length_of_return(before: Regime, since: Regime) -> int:
     latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
     back = _filtered(latest.at(slice(None, None, -1))).densities
     return _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay), shortest=1)
+
+
+def is_placeholder(regime: Regime) -> bool:
+    """Whether values are equal up to noise where the places would make them differ."""
+    values = _Values.of(regime)
+    noise = values.K.diagonal() - regime.world.mean_variance - regime.world.variance
+    equal = values._replace(K=np.diag(noise))
+    gain = _around_another_mean(equal).sum() - _around_another_mean(values).sum()
+    return bool(len(noise) == 1 or gain > _PLACEHOLDER)
 
 
 def _of_the_latest(densities: Array, most: int) -> Array:
@@ -216,7 +245,7 @@ def _log_normal(error: float, variance: float) -> float:
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 
-def _best_length(gain: Array, shortest: int) -> int:
-    """The number of latest results with the largest gain, from the shortest on; 0 if none gains."""
+def _best_length(gain: Array, shortest: int) -> tuple[int, float]:
+    """The number of latest results with the largest gain, from the shortest on, and the gain."""
     best = shortest - 1 + int(gain[shortest - 1 :].argmax())
-    return best + 1 if gain[best] > 0.0 else 0
+    return best + 1, float(gain[best])

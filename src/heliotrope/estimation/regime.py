@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,13 @@ class Regime(NamedTuple):
     def latest(self, count: int) -> Regime:
         """The same with the latest results only."""
         return self._replace(results=self.results.at(slice(-count, None)))
+
+    def until(self, t: float) -> Regime:
+        """The same on a clock of its own, which stood still since its last result until t."""
+        if self.world.period:
+            return self
+        later = t - self.pace - self.results.t[-1]
+        return self._replace(results=replace(self.results, t=self.results.t + later))
 
     def residuals(self) -> Residuals:
         y, warp = self.results.y, self.world.warp

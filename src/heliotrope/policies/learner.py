@@ -25,8 +25,8 @@ from heliotrope.estimation import (
     Results,
     contradicted,
     is_estimate_due,
-    length_of_new_world,
-    length_of_return,
+    is_placeholder,
+    latest_change,
     usual_noise,
 )
 from heliotrope.linalg import first_that_works, one_thread
@@ -39,7 +39,9 @@ from heliotrope.validation import Array
 _LATEST, _APART = 250, 150  # results kept: the latest ones, and older ones that lie apart
 _MOST = 600  # number of results that triggers the selection above
 _FEWEST_SINCE_A_JUMP = 2
-_REMEMBERED = 1000  # keys of results that were told in an outage
+_LABELLED = 1000  # keys of results that were told in an outage
+_REMEMBERED = 6  # regimes beside the current one
+_LONGEST_RETURN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +59,12 @@ class CubeEvaluation:
 class Due:
     """A request for an estimate, made after ``told`` results, from those at ``since`` or later.
 
-    With ``back``, the world before the latest jump is back: the results before the jump count
-    again, and those between the jump and ``since``, of an outage, do not.
+    With ``back``, the number of an earlier regime, this one is back: its results count again.
     """
 
     told: int = 0
     since: float = -inf
-    back: bool = False
+    back: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,69 +120,96 @@ class Estimation:
 
 
 @dataclass(frozen=True, eq=False)
+class Remembered:
+    """An earlier regime: its number, model and results, and how many of them there were."""
+
+    number: int
+    model: Model
+    told: int
+    results: Sequence[CubeEvaluation]
+
+    def until(self, t: float) -> list[CubeEvaluation]:
+        """Its results on a clock of its own, which stood still since the last of them until t."""
+        if self.model.world.period:
+            return list(self.results)
+        later = t - self.model.pace - self.results[-1].t
+        return [replace(result, t=result.t + later) for result in self.results]
+
+
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """The model, and the results that it is estimated from.
 
     ``told`` counts the results since the latest jump or outage, dropped ones included; those that
     count there at first are the ones that were kept. ``since`` is the time of the latest jump.
-    ``before`` are results before it, from the time ``since_before`` on, and ``earlier`` is the
-    model of then. ``outage`` are the keys of results of outages. ``trouble`` says why an older
-    model than the latest one is in use; "" if it is not.
+    ``number`` is that of the regime since then, the latest of ``begun`` ones, or one that is back;
+    ``remembered`` are the others. ``outage`` are the keys of results of outages. ``trouble`` says
+    why an older model than the latest one is in use; "" if it is not.
     """
 
     model: Model = field(default_factory=Model)
     told: int = 0
     since: float = -inf
     latest: Sequence[CubeEvaluation] = ()  # in the order of their times
-    before: Sequence[CubeEvaluation] = ()
     due: Due | None = None
     outage: tuple[int, ...] = ()
-    earlier: Model | None = None
-    since_before: float = -inf
     trouble: str = ""
+    number: int = 1
+    begun: int = 1
+    remembered: tuple[Remembered, ...] = ()
 
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
-        kept, before = (
-            [replace(result, t=min(result.t, latest)) for result in results]
-            for results in (self.latest, self.before)
-        )
-        since, since_before = min(self.since, latest), min(self.since_before, latest)
+        kept = [replace(result, t=min(result.t, latest)) for result in self.latest]
         due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
-        changed = replace(self, latest=kept, before=before, due=due)
-        return replace(changed, since=since, since_before=since_before)
+        return replace(self, latest=kept, due=due, since=min(self.since, latest))
 
     def state(self) -> State:
         return {
             "model": _text(self.model.to_json()),
             "told": np.array(self.told),
             "since": np.array(self.since),
-            "since_before": np.array(self.since_before),
             "due": _text(None if self.due is None else due_as_json(self.due)),
             "outage": np.array(self.outage, dtype=np.int64),
-            "earlier": _text(None if self.earlier is None else self.earlier.to_json()),
             "trouble": _text(self.trouble),
+            "number": np.array([self.number, self.begun]),
             **columns("latest", self.latest),
-            **columns("before", self.before),
+            **self._remembered_state(),
         }
+
+    def _remembered_state(self) -> State:
+        regimes = self.remembered
+        state: State = {"remembered": np.array([(one.number, one.told) for one in regimes])}
+        for i, regime in enumerate(regimes):
+            state[f"remembered/{i}/model"] = _text(regime.model.to_json())
+            state |= columns(f"remembered/{i}", regime.results)
+        return state
 
     @classmethod
     def restored(cls, state: State) -> Knowledge:
         """Read :meth:`state`."""
-        due, earlier, trouble = (
-            json.loads(state[name].tobytes()) for name in ("due", "earlier", "trouble")
+        due, trouble = (json.loads(state[name].tobytes()) for name in ("due", "trouble"))
+        number, begun = state["number"].tolist()
+        remembered = (
+            Remembered(
+                number,
+                Model.from_json(json.loads(state[f"remembered/{i}/model"].tobytes())),
+                told,
+                evaluations(f"remembered/{i}", state),
+            )
+            for i, (number, told) in enumerate(state["remembered"].tolist())
         )
         return cls(
             Model.from_json(json.loads(state["model"].tobytes())),
             int(state["told"]),
             float(state["since"]),
             evaluations("latest", state),
-            evaluations("before", state),
             None if due is None else due_from_json(due),
             tuple(state["outage"].tolist()),
-            None if earlier is None else Model.from_json(earlier),
-            float(state["since_before"]),
             trouble,
+            number,
+            begun,
+            tuple(remembered),
         )
 
 
@@ -209,7 +237,8 @@ class Learner:
             return None
         kept = self._fewer(_split(knowledge, knowledge.due)[0])
         kept = [*self.fleet_results(replace(knowledge, latest=kept)), *kept]
-        model = (knowledge.earlier if knowledge.due.back else None) or knowledge.model
+        regime = _remembered(knowledge, knowledge.due.back)
+        model = knowledge.model if regime is None else regime.model
         keys, results = [result.key for result in kept], self._results(kept)
         return Estimation(self._recipe, results, self._groups, model, knowledge.due, keys)
 
@@ -220,15 +249,33 @@ class Learner:
         left = None if knowledge.due == due else knowledge.due
         new = replace(knowledge, model=update.model, latest=self._fewer(latest), due=left)
         new = replace(new, trouble=update.trouble)
-        if due.back:
-            outage = (*knowledge.outage, *(result.key for result in aside))[-_REMEMBERED:]
-            new = replace(new, told=len(latest), outage=outage, before=(), earlier=None)
-            return replace(new, since=knowledge.since_before, since_before=-inf)
-        if aside:
-            before = _surely_before(aside)
-            new = replace(new, told=len(latest), before=before, earlier=knowledge.model)
-            return replace(new, since=due.since, since_before=knowledge.since)
-        return new
+        if not aside:
+            return new
+        regime, begun = _remembered(knowledge, due.back), knowledge.begun
+        if regime is None:
+            number = begun = begun + 1
+            told = len(latest)
+        else:
+            number, told = regime.number, regime.told + len(latest) - len(regime.results)
+        new = replace(new, told=told, since=due.since, number=number, begun=begun)
+        others = [one for one in knowledge.remembered if one is not regime]
+        if self._is_outage(aside, knowledge, latest, update.model):
+            outage = (*knowledge.outage, *(result.key for result in aside))[-_LABELLED:]
+            return replace(new, outage=outage, remembered=tuple(others))
+        left = Remembered(knowledge.number, knowledge.model, knowledge.told, aside)
+        return replace(new, remembered=tuple([*others, left][-_REMEMBERED:]))
+
+    def _is_outage(
+        self,
+        aside: Sequence[CubeEvaluation],
+        knowledge: Knowledge,
+        latest: Sequence[CubeEvaluation],
+        model: Model,
+    ) -> bool:
+        """Whether the results of a regime that ended do not depend on their places."""
+        if knowledge.number == 1 or any(result.key == TOLD_AT_ONCE for result in aside):
+            return False
+        return is_placeholder(self._regime(aside, model))
 
     def contradictions(self, knowledge: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
@@ -269,34 +316,24 @@ class Learner:
         return knowledge.due
 
     def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        """The estimate that a return or a jump requests, or None."""
-        back = self._return(knowledge, latest)
-        if back is not None:
-            return Due(knowledge.told, back, back=True)
-        since = self._jump(knowledge, latest)
-        return None if since is None else Due(knowledge.told, since)
+        """The estimate that another regime requests, or None.
 
-    def _return(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
-        """The time of the first result after an outage, or None."""
-        if knowledge.earlier is None or not knowledge.before:
-            return None
-        before = self._regime(knowledge.before, knowledge.earlier)
-        count = length_of_return(before, self._regime(latest, knowledge.model))
-        return latest[-count].t if count else None
-
-    def _jump(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> float | None:
-        """The time of the first result of a new world, or None.
-
-        A jump is stored as a time, so results at the time of the last one before it stay with
-        the earlier world.
+        A change is stored as a time, so results at the time of the last one before it stay with
+        the earlier regime.
         """
         if knowledge.model == Model():  # nothing was estimated yet
             return None
-        count = length_of_new_world(self._regime(latest, knowledge.model))
-        if not count:
+        current = self._regime(latest, knowledge.model)
+        end = latest[-min(_LONGEST_RETURN, len(latest))].t
+        remembered = [self._regime(one.until(end), one.model) for one in knowledge.remembered]
+        change = latest_change(current, remembered)
+        if change is None:
             return None
-        later = [result.t for result in latest[-count:] if result.t > latest[-count - 1].t]
-        return later[0] if len(later) >= _FEWEST_SINCE_A_JUMP else None
+        if change.back is not None:
+            return Due(knowledge.told, latest[-change.count].t, knowledge.remembered[change.back].number)
+        earlier = latest[-change.count - 1].t
+        later = [result.t for result in latest[-change.count :] if result.t > earlier]
+        return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
         return Regime(self._results(evaluations), model.world, model.pace)
@@ -325,30 +362,30 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
     return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}
 
 
+def _remembered(knowledge: Knowledge, number: int) -> Remembered | None:
+    """The remembered regime of a number, or None."""
+    return next((one for one in knowledge.remembered if one.number == number), None)
+
+
 def _split(knowledge: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
     """The results that count once an estimate is known, and the latest ones that no longer do."""
-    if due.since <= knowledge.since and not due.back:
+    if due.since <= knowledge.since:
         return list(knowledge.latest), []
     later = [result for result in knowledge.latest if result.t >= due.since]
     aside = [result for result in knowledge.latest if result.t < due.since]
-    return [*knowledge.before, *later] if due.back else later, aside
-
-
-def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
-    """Results before a jump, without those of the last time if several: some may be after it."""
-    earlier = [result for result in aside if result.t < aside[-1].t]
-    return aside if len(aside) - len(earlier) == 1 else earlier
+    regime = _remembered(knowledge, due.back)
+    return later if regime is None else [*regime.until(due.since), *later], aside
 
 
 def due_as_json(due: Due) -> dict[str, Any]:
     """A due estimate as JSON; without ``since``, all results count."""
     since = {} if np.isinf(due.since) else {"since": due.since}
-    return {"told": due.told, **since, **({"back": True} if due.back else {})}
+    return {"told": due.told, **since, **({"back": due.back} if due.back else {})}
 
 
 def due_from_json(data: Mapping[str, Any]) -> Due:
     """Read the output of :func:`due_as_json`."""
-    return Due(int(data["told"]), float(data.get("since", -inf)), data.get("back") is True)
+    return Due(int(data["told"]), float(data.get("since", -inf)), int(data.get("back", 0)))
 
 
 def columns(name: str, evaluations: Iterable[CubeEvaluation]) -> State:
