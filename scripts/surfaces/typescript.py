@@ -10,7 +10,7 @@ from typing import Any
 
 from heliotrope.study.command_fields import own_first
 from heliotrope.study.commands import BY_VERB, Tell
-from heliotrope.study.measured import MeasuredCommand
+from heliotrope.study.evaluations import MeasuredCommand
 from surfaces.arguments import Kind, result_of
 
 _ID, _PLACE = ("id",), ("params", "option")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import heliotrope as ht
-from heliotrope.estimation.changes import length_of_new_world
-from heliotrope.estimation.regime import Regime
+from heliotrope.estimation.changes import Regime, length_of_new_world
 from heliotrope.estimation.results import Results
 from heliotrope.estimation.world import World
 from heliotrope.validation import Array

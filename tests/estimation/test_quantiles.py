@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import chi2
 
 from heliotrope.estimation.intervals import _FALL
-from heliotrope.estimation.quantiles import chi_square_quantile
+from heliotrope.estimation.sum_fit import chi_square_quantile
 from strategies import fixed
 
 

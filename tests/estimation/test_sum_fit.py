@@ -12,9 +12,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 import heliotrope as ht
 from heliotrope.errors import HeliotropeError, InputError
 from heliotrope.estimation import Observations, Panel, fit, log_likelihood
+from heliotrope.estimation.fitting import shares
 from heliotrope.estimation.intervals import NoMaximumError, Profile
 from heliotrope.estimation.parameters import parameter_values, parameters
-from heliotrope.estimation.shares import shares
 from heliotrope.terms import Drifts, Level, Season, Smooth, Stays, Walks
 from heliotrope.validation import Array
 from strategies import bad_numbers, fixed

@@ -9,8 +9,8 @@ from sklearn.gaussian_process.kernels import RBF
 import heliotrope as ht
 from heliotrope.acquisition import UCB
 from heliotrope.policies.adaptive import AdaptiveAgent
+from heliotrope.policies.frame import widened, widening
 from heliotrope.policies.gp import GPPolicy
-from heliotrope.policies.widened import widened, widening
 
 DOMAIN, PLACES = ht.grid(12), np.arange(12)
 POLICY = GPPolicy(ht.Prior(RBF(0.3), ht.Forgetting(0.01), 0.04), UCB(2.0))

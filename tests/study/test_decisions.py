@@ -16,11 +16,11 @@ from heliotrope.errors import (
     UnknownSuggestionError,
 )
 from heliotrope.storage import Event, MemoryStore
-from heliotrope.study import Evaluation, Study, StudyConfig, Wall, learning
+from heliotrope.study import Evaluation, Study, StudyConfig, Wall
 from heliotrope.study.command_fields import Command
 from heliotrope.study.commands import Add, Applied, Ask, Cancel, Heartbeat, Hold, Retime, Tell
-from heliotrope.study.decisions import decide, expire
-from heliotrope.study.goals import goals_from
+from heliotrope.study.config import goals_from
+from heliotrope.study.decisions import decide, expire, learn
 from heliotrope.study.state import StudyState
 from heliotrope.surroundings import Moment
 from strategies import fixed
@@ -117,7 +117,7 @@ def test_every_step_is_pure_and_only_the_first_one_refuses(name: str, data: st.D
         command = data.draw(commands(name, ids))
         expired = run(state, expire(state, watch.seconds, command))
         assert set(expired) <= {"expired"}
-        run(state, decide(command, state, Moment(watch.seconds, mark=1), learning.learn))
+        run(state, decide(command, state, Moment(watch.seconds, mark=1), learn))
 
 
 # Refusals

@@ -40,7 +40,7 @@ from heliotrope.estimation import (
     estimate_model,
 )
 from heliotrope.lab.environments import GPDrift
-from heliotrope.policies.widened import widening
+from heliotrope.policies.frame import widening
 from heliotrope.serialization import archive
 from heliotrope.spaces import Options, Parameter, SearchSpace
 from heliotrope.storage import Append, GroupCommit, MemoryStore, Store, open_store
@@ -48,7 +48,7 @@ from heliotrope.study import Evaluation, Study, StudyConfig, cache
 from heliotrope.study.asks import Keys
 from heliotrope.study.cache import Chain, Decision
 from heliotrope.study.commands import Ask, Tell
-from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.config import PolicyChoice
 from heliotrope.study.state import StudyState
 from strategies import bad_numbers, fixed
 from studies import (

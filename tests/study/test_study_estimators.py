@@ -15,7 +15,7 @@ from cluster import wait_for
 from heliotrope.cli.estimate import Watcher
 from heliotrope.errors import UnknownStudyError
 from heliotrope.policies.adaptive import AdaptiveAgent
-from heliotrope.policies.inner import InnerAgent
+from heliotrope.policies.frame import InnerAgent
 from heliotrope.spaces import Options
 from heliotrope.storage import MemoryStore
 from heliotrope.study import Study, StudyConfig

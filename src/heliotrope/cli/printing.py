@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from heliotrope.study.words import facts, when
+from heliotrope.study.results import facts, when
 
 if TYPE_CHECKING:
     from heliotrope.storage import StudyInfo

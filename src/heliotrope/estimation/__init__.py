@@ -8,13 +8,13 @@ tracking, policies estimate a :class:`Model` from their results again and again
 from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
+    Regime as Regime,
+    contradicted as contradicted,
     faults as faults,
     is_placeholder as is_placeholder,
     latest_change as latest_change,
 )
-from heliotrope.estimation.contradictions import contradicted as contradicted
 from heliotrope.estimation.model import Model as Model, is_estimate_due as is_estimate_due
-from heliotrope.estimation.regime import Regime as Regime
 from heliotrope.estimation.results import (
     FEWEST_WITH_FAULTS as FEWEST_WITH_FAULTS,
     IMPLAUSIBLE as IMPLAUSIBLE,

@@ -1,5 +1,6 @@
-"""Faults, jumps and returns: hypotheses about the latest results, compared by their evidence.
+"""Results that a world does not explain: faults, jumps, returns, and results that later ones deny.
 
+Hypotheses about the latest results are compared by their evidence.
 No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
 the latest fault near its place. A repeat means that the function has changed there, to a value that
 this world may have.
@@ -7,10 +8,15 @@ Jump: another world, around another mean, began with the latest m results.
 Return, only after a jump: the latest m results follow from those before the jump. The results
 between the jump and the return were an outage.
 
+Denied: a high value is believed when it comes, since nothing is known there. If it was a fault, it
+draws the search to its place, and makes the true values measured there look like faults.
+
 Symbols
 -------
 n  results, in order of time      r (n,)  warped values less their mean
 K (n, n)  covariance of the results      s  scale of a fault, whose density is Cauchy's
+P  the inverse of K. The value i has the error e_i = [P r]_i / P_ii given all others, with the
+   variance 1 / P_ii
 """
 
 from __future__ import annotations
@@ -23,10 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from heliotrope.estimation.regime import Regime
-from heliotrope.estimation.world import World
+from heliotrope.estimation.results import IMPLAUSIBLE, Results
+from heliotrope.estimation.world import World, decay
+from heliotrope.lazy import lazy_module
 from heliotrope.linalg import solve_lower
+from heliotrope.priors import noise_floor
 from heliotrope.validation import Array
+
+distance = lazy_module("scipy.spatial.distance")
 
 # The odds were chosen by benchmarks/faults.py with other seeds: docs/explanation/auto.md has the
 # variants.
@@ -41,6 +51,61 @@ _CHANGED = 6.0  # log odds against the change of a place
 _TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
 _SAME = 0.95  # correlation at places that count as one
 _AGREES = 2.0  # deviations of their difference between results at one place that agree
+_NEAR = 0.25  # length scales between two measurements of the same place
+_LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
+_AGAIN = 2  # later results at the place that must oppose the value, by half of its error or more
+
+
+class Residuals(NamedTuple):
+    """Residuals of results under a world, and their covariance.
+
+    Warped values less their mean (n,), the slope of the warp (n,), covariances (n, n), and the
+    correlations of the places (n, n).
+    """
+
+    r: Array
+    slope: Array
+    K: Array
+    correlations: Array
+
+
+class Regime(NamedTuple):
+    """Results, and the world that they are assumed to come from.
+
+    ``pace`` is the time between two results, the world's unit of time.
+    """
+
+    results: Results
+    world: World
+    pace: float
+
+    def latest(self, count: int) -> Regime:
+        """The same with the latest results only."""
+        return self._replace(results=self.results.at(slice(-count, None)))
+
+    def residuals(self) -> Residuals:
+        y, warp = self.results.y, self.world.warp
+        slope = warp.slope(y)
+        correlations = self.world.shape(self.results.x)
+        K = self._covariance(slope, correlations)
+        return Residuals(warp.inside(y) - self.world.mean, slope, K, correlations)
+
+    def _covariance(self, slope: Array, near: Array) -> Array:
+        """The covariance of :meth:`World.prior`, with its negligible terms and a least noise.
+
+        The prior's kernels would take ten times as long.
+        """
+        world, t = self.world, self.results.t / self.pace
+        lags = np.abs(t[:, None] - t[None, :])
+        K = near * (world.stays + world.drifts * decay(world.drift_rate, lags))
+        K += world.level * decay(world.level_rate, lags) + world.mean_variance
+        if world.period:
+            season = world.in_season(lags)
+            K += (world.season * near + world.shared_season) * season
+        own, repeats = self.results.noise.T
+        variances = np.where(np.isnan(own), world.noise / repeats, own * slope**2)
+        K.flat[:: len(K) + 1] += np.maximum(variances, noise_floor(world.variance))
+        return K
 
 
 class _Values(NamedTuple):
@@ -249,3 +314,38 @@ def _best_length(gain: Array, shortest: int) -> tuple[int, float]:
     """The number of latest results with the largest gain, from the shortest on, and the gain."""
     best = shortest - 1 + int(gain[shortest - 1 :].argmax())
     return best + 1, float(gain[best])
+
+
+def contradicted(regime: Regime) -> Array:
+    """The noise variance (n,) of each contradicted result, as its distance suggests; NaN elsewhere.
+
+    Each round takes the least plausible result alone, since it makes others look implausible.
+    """
+    later = _later_at_the_place(regime)
+    again = np.count_nonzero(later, axis=1) >= _AGAIN
+    noise = np.full(len(later), np.nan)
+    if not again.any():
+        return noise
+    r, slope, K, _ = regime.residuals()
+    P = np.linalg.inv(K)
+    while True:
+        precision = np.maximum(P.diagonal(), _LEAST_PRECISION)  # 0 for a huge error found
+        error = P @ r / precision
+        opposed = np.sign(error)[:, None] * (r[:, None] - r[None, :]) > 0.5 * np.abs(error)[:, None]
+        doubtful = np.isnan(noise) & (np.count_nonzero(later & opposed, axis=1) >= _AGAIN)
+        z = np.where(doubtful, np.abs(error) * np.sqrt(precision), 0.0)
+        worst = int(z.argmax())
+        if z[worst] <= IMPLAUSIBLE:
+            return noise
+        variance = float(np.square(error[worst]))
+        r[worst] -= error[worst]  # what the others say, so that rounding errors stay small
+        P -= np.outer(P[worst], P[worst]) / (1.0 / variance + P[worst, worst])
+        noise[worst] = variance * slope[worst] ** -2
+
+
+def _later_at_the_place(regime: Regime) -> NDArray[np.bool_]:
+    """Which results (columns) are later ones at the place of each (rows), (n, n)."""
+    results = regime.results
+    x = results.x / np.array(regime.world.lengths)
+    later = results.t[None, :] > results.t[:, None]
+    return np.asarray((distance.cdist(x, x) < _NEAR) & later)

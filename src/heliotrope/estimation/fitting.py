@@ -9,13 +9,18 @@ from operator import itemgetter
 import numpy as np
 
 from heliotrope.errors import InputError, KernelError
-from heliotrope.estimation.coordinates import FASTEST, Coordinates
+from heliotrope.estimation.coordinates import (
+    FASTEST,
+    Coordinates,
+    noise_shifts,
+    rate_shifts,
+    space_shifts,
+)
 from heliotrope.estimation.data import Data, Observations, Panel
 from heliotrope.estimation.intervals import Estimate, NoMaximumError, Profile
 from heliotrope.estimation.likelihood import checked_episodes, log_density, value_and_gradient
 from heliotrope.estimation.parameters import KINDS, TERM_RATES, rate_of, term_names
-from heliotrope.estimation.shares import LogVariances, shares, term_variances
-from heliotrope.estimation.starts import noise_shifts, rate_shifts, space_shifts
+from heliotrope.kernels import Tabulated
 from heliotrope.lazy import lazy_module
 from heliotrope.priors import Prior
 from heliotrope.terms import NOISE_PART, Term
@@ -32,6 +37,7 @@ _VANISHED, _LEAST = 1e-3, 1e-12  # share of a part that may not be there, and th
 _LOSS, _PASSABLE = 0.02, 0.1  # log likelihood by which it just matters, and that may be lost
 _LOGITS = (-15.0, 15.0)  # limits of shares
 _NEAR = 1.0  # difference between coordinates of rates that are about the same
+_STEP = 1e-5  # of differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,3 +237,71 @@ def _coordinate(i: int, u: Array) -> tuple[float, Array]:
 def _around(value: float, low: float, high: float) -> Estimate:
     """An interval that holds the value, also where the profile began beside the maximum."""
     return Estimate(value, min(value, low), max(value, high))
+
+
+def shares(prior: Prior, data: list[Observations | Panel]) -> dict[str, float]:
+    """Return the share of each part, and of the noise, in the prior variance of the data."""
+    variances, names = term_variances(prior, data), [term.name for term in prior.terms]
+    by_part = dict.fromkeys([*prior.parts(), NOISE_PART], 0.0)
+    for name, variance in zip([*names, NOISE_PART], variances.tolist(), strict=True):
+        by_part[name] += variance / float(variances.sum())
+    return by_part
+
+
+def term_variances(prior: Prior, data: list[Observations | Panel]) -> Array:
+    """The mean prior variance of the data due to each term, and to the noise."""
+    values = [part.y if isinstance(part, Observations) else part.values for part in data]
+    counts = [np.count_nonzero(~np.isnan(part)) for part in values]
+    signal = [[_variance(term, part) for term in prior.terms] for part in data]
+    noise = [[_noise(prior, part)] for part in data]
+    return np.asarray(np.average(np.hstack([signal, noise]), axis=0, weights=counts))
+
+
+class LogVariances:
+    """The logarithms of the terms' variances and of the noise, linear in the coordinates.
+
+    They are linear where each term's variance is a factor of its kernel, and nearly so otherwise.
+    """
+
+    def __init__(
+        self, coordinates: Coordinates, data: list[Observations | Panel], best: Array
+    ) -> None:
+        prior = coordinates.prior(best)
+        self._names = [*(term.name for term in prior.terms), NOISE_PART]
+        self._best, self._logs = best, np.log(term_variances(prior, data))
+        ahead = [coordinates.prior(best + step) for step in _STEP * np.eye(len(best))]
+        moved = np.array([np.log(term_variances(stepped, data)) for stepped in ahead])
+        self._J = (moved - self._logs).T / _STEP
+
+    def logit_share(self, part: str, u: Array) -> tuple[float, Array]:
+        """The logit of a part's share, and its derivatives by the coordinates."""
+        logs, mine = self._logs + self._J @ (u - self._best), np.array(self._names) == part
+        part_weights, rest_weights = special.softmax(logs[mine]), special.softmax(logs[~mine])
+        logit = special.logsumexp(logs[mine]) - special.logsumexp(logs[~mine])
+        return float(logit), part_weights @ self._J[mine] - rest_weights @ self._J[~mine]
+
+
+def _variance(term: Term, part: Observations | Panel) -> float:
+    """The mean of k(x, x) c(t, t)."""
+    times = part.t if isinstance(part, Observations) else part.times
+    over_time, over_space = term.in_time(times, times, float(times.min())), _diagonal(term, part)
+    if isinstance(part, Observations):
+        return float(np.mean(over_space * over_time))
+    measured = ~np.isnan(part.values)
+    return float(over_time @ measured @ over_space / measured.sum())
+
+
+def _diagonal(term: Term, part: Observations | Panel) -> Array:
+    """k(x, x) of the observations, or of the columns of a panel."""
+    if isinstance(term.space, Tabulated):
+        table = np.diag(term.space.K)
+        return table if isinstance(part, Panel) else table[part.x.ravel().astype(np.intp)]
+    if isinstance(part, Observations):
+        points = part.x
+    else:  # without points, all columns share the term
+        points = np.zeros(part.values.shape[1]) if part.points is None else part.points
+    return np.asarray(term.space.diag(points if points.ndim == 2 else points[:, None]))
+
+
+def _noise(prior: Prior, part: Observations | Panel) -> float:
+    return float(part.noise(prior.noise).mean()) if isinstance(part, Observations) else prior.noise

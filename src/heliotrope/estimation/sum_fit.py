@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from heliotrope.estimation.quantiles import chi_square_quantile
 from heliotrope.estimation.results import FEWEST_WITH_FAULTS, IMPLAUSIBLE, Results
 from heliotrope.estimation.world import (
     HARMONICS,
@@ -45,6 +44,7 @@ from heliotrope.warps import IDENTITY, SinhArcsinh, Warp
 
 distance = lazy_module("scipy.spatial.distance")
 optimize = lazy_module("scipy.optimize")
+special = lazy_module("scipy.special")
 
 _LENGTH, _LENGTH_SPREAD = 0.2, 0.6  # of a length scale: median in one dimension, and log deviation
 _USUAL = np.array([0.3, 0.5, 0.2, 0.03, 0.03, 0.02, 0.1, 0.1])  # medians of the others
@@ -427,3 +427,14 @@ _CORRELATIONS: Mapping[KernelName, Callable[[Array, Sequence[Array]], tuple[Arra
     "matern": _matern,
     "se": _gauss,
 }
+
+
+def chi_square_quantile(share: float, freedom: float) -> float:
+    """Return the value below which a chi-square variable lies with probability ``share``.
+
+    Examples
+    --------
+    >>> round(chi_square_quantile(0.95, 1.0), 3)
+    3.841
+    """
+    return 2.0 * float(special.gammaincinv(0.5 * freedom, share))

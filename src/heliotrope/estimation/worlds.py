@@ -19,9 +19,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heliotrope.estimation.changes import faults
+from heliotrope.estimation.changes import Regime, faults
 from heliotrope.estimation.model import Model
-from heliotrope.estimation.regime import Regime
 from heliotrope.estimation.results import FEWEST_WITH_FAULTS, Results
 from heliotrope.estimation.sum_fit import Fit, Found
 from heliotrope.estimation.world import KERNEL_NAMES, OneTerm, World

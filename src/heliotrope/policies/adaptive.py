@@ -25,8 +25,7 @@ from heliotrope.errors import InputError, NoBeliefError, TimeError
 from heliotrope.estimation import Model
 from heliotrope.linalg import NUMERICAL_FAILURES, first_that_works, trouble
 from heliotrope.policies.fleet import Fleet
-from heliotrope.policies.frame import Frame
-from heliotrope.policies.inner import InnerAgent, Succession
+from heliotrope.policies.frame import Frame, InnerAgent, Succession, widened, widening
 from heliotrope.policies.learner import (
     CubeEvaluation,
     Estimation,
@@ -45,7 +44,6 @@ from heliotrope.policies.protocol import (
     Signed,
     Weighing,
 )
-from heliotrope.policies.widened import widened, widening
 from heliotrope.posterior import Accuracy
 from heliotrope.precision import USUAL, Precision, check_size
 from heliotrope.serialization.codec import State, register

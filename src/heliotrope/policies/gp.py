@@ -102,18 +102,61 @@ class GPPolicy:
         return replace(self, prior=self.prior.negated())
 
 
+class _Doubts:
+    """Which values are taken for faults: implausible ones, until later ones confirm them."""
+
+    def __init__(self) -> None:
+        self.keys = set[int]()  # of values that are taken for faults
+        self.again: Places | None = None  # where the latest value was implausibly high
+        self._in_a_row = 0  # latest values that were implausibly high, or low with a minus sign
+        self._run = list[int]()  # keys of those that are doubted
+
+    def weigh(
+        self, key: int, place: Places, error: float, variance: float, noise: float
+    ) -> float | None:
+        """Decide whether to doubt a value; return the variance with which it counts, if so.
+
+        Its prediction was wrong by ``error``, and had a variance. A doubted value has its distance
+        from the prediction as standard error.
+        """
+        is_implausible = abs(error) > IMPLAUSIBLE * sqrt(variance + noise)
+        side = int(np.sign(error)) if is_implausible else 0
+        if side * self._in_a_row <= 0:
+            self._in_a_row, self._run = 0, []
+        self._in_a_row += side
+        self.again = place if self._in_a_row == 1 else None
+        if -_MOST_LOW <= self._in_a_row <= _MOST_HIGH and side:
+            self._run.append(key)
+            self.keys.add(key)
+            return error**2 + noise
+        self.keys.difference_update(self._run)  # confirmed
+        self._run = []
+        return None
+
+    def state(self) -> State:
+        return {
+            "doubted": np.array(self._in_a_row),
+            "doubted/run": np.array(self._run, dtype=np.int64),
+            "doubted/keys": np.array(sorted(self.keys), dtype=np.int64),
+            "again": np.empty(0) if self.again is None else self.again,
+        }
+
+    def restore(self, state: State) -> None:
+        self._in_a_row = int(state["doubted"])
+        self._run = state["doubted/run"].tolist()
+        self.keys = set(state["doubted/keys"].tolist())
+        self.again = state["again"] if len(state["again"]) else None
+
+
 class GPAgent:
     """The state of a GP policy: one engine per epoch of the memory."""
 
     def __init__(self, policy: GPPolicy, domain: Domain) -> None:
         self._policy, self._domain = policy, domain
-        self._engine = self._first_engine()
+        self._engine = _first_engine(policy, domain)
         self._epoch: float | None = None
         self._keys: dict[int, Places] = {}  # places of the evaluations of the current epoch
-        self._in_a_row = 0  # latest values that were implausibly high, or low with a minus sign
-        self._run = list[int]()  # keys of those that are doubted
-        self._again: Places | None = None  # where the latest value was implausibly high
-        self.doubted = set[int]()  # keys of values that are taken for faults
+        self._doubts = _Doubts()
         self._told, self._now = False, -inf
         first = policy.first
         self._first = None if first is None or isinstance(first, str) else one_place(domain, first)
@@ -129,8 +172,9 @@ class GPAgent:
                 return random_choice(choices, make_rng())
             if is_choice(choices, self._first):
                 return self._first
-        if self._again is not None and is_choice(choices, self._again):
-            return self._again
+        again = self._doubts.again
+        if again is not None and is_choice(choices, again):
+            return again
         return self._policy.acquisition.choose(self._engine_at(t), choices, t, make_rng)
 
     def best(self, t: float, make_rng: RNGFactory) -> Places:
@@ -148,7 +192,12 @@ class GPAgent:
             self._engine, self._keys = engine, {}
         self._epoch = epoch
         self._keys[key], self._now = place, max(self._now, t)
-        self._again = None
+        self._doubts.again = None
+
+    @property
+    def doubted(self) -> set[int]:
+        """The keys of the evaluations whose values are taken for faults."""
+        return self._doubts.keys
 
     def tell(self, key: int, y: float, precision: Precision = USUAL) -> None:
         """Take a value; ignore it if its epoch is over."""
@@ -160,25 +209,12 @@ class GPAgent:
         self._told = True
 
     def _weigh(self, key: int, value: float, precision: Precision) -> Precision:
-        """Decide whether to doubt a value; return the precision with which it counts.
-
-        A doubted value has its distance from the prediction as standard error.
-        """
-        mean, variance = self._engine.predict(self._now, self._keys[key], count_open=False)
+        """Decide whether to doubt a value; return the precision with which it counts."""
+        place = self._keys[key]
+        mean, variance = self._engine.predict(self._now, place, count_open=False)
         error, noise = value - float(mean[0]), precision.noise(self._policy.prior.noise)
-        is_implausible = abs(error) > IMPLAUSIBLE * sqrt(float(variance[0]) + noise)
-        side = int(np.sign(error)) if is_implausible else 0
-        if side * self._in_a_row <= 0:
-            self._in_a_row, self._run = 0, []
-        self._in_a_row += side
-        self._again = self._keys[key] if self._in_a_row == 1 else None
-        if -_MOST_LOW <= self._in_a_row <= _MOST_HIGH and side:
-            self._run.append(key)
-            self.doubted.add(key)
-            return Precision(error**2 + noise)
-        self.doubted.difference_update(self._run)  # confirmed
-        self._run = []
-        return precision
+        doubted = self._doubts.weigh(key, place, error, float(variance[0]), noise)
+        return precision if doubted is None else Precision(doubted)
 
     def cancel(self, key: int) -> None:
         if key in self._keys:
@@ -231,40 +267,25 @@ class GPAgent:
             "epoch": np.array([] if self._epoch is None else [self._epoch]),
             "keys": np.array(list(self._keys), dtype=np.int64),
             "places": np.array([place[0] for place in self._keys.values()]),
-            "doubted": np.array(self._in_a_row),
-            "doubted/run": np.array(self._run, dtype=np.int64),
-            "doubted/keys": np.array(sorted(self.doubted), dtype=np.int64),
-            "again": np.empty(0) if self._again is None else self._again,
             "now": np.array(self._now),
             "told": np.array(self._told),
+            **self._doubts.state(),
         } | under("engine/", self._engine.state())
 
     def restore(self, state: State) -> None:
         self._epoch = next(iter(state["epoch"].tolist()), None)
         self._keys = dict(zip(state["keys"].tolist(), list(state["places"][:, None]), strict=True))
-        self._in_a_row = int(state["doubted"])
-        self._run = state["doubted/run"].tolist()
-        self.doubted = set(state["doubted/keys"].tolist())
-        self._again = state["again"] if len(state["again"]) else None
+        self._doubts.restore(state)
         self._now = float(state["now"])
         self._told = bool(state["told"])
         self._engine.restore(part(state, "engine/"))
 
-    def _first_engine(self) -> Engine:
-        policy, domain, options = self._policy, self._domain, self._policy.engine
-        assert not isinstance(options, str)
-
-        def engine_of(prior: Prior) -> Engine:  # without self, to avoid a reference cycle
-            return policy.memory.engine(prior, domain, options)
-
-        if policy.learn is None:
-            return engine_of(policy.prior)
-        return BankEngine(policy.learn, policy.prior, engine_of)
-
     def _next_engine(self) -> Engine:
         """A new engine without data; a bank passes its learned drift on."""
         engine = self._engine
-        return engine.successor() if isinstance(engine, BankEngine) else self._first_engine()
+        if isinstance(engine, BankEngine):
+            return engine.successor()
+        return _first_engine(self._policy, self._domain)
 
     def _engine_at(self, t: float) -> Engine:
         """The engine at time t: the current one, or in a later epoch a new one."""
@@ -274,3 +295,16 @@ class GPAgent:
         if epoch < self._epoch:
             raise TimeError("a time since the latest restart", f"{t:g}")
         return self._next_engine()
+
+
+def _first_engine(policy: GPPolicy, domain: Domain) -> Engine:
+    """The engine of a policy's first epoch; a bank if the drift is to be learned."""
+    options = policy.engine
+    assert not isinstance(options, str)
+
+    def engine_of(prior: Prior) -> Engine:
+        return policy.memory.engine(prior, domain, options)
+
+    if policy.learn is None:
+        return engine_of(policy.prior)
+    return BankEngine(policy.learn, policy.prior, engine_of)

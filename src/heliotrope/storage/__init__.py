@@ -11,14 +11,14 @@ from heliotrope.storage.protocol import (
     Append as Append,
     Event as Event,
     EventBody as EventBody,
+    MemoryStore as MemoryStore,
     Store as Store,
     StudyInfo as StudyInfo,
 )
 
 if TYPE_CHECKING:
     from heliotrope.storage.journal import GroupCommit as GroupCommit, Journal as Journal
-    from heliotrope.storage.memory import MemoryStore as MemoryStore
     from heliotrope.storage.opening import open_store as open_store
 else:  # a client needs none of these
-    _LAZY = {"journal": ["GroupCommit", "Journal"], "memory": ["MemoryStore"]}
-    __getattr__ = lazy_names(__name__, _LAZY | {"opening": ["open_store"]})
+    _LAZY = {"journal": ["GroupCommit", "Journal"], "opening": ["open_store"]}
+    __getattr__ = lazy_names(__name__, _LAZY)

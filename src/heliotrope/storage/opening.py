@@ -1,8 +1,7 @@
 """Open a store by its URL."""
 
 from heliotrope.errors import InputError, requires_extra
-from heliotrope.storage.memory import MemoryStore
-from heliotrope.storage.protocol import Store
+from heliotrope.storage.protocol import MemoryStore, Store
 from heliotrope.surroundings import REAL, Surroundings
 
 _ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://user@host/name"

@@ -10,15 +10,13 @@ from heliotrope.lazy import lazy_names
 if TYPE_CHECKING:
     from heliotrope.study.clocks import Steps as Steps, Wall as Wall
     from heliotrope.study.commands import Evaluation as Evaluation
-    from heliotrope.study.config import StudyConfig as StudyConfig
-    from heliotrope.study.policies import PolicyChoice as PolicyChoice
+    from heliotrope.study.config import PolicyChoice as PolicyChoice, StudyConfig as StudyConfig
     from heliotrope.study.study import Study as Study
 
 _NAMES = {
     "clocks": ("Steps", "Wall"),
     "commands": ("Evaluation",),
-    "config": ("StudyConfig",),
-    "policies": ("PolicyChoice",),
+    "config": ("PolicyChoice", "StudyConfig"),
     "study": ("Study",),
 }
 __all__ = [name for names in _NAMES.values() for name in names]

@@ -20,21 +20,19 @@ from heliotrope.precision import CHECKS, check_names
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
 from heliotrope.study.evaluations import (
-    Evaluation as Evaluation,
-    Hold as Hold,
-    asked_from_json,
-    id_of as id_of,
-    point_of as point_of,
-)
-from heliotrope.study.measured import (
     THE_VALUE as THE_VALUE,
     VALUE,
+    Evaluation as Evaluation,
+    Hold as Hold,
     MeasuredCommand,
     Measurement as Measurement,
     MetricNoise as MetricNoise,
     Values as Values,
     as_value as as_value,
     as_values,
+    asked_from_json,
+    id_of as id_of,
+    point_of as point_of,
 )
 from heliotrope.validation import Json, as_number, as_positive
 

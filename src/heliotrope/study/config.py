@@ -1,8 +1,9 @@
-"""The configuration of a study, in Python and as JSON."""
+"""The configuration of a study, in Python and as JSON: its policy, its goals, and the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,21 +12,144 @@ from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import DomainAdapter
 from heliotrope.errors import InputError, StudyExistsError, located, relocated
 from heliotrope.estimation import INDEPENDENT, Model
-from heliotrope.live.rules import Distances, Limit
+from heliotrope.live.rules import Distances, Limit, Live, limits_to_json
 from heliotrope.policies import Adaptive, Policy, Tracking
 from heliotrope.policies.fleet import Fleet
-from heliotrope.policies.registry import Named
+from heliotrope.policies.registry import AUTO, PARAMETRIC, REGISTRY, Named, PolicyEntry
 from heliotrope.spaces import Options, Parameter, SearchSpace, as_space
 from heliotrope.spaces.checks import as_list, as_text
 from heliotrope.storage.protocol import as_name
 from heliotrope.study.clocks import Clock, Steps, Wall, as_length, clock_from_json, seconds_of
-from heliotrope.study.commands import THE_VALUE
-from heliotrope.study.creation import CONFIG_KEYS, GOAL_KEYS, NewStudy
-from heliotrope.study.goals import Goals, goals_from, goals_from_json
-from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.creation import CONFIG_KEYS, GOAL_KEYS, Choice, NewStudy
+from heliotrope.study.evaluations import THE_VALUE
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.tracker import Setup
-from heliotrope.validation import Json, as_whole, short_repr
+from heliotrope.validation import Json, as_python, as_whole, short_repr
+
+_KINDS = {name: entry for name, entry in REGISTRY.items() if entry.in_studies}
+_MOST = 20  # metrics: each has its own belief
+_LONGEST = 60  # characters of a name
+_IN_UNITS = ("mean", "variance", "noise")  # parameters in the units of the values
+_LENGTHS = ("clock.unit", "lease")  # of time
+_MOST_ALIKE = 100  # studies that one is like
+_SHOWN = 3  # differences in a message
+_SHORTEST_SEASON = 1e-3  # units of the clock
+_KEYS = (*CONFIG_KEYS, "fleet")
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyChoice:
+    """A kind of policy and its given parameters; the others are learned.
+
+    Parameters are in the user's units: ``low``, ``high`` and ``mean`` are those of the values as
+    they are told.
+    """
+
+    kind: str = AUTO.name
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, str) or self.kind not in _KINDS:
+            raise InputError(f"a kind among {', '.join(_KINDS)}", short_repr(self.kind), "", "kind")
+        for name in self.parameters:
+            if name not in self.entry.parameters:
+                names = ", ".join(self.entry.parameters) or "none"
+                raise InputError(f"parameters of {self.kind} ({names})", short_repr(name), "", name)
+        for name in self.entry.required:
+            if name not in self.parameters:
+                raise InputError(f"{name} for {self.kind}", "none", "", name)
+        if not self.learns_sums:
+            self.recipe().check()
+
+    @property
+    def entry(self) -> PolicyEntry:
+        return _KINDS[self.kind]
+
+    @property
+    def learns_sums(self) -> bool:
+        """Whether the model is a sum of terms, all of whose parameters are learned."""
+        return self.entry is AUTO
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the policy has a model of the values."""
+        return self.learns_sums or self.entry.has_prior
+
+    def recipe(self, independent: int = 0, **held: float) -> Named:
+        """The recipe of a named policy, of which the first coordinates are independent options."""
+        return Named(self.kind, {**self.parameters, **held}, independent)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.parameters}
+
+    @classmethod
+    def from_json(cls, data: object) -> PolicyChoice:
+        """Read {"kind": NAME, "epsilon": 0.01, ...}; None is the default, with all learned.
+
+        Parameters without a kind are those of auto, or else of the registry's ``PARAMETRIC``
+        policy.
+        """
+        if data is None or data == {}:
+            return cls()
+        if not isinstance(data, Mapping):
+            raise InputError(f'a policy such as {{"kind": "{AUTO.name}"}}', short_repr(data))
+        parameters = {str(name): as_python(value) for name, value in data.items() if name != "kind"}
+        usual = AUTO if set(parameters) <= set(AUTO.parameters) else PARAMETRIC
+        return cls(data.get("kind", usual.name), parameters)
+
+
+class Goals(Live):
+    """The metrics and the rules of a running system, as a study has them.
+
+    ``baseline`` and ``safe`` are parameters by name, or names of options.
+    """
+
+    baseline: Choice | None
+    safe: tuple[Choice, ...]
+
+    def __init__(self, **described: Any) -> None:
+        super().__init__(**described)
+        for name in self.metrics:
+            if len(name) > _LONGEST:
+                form = f"names of at most {_LONGEST} characters"
+                raise InputError(form, short_repr(name), "", "metrics")
+        if len(self.metrics) > _MOST:
+            raise InputError(f"at most {_MOST} metrics", str(len(self.metrics)), "", "metrics")
+
+    def with_choices(self, baseline: Choice | None, safe: Sequence[Choice]) -> Goals:
+        """The same goals with these choices."""
+        same = copy(self)
+        object.__setattr__(same, "baseline", baseline)
+        object.__setattr__(same, "safe", tuple(safe))
+        return same
+
+    def to_json(self) -> Json:
+        """The goals as keys of a study's configuration, with all defaults that matter."""
+        rules, limited = self.rules, bool(self.rules.limits)
+        written = {
+            "metrics": dict(self.metrics),
+            "objective": None if self.objective is None else dict(self.objective),
+            "limits": limits_to_json(rules.limits) if limited else None,
+            "risk": rules.risk if limited else None,
+            "baseline": self.baseline,
+            "share": None if self.baseline is None else rules.remeasure.share,
+            "safe": list(self.safe) or None,
+            "moves": rules.moves.to_json() if rules.moves else None,
+        }
+        return {name: value for name, value in written.items() if value is not None}
+
+
+def goals_from_json(data: Mapping[str, Any]) -> Goals | None:
+    """The goals in a study's configuration; None for one value without rules."""
+    return goals_from(data.get("direction", "maximize"), {key: data.get(key) for key in GOAL_KEYS})
+
+
+def goals_from(direction: Direction, arguments: Mapping[str, Any]) -> Goals | None:
+    """Goals from arguments, of which None counts as not given; without metrics, of one value."""
+    kept = {name: value for name, value in arguments.items() if value is not None}
+    if not kept:
+        return None
+    return Goals(**{"metrics": {THE_VALUE: direction}, **kept})
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,11 +424,3 @@ def _is_equal(field: str, wanted: Any, existing: Any) -> bool:
     if field in _LENGTHS and None not in (wanted, existing):
         return seconds_of(wanted) == seconds_of(existing)
     return bool(wanted == existing)
-
-
-_IN_UNITS = ("mean", "variance", "noise")  # parameters in the units of the values
-_LENGTHS = ("clock.unit", "lease")  # of time
-_MOST_ALIKE = 100  # studies that one is like
-_SHOWN = 3  # differences in a message
-_SHORTEST_SEASON = 1e-3  # units of the clock
-_KEYS = (*CONFIG_KEYS, "fleet")

@@ -147,13 +147,13 @@ class EverydayStudy(StudyVerbs):
 
     def to_frame(self) -> pd.DataFrame:
         """All evaluations with their results as a pandas table, with the columns of an export."""
-        from heliotrope.study.frames import frame_of
+        from heliotrope.study.exports import frame_of
 
         return frame_of(self.export("json"))
 
     def to_polars(self) -> pl.DataFrame:
         """The same as a polars table."""
-        from heliotrope.study.frames import polars_frame_of
+        from heliotrope.study.exports import polars_frame_of
 
         return polars_frame_of(self.export("json"))
 

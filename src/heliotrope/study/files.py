@@ -20,9 +20,7 @@ from heliotrope.serialization.codec import Arrays, encode
 from heliotrope.spaces import Options, SearchSpace
 from heliotrope.storage import Append, Event, EventBody, Store
 from heliotrope.study.asks import Ids
-from heliotrope.study.config import StudyConfig
-from heliotrope.study.goals import Goals
-from heliotrope.study.policies import PolicyChoice
+from heliotrope.study.config import Goals, PolicyChoice, StudyConfig
 from heliotrope.study.space_adapter import SpaceAdapter
 from heliotrope.study.state import VERSION, StudyState, created_event
 from heliotrope.surroundings import Surroundings

@@ -14,11 +14,9 @@ from heliotrope.ledger import Observation
 from heliotrope.live.beliefs import Belief, Gain, TotalGain
 from heliotrope.policies import Best
 from heliotrope.spaces import Options
-from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView
-from heliotrope.study.config import StudyConfig
-from heliotrope.study.goals import Goals
+from heliotrope.study.belief_view import FEW, RIVALS, SAMPLES, SHARE, BeliefView, describe_drift
+from heliotrope.study.config import Goals, StudyConfig
 from heliotrope.study.metrics import blank, fed, past_belief
-from heliotrope.study.remarks import describe_drift
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Outlook
 from heliotrope.validation import Array, Json, short_repr

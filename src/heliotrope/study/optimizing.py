@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
 from heliotrope.precision import CHECKS
 from heliotrope.study.commands import Evaluation
-from heliotrope.study.words import place
+from heliotrope.study.results import place
 from heliotrope.validation import as_positive, as_whole, short_repr
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from heliotrope.policies.learner import Update
 from heliotrope.serialization.archive import read_file
 from heliotrope.storage import Event, Journal, Store, open_store
 from heliotrope.storage.protocol import DEFAULT_STORE
-from heliotrope.study import decisions, exports, files, fleets, learning, views
+from heliotrope.study import decisions, exports, files, fleets, views
 from heliotrope.study.cache import Chain, Decision, StateCache
 from heliotrope.study.clocks import by_store
 from heliotrope.study.command_fields import Command
@@ -272,14 +272,14 @@ class Study(CreatesInStore, EverydayStudy):
     # ---- private
 
     def _decision(self, command: Command[T]) -> Decision[T]:
-        learn = learning.learn if self._estimators is None else self._learn_later
+        learn = decisions.learn if self._estimators is None else self._learn_later
         return Decision(
             lambda state: decisions.decide(command, state, self.surroundings.moment(), learn),
             before=lambda state: decisions.expire(state, self.surroundings.now(), command),
         )
 
     def _learn_later(self, state: StudyState) -> Chain[None]:
-        yield from learning.judge(state)
+        yield from decisions.judge(state)
         self._hand_over(state)
 
     def _hand_over(self, state: StudyState) -> None:
@@ -294,7 +294,7 @@ class Study(CreatesInStore, EverydayStudy):
         """Take what was learned elsewhere about a metric."""
 
         def take(state: StudyState) -> Chain[None]:
-            yield from learning.take(update, state, name)
+            yield from decisions.take(update, state, name)
             self._hand_over(state)
 
         self._cache.change(Decision(take))

@@ -11,11 +11,10 @@ from heliotrope.ledger import Observation
 from heliotrope.policies.certificate import certify
 from heliotrope.precision import Precision
 from heliotrope.study import live_views
-from heliotrope.study.belief_view import BeliefView
+from heliotrope.study.belief_view import LATEST, BeliefView, describe_drift, warning
 from heliotrope.study.commands import THE_VALUE
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.metrics import blank, fed, past_belief
-from heliotrope.study.remarks import LATEST, describe_drift, warning
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Metric
 from heliotrope.validation import Array, Json, short_repr

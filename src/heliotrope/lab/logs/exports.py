@@ -21,7 +21,7 @@ from heliotrope.lab.logs.layouts import Matrix
 from heliotrope.lab.logs.times import Times
 from heliotrope.spaces import Boolean, Categorical, Integer, Options, Parameter, Real, SearchSpace
 from heliotrope.study.config import StudyConfig
-from heliotrope.study.words import listing
+from heliotrope.study.results import listing
 from heliotrope.tables import GAPS, Sheet
 from heliotrope.validation import Array, Indices
 
