@@ -8,9 +8,11 @@ tracking, policies estimate a :class:`Model` from their results again and again
 from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
+    Change as Change,
     Regime as Regime,
     contradicted as contradicted,
     faults as faults,
+    follows as follows,
     is_placeholder as is_placeholder,
     latest_change as latest_change,
 )

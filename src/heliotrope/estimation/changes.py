@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, log, pi
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -156,23 +157,42 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
     return _filtered(_Values.of(regime)).faulty
 
 
-def _gain_of_new(regime: Regime) -> tuple[int, float]:
-    """Number of the latest results of a new regime, and the log odds of that.
+def _new(regime: Regime) -> tuple[float, Change]:
+    """A new regime with some of the latest results, and its log odds.
 
-    One of them must be at a place of earlier ones, and differ from all of these: elsewhere, a high
-    value may just be a peak.
+    If one of them is at a place of earlier ones, it must differ from all of these. If none is, the
+    regime is only supposed.
     """
     regime = regime.latest(_LATEST)
     values = _Values.of(regime)
     most = min(len(values.r) - _KNOWN, _LONGEST)
     if most < 2:
-        return 0, -inf
+        return -inf, Change(0)
     # backwards, so that the sum of the first m is that of the latest m
     new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
     gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
-    agrees = _agree(values, regime.world)
-    differs = [_differ_from_earlier(values, agrees, m) for m in range(1, most + 1)]
-    return _best_length(np.where(differs, gain, -inf), shortest=2)
+    gain[0] = -inf  # a single value may be a fault
+    compared = _compared_with_earlier(values, regime.world, most)
+    best, count = _best_length(np.where(compared > 0, gain, -inf))
+    if best > 0.0:
+        return best, Change(count)
+    best, count = _best_length(np.where(compared == 0, gain, -inf))
+    return best, Change(count, supposed=True)
+
+
+def _compared_with_earlier(values: _Values, world: World, most: int) -> NDArray[np.int_]:
+    """For the latest 1, 2, ... results: 1 if one differs from all earlier ones at its place.
+
+    0 if none is at a place of earlier ones; -1 if all of those agree with some of these.
+    """
+    agrees = _agree(values, world)
+    compared = np.zeros(most, dtype=int)
+    for m in range(1, most + 1):
+        at_place = values.correlations[-m:, :-m] > _SAME
+        measured = at_place.any(axis=1)
+        agreed = (at_place & agrees[-m:, :-m]).any(axis=1)
+        compared[m - 1] = 1 if (measured & ~agreed).any() else -int(measured.any())
+    return compared
 
 
 def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
@@ -183,44 +203,49 @@ def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
     return np.asarray(np.square(difference) <= _AGREES**2 * variance)
 
 
-def _differ_from_earlier(values: _Values, agrees: NDArray[np.bool_], count: int) -> bool:
-    """Whether one of the latest results differs from all earlier ones at its place."""
-    at_place = values.correlations[-count:, :-count] > _SAME
-    agreed = at_place & agrees[-count:, :-count]
-    return bool((at_place.any(axis=1) & ~agreed.any(axis=1)).any())
-
-
 class Change(NamedTuple):
     """Another regime began with the latest ``count`` results.
 
-    It is one of those that are remembered, at the position ``back``; None for a new one.
+    It is one of those that are remembered, at the position ``back``; None for a new one. A new one
+    is only ``supposed`` if none of its results is at a place of earlier ones: they may be a peak.
     """
 
     count: int
     back: int | None = None
+    supposed: bool = False
 
 
 def latest_change(current: Regime, remembered: Sequence[Regime]) -> Change | None:
     """The most likely change of regime within the latest results; None if the regime goes on."""
-    gains = [(_gain_of_new(current), None)]
-    gains += [(_gain_of_return(regime, current), i) for i, regime in enumerate(remembered)]
-    best, back = max(gains, key=lambda pair: pair[0][1])
-    return Change(best[0], back) if best[1] > 0.0 else None
+    changes = [_return(regime, current, i) for i, regime in enumerate(remembered)]
+    gain, change = max([_new(current), *changes], key=itemgetter(0))
+    return change if gain > 0.0 else None
 
 
-def _gain_of_return(before: Regime, since: Regime) -> tuple[int, float]:
-    """Number of the latest results that follow from an earlier regime, and the log odds of that."""
+def _return(before: Regime, since: Regime, position: int) -> tuple[float, Change]:
+    """The return of an earlier regime with some of the latest results, and its log odds."""
     before, since = before.latest(_LATEST), since.latest(_LATEST)
     most = min(len(since.results.y) - 1, _LONGEST_RETURN)
     if most < 1:
-        return 0, -inf
+        return -inf, Change(0)
     # a world that was learned from the few results since the jump may be too sure
     worlds = since, since._replace(world=before.world)
     stay = [_of_the_latest(_around_another_mean(_Values.of(world)), most) for world in worlds]
     both = before.results.followed_by(since.results.at(slice(-most, None)))
     latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
     back = _filtered(latest.at(slice(None, None, -1))).densities
-    return _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay), shortest=1)
+    gain, count = _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay))
+    return gain, Change(count, position)
+
+
+def follows(before: Regime, since: Regime) -> bool:
+    """Whether results follow from those of an earlier regime, so that no new one began."""
+    before, since = before.latest(_LATEST), since.latest(_LATEST)
+    both = before.results.followed_by(since.results)
+    latest = _filtered(_Values.of(before._replace(results=both)), len(before.results.y)).rest
+    worlds = since, since._replace(world=before.world)
+    alone = max(_around_another_mean(_Values.of(world)).sum() for world in worlds)
+    return bool(_filtered(latest).densities.sum() > alone - _JUMP)
 
 
 def is_placeholder(regime: Regime) -> bool:
@@ -310,10 +335,10 @@ def _log_normal(error: float, variance: float) -> float:
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 
-def _best_length(gain: Array, shortest: int) -> tuple[int, float]:
-    """The number of latest results with the largest gain, from the shortest on, and the gain."""
-    best = shortest - 1 + int(gain[shortest - 1 :].argmax())
-    return best + 1, float(gain[best])
+def _best_length(gain: Array) -> tuple[float, int]:
+    """The largest gain, and the number of latest results that it is for."""
+    best = int(gain.argmax())
+    return float(gain[best]), best + 1
 
 
 def contradicted(regime: Regime) -> Array:

@@ -19,11 +19,13 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
+    Change,
     FEWEST_WITH_FAULTS,
     Model,
     Regime,
     Results,
     contradicted,
+    follows,
     is_estimate_due,
     is_placeholder,
     latest_change,
@@ -143,7 +145,8 @@ class Knowledge:
     ``told`` counts the results since the latest jump or outage, dropped ones included; those that
     count there at first are the ones that were kept. ``since`` is the time of the latest jump.
     ``number`` is that of the regime since then, the latest of ``begun`` ones, or one that is back;
-    ``remembered`` are the others. ``outage`` are the keys of results of outages. ``trouble`` says
+    ``remembered`` are the others. A result at the place ``check`` would show whether another
+    regime began. ``outage`` are the keys of results of outages. ``trouble`` says
     why an older model than the latest one is in use; "" if it is not.
     """
 
@@ -157,6 +160,7 @@ class Knowledge:
     number: int = 1
     begun: int = 1
     remembered: tuple[Remembered, ...] = ()
+    check: Places | None = None
 
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
@@ -173,6 +177,7 @@ class Knowledge:
             "outage": np.array(self.outage, dtype=np.int64),
             "trouble": _text(self.trouble),
             "number": np.array([self.number, self.begun]),
+            "check": np.array([]) if self.check is None else self.check,
             **columns("latest", self.latest),
             **self._remembered_state(),
         }
@@ -210,6 +215,7 @@ class Knowledge:
             number,
             begun,
             tuple(remembered),
+            state["check"] if len(state["check"]) else None,
         )
 
 
@@ -223,9 +229,14 @@ class Learner:
     def after(self, knowledge: Knowledge, result: CubeEvaluation) -> Knowledge:
         """What is known after a result, and whether an estimate is due."""
         latest, told = sorted([*knowledge.latest, result], key=attrgetter("t")), knowledge.told + 1
-        due = self._due(replace(knowledge, told=told), latest)
-        kept = latest if len(latest) <= _MOST else self._fewer(latest)
-        return replace(knowledge, told=told, latest=kept, due=due)
+        change, _ = first_that_works(
+            "The search for a change", lambda: self._change(knowledge, latest), lambda: None
+        )
+        new = replace(knowledge, told=told, latest=self._few(latest), check=None)
+        if change is not None and change.supposed:
+            return replace(new, check=latest[-change.count - 1].place, due=self._due(new))
+        due = None if change is None else self._due_for(change, new, latest)
+        return replace(new, due=due or self._due(new))
 
     def distrusted(self, knowledge: Knowledge) -> Knowledge:
         """What is known once a result contradicts the model: an estimate is due."""
@@ -259,6 +270,12 @@ class Learner:
             number, told = regime.number, regime.told + len(latest) - len(regime.results)
         new = replace(new, told=told, since=due.since, number=number, begun=begun)
         others = [one for one in knowledge.remembered if one is not regime]
+        if regime is not None:
+            before = self._regime(regime.until(aside[0].t), regime.model)
+            if follows(before, self._regime(aside, knowledge.model)):
+                both = [*regime.until(aside[0].t), *knowledge.latest]
+                new = replace(new, latest=self._fewer(both), told=regime.told + knowledge.told)
+                return replace(new, remembered=tuple(others))
         if self._is_outage(aside, knowledge, latest, update.model):
             outage = (*knowledge.outage, *(result.key for result in aside))[-_LABELLED:]
             return replace(new, outage=outage, remembered=tuple(others))
@@ -305,38 +322,40 @@ class Learner:
         t = latest[0].t if latest else 0.0
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
-    def _due(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        change, _ = first_that_works(
-            "The search for a change", lambda: self._change(knowledge, latest), lambda: None
-        )
-        if change is not None:
-            return change
+    def _due(self, knowledge: Knowledge) -> Due | None:
         if knowledge.due is None and is_estimate_due(knowledge.told):
             return Due(knowledge.told, knowledge.since)
         return knowledge.due
 
-    def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Due | None:
-        """The estimate that another regime requests, or None.
-
-        A change is stored as a time, so results at the time of the last one before it stay with
-        the earlier regime.
-        """
+    def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Change | None:
+        """The change of regime that the latest results show, or None."""
         if knowledge.model == Model():  # nothing was estimated yet
             return None
         current = self._regime(latest, knowledge.model)
         end = latest[-min(_LONGEST_RETURN, len(latest))].t
         remembered = [self._regime(one.until(end), one.model) for one in knowledge.remembered]
-        change = latest_change(current, remembered)
-        if change is None:
-            return None
+        return latest_change(current, remembered)
+
+    def _due_for(
+        self, change: Change, knowledge: Knowledge, latest: Sequence[CubeEvaluation]
+    ) -> Due | None:
+        """The estimate that a change requests, or None.
+
+        A change is stored as a time, so results at the time of the last one before it stay with
+        the earlier regime.
+        """
         if change.back is not None:
-            return Due(knowledge.told, latest[-change.count].t, knowledge.remembered[change.back].number)
+            number = knowledge.remembered[change.back].number
+            return Due(knowledge.told, latest[-change.count].t, number)
         earlier = latest[-change.count - 1].t
         later = [result.t for result in latest[-change.count :] if result.t > earlier]
         return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
         return Regime(self._results(evaluations), model.world, model.pace)
+
+    def _few(self, latest: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+        return latest if len(latest) <= _MOST else self._fewer(latest)
 
     def _fewer(self, kept: Sequence[CubeEvaluation]) -> list[CubeEvaluation]:
         if len(kept) <= _LATEST + _APART:
