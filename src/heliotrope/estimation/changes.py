@@ -44,8 +44,9 @@ distance = lazy_module("scipy.spatial.distance")
 _LATEST = 64  # results that are considered
 _LONGEST = 24  # results since a jump, at most, when it is found
 _KNOWN = 8  # results before a jump, at least
-_JUMP = 10.0  # log odds against a jump before a result
-_RETURN, _LONGEST_RETURN = 5.0, 8  # log odds against a return; results after it, at most
+_JUMP = 7.0  # log odds against a jump before a result
+_RETURN, _LONGEST_RETURN = 3.0, 8  # log odds against a return; results after it, at most
+_SPECIFIC = 1.0
 _PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
 _CHANGED = 6.0  # log odds against the change of a place
@@ -234,7 +235,10 @@ def _return(before: Regime, since: Regime, position: int) -> tuple[float, Change
     both = before.results.followed_by(since.results.at(slice(-most, None)))
     latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
     back = _filtered(latest.at(slice(None, None, -1))).densities
-    gain, count = _best_length(np.cumsum(back) - _RETURN - np.maximum(*stay))
+    values = _Values.of(since)
+    fresh = np.cumsum(_around_another_mean(values.at(slice(None, -most - 1, -1))))
+    alternative = np.maximum(_RETURN + np.maximum(*stay), _SPECIFIC + fresh)
+    gain, count = _best_length(np.cumsum(back) - alternative)
     return gain, Change(count, position)
 
 
@@ -316,7 +320,7 @@ def _before_any_fault(values: _Values, as_fault: Array) -> tuple[Array, Array, A
     if failed:
         return np.empty(0), r.copy(), K.copy()
     z = solve_lower(L, r[:count])
-    densities = -0.5 * (np.square(z) + log(2.0 * pi)) - np.log(L.diagonal())
+    densities = _log_normal(z * L.diagonal(), np.square(L.diagonal())) if _NU else -0.5 * (np.square(z) + log(2.0 * pi)) - np.log(L.diagonal())
     faulty = np.flatnonzero(densities < as_fault)
     clean = int(faulty[0]) if len(faulty) else count
     explained = solve_lower(L[:clean, :clean], K[:clean, clean:])
@@ -331,7 +335,14 @@ def _densities_of_faults(values: _Values) -> tuple[Array, Array]:
     return faults, -_CHANGED - 0.5 * (squares / usual + np.log(2.0 * pi * usual))
 
 
-def _log_normal(error: float, variance: float) -> float:
+_NU = 0.0
+
+
+def _log_normal(error, variance):
+    if _NU:
+        from math import lgamma
+        c = lgamma((_NU + 1) / 2) - lgamma(_NU / 2) - 0.5 * log(_NU * pi)
+        return c - 0.5 * np.log(variance) - 0.5 * (_NU + 1) * np.log1p(error**2 / variance / _NU)
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 

@@ -250,6 +250,9 @@ class Learner:
         kept = [*self.fleet_results(replace(knowledge, latest=kept)), *kept]
         regime = _remembered(knowledge, knowledge.due.back)
         model = knowledge.model if regime is None else regime.model
+        import os
+        if os.environ.get("E2") and regime is None and knowledge.due.since > knowledge.since:
+            model = Model()
         keys, results = [result.key for result in kept], self._results(kept)
         return Estimation(self._recipe, results, self._groups, model, knowledge.due, keys)
 
