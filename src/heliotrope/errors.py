@@ -29,6 +29,11 @@ class HeliotropeError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"  # as in the results of a batch
 
+    def to_json(self) -> dict[str, str]:
+        """The error as an answer to another program: ``code``, message and parts."""
+        parts = ("code", "field", "expected", "got", "advice")
+        return {"message": str(self), **{name: getattr(self, name) for name in parts}}
+
 
 class InputError(HeliotropeError, ValueError):
     """A value has the wrong type, shape or range."""

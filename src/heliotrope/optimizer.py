@@ -212,7 +212,7 @@ class Optimizer(Queries, Archived):
     def cancel(self, suggestion: Suggestion | int, *, avoid: bool = True) -> None:
         """Drop a failed evaluation; the posterior is as if it had not been asked for.
 
-        Suggestions avoid its place for the next two asks, and twice as long after each further
+        Suggestions avoid its setting for the next two asks, and twice as long after each further
         failure there. With ``avoid=False`` they do not, as if it had not been asked for.
         """
         self._tracker.cancel(self._lead.ledger.lookup(suggestion).id, avoid=avoid)
@@ -248,7 +248,7 @@ class Optimizer(Queries, Archived):
         and :meth:`tell` instead.
         """
         self._check_one_metric()
-        self._lead.add(self._lead.adapter.observations(t, x, y, **noise))
+        self._tracker.add(self._lead.adapter.observations(t, x, y, **noise))
 
     @exclusive
     def reconsider(self, policy: Policy, last: int | None = None, since: float = -np.inf) -> None:

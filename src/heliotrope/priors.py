@@ -7,8 +7,9 @@ A static function has c = 1. Only Wiener is not stationary: c(s, t) = 1 + rate (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -153,28 +154,19 @@ class Prior:
         *,
         terms: Iterable[Term] | None = None,
     ) -> None:
-        chosen = _as_terms((_term(RBF(0.2), Static()),) if terms is None else terms)
-        if terms is not None and space is not None and time is not None:
-            raise InputError("either terms, or a space and a time kernel", "all three")
-        if space is not None or time is not None:  # dataclasses.replace passes terms as well
-            chosen = (_with(chosen, space, time),)
-        level = as_number(noise, "noise")
-        if level <= 0.0:
-            raise InputError("a positive noise variance", repr(noise), EXACT_MEASUREMENTS)
-        flat = isinstance(mean, (int, float, np.number)) or np.ndim(mean) == 0
-        middle = as_number(mean, "mean") if flat else as_array(mean, "mean", ndim=1)
-        for name, value in (("terms", chosen), ("noise", level), ("mean", middle)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "terms", _chosen_terms(space, time, terms))
+        object.__setattr__(self, "noise", _as_noise(noise))
+        object.__setattr__(self, "mean", _as_mean(mean))
 
     @property
     def space(self) -> SpaceKernel:
         """The space kernel of a prior with one term."""
-        return self._one_term().space
+        return _only_term(self).space
 
     @property
     def time(self) -> TimeKernel:
         """The time kernel of a prior with one term."""
-        return _time(self._one_term())
+        return _time(_only_term(self))
 
     def with_time(self, time: TimeKernel) -> Prior:
         """Return this prior of one term with another time kernel."""
@@ -198,26 +190,19 @@ class Prior:
         """Whether all terms are static."""
         return all(isinstance(term, Stays) for term in self.terms)
 
-    @property
+    @cached_property
     def is_partly_shared(self) -> bool:
         """Whether all places share some terms, but not all of them."""
         return len({term.shared for term in self.terms}) == 2
 
     def over(self, domain: Domain) -> DomainKernel:
         """Return the space kernel of a prior with one term, checked against a domain."""
-        self._one_term()
+        _only_term(self)
         return self.kernels_over(domain)[0]
 
     def kernels_over(self, domain: Domain) -> list[DomainKernel]:
         """Return the space kernel of each term, checked against a domain."""
-        if isinstance(self.mean, np.ndarray) and not (
-            isinstance(domain, Finite) and len(domain) == len(self.mean)
-        ):
-            raise InputError(
-                "a mean vector over a Finite domain, one value per point",
-                f"{len(self.mean)} values for "
-                + (f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"),
-            )
+        _check_mean(self.mean, domain)
         return [DomainKernel(term.space, domain) for term in self.terms]
 
     def mean_at(self, places: Places) -> Array:
@@ -230,8 +215,7 @@ class Prior:
                 "other points",
                 "Use a prior whose mean is a number.",
             )
-        mean: Array = self.mean[places]
-        return mean
+        return np.asarray(self.mean[places])
 
     def parts(self) -> list[str]:
         """Return the names of the parts: those of the terms, without repetition."""
@@ -264,39 +248,76 @@ class Prior:
         """
         if not (part is None or isinstance(part, str)):
             raise InputError("the name of a part", short_repr(part), "", "part")
-        if part is None or part == CHOICE:
-            whole = part is None or all(term.shared for term in self.terms)
+        if part is None:
+            return [True] * len(self.terms)
+        if part == CHOICE:
+            whole = all(term.shared for term in self.terms)
             return [whole or not term.shared for term in self.terms]
         if part == SHARED:
             return [term.shared and self.is_partly_shared for term in self.terms]
-        if part not in self.parts():
-            names = ", ".join((*self.parts(), CHOICE))
-            raise InputError(f"a part among {names}", short_repr(part), "", "part")
-        return [term.name == part for term in self.terms]
+        if part in self.parts():
+            return [term.name == part for term in self.terms]
+        names = ", ".join((*self.parts(), CHOICE))
+        raise InputError(f"a part among {names}", short_repr(part), "", "part")
 
     def __repr__(self) -> str:
-        if self._is_separable:
-            return (
-                f"Prior(space={self.space!r}, time={self.time!r}, "
-                f"noise={self.noise!r}, mean={self.mean!r})"
-            )
-        return f"Prior(terms={self.terms!r}, noise={self.noise!r}, mean={self.mean!r})"
-
-    @property
-    def _is_separable(self) -> bool:
-        return len(self.terms) == 1 and isinstance(self.terms[0], _SEPARABLE)
-
-    def _one_term(self) -> Term:
-        if not self._is_separable:
-            raise InputError(
-                "a prior with one space and one time kernel",
-                f"the sum {' + '.join(term.name for term in self.terms)}",
-                "A policy that does not change the prior, such as TV-GP-UCB, takes sums.",
-            )
-        return self.terms[0]
+        terms = f"terms={self.terms!r}"
+        if _is_separable(self.terms):
+            terms = f"space={self.space!r}, time={self.time!r}"
+        return f"Prior({terms}, noise={self.noise!r}, mean={self.mean!r})"
 
 
 _SEPARABLE = (Stays, Drifts, Walks, Stationary)
+
+
+def _is_separable(terms: Sequence[Term]) -> bool:
+    return len(terms) == 1 and isinstance(terms[0], _SEPARABLE)
+
+
+def _only_term(prior: Prior) -> Term:
+    """The term of a prior with one space and one time kernel."""
+    if not _is_separable(prior.terms):
+        raise InputError(
+            "a prior with one space and one time kernel",
+            f"the sum {' + '.join(term.name for term in prior.terms)}",
+            "A policy that does not change the prior, such as TV-GP-UCB, takes sums.",
+        )
+    return prior.terms[0]
+
+
+def _as_noise(noise: object) -> float:
+    level = as_number(noise, "noise")
+    if level <= 0.0:
+        raise InputError("a positive noise variance", repr(noise), EXACT_MEASUREMENTS)
+    return level
+
+
+def _as_mean(mean: float | ArrayLike) -> float | Array:
+    """A number, or an array of one number for each point."""
+    flat = isinstance(mean, (int, float, np.number)) or np.ndim(mean) == 0
+    return as_number(mean, "mean") if flat else as_array(mean, "mean", ndim=1)
+
+
+def _check_mean(mean: float | Array, domain: Domain) -> None:
+    """Refuse a mean vector over another domain than a Finite one of its length."""
+    fits = isinstance(domain, Finite) and len(domain) == np.size(mean)
+    if isinstance(mean, np.ndarray) and not fits:
+        raise InputError(
+            "a mean vector over a Finite domain, one value per point",
+            f"{len(mean)} values for "
+            + (f"{len(domain)} points" if isinstance(domain, Finite) else "a Box"),
+        )
+
+
+def _chosen_terms(
+    space: SpaceKernel | None, time: TimeKernel | None, terms: Iterable[Term] | None
+) -> tuple[Term, ...]:
+    chosen = _as_terms((_term(RBF(0.2), Static()),) if terms is None else terms)
+    if terms is not None and space is not None and time is not None:
+        raise InputError("either terms, or a space and a time kernel", "all three")
+    if space is not None or time is not None:  # dataclasses.replace passes terms as well
+        return (_with(chosen, space, time),)
+    return chosen
 
 
 def _with(terms: tuple[Term, ...], space: SpaceKernel | None, time: TimeKernel | None) -> Term:

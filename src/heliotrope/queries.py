@@ -20,7 +20,7 @@ from heliotrope.policies.certificate import certify
 from heliotrope.policies.protocol import Agent
 from heliotrope.posterior import Accuracy, Learned
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.spaces.space import NamedAdapter
 from heliotrope.surroundings import Exclusive, exclusive
 from heliotrope.tracker import Metric, Outlook, Setup, Tracker
 from heliotrope.tracker.archives import OptimizerConfig
@@ -161,6 +161,7 @@ class Queries(LiveQueries):
         context: ArrayLike | None = None,
         count_open: bool = True,
         part: str | None = None,
+        metric: str | None = None,
     ) -> Belief:
         """Mean and deviation of f_t, over a Finite domain or at points X; changes nothing.
 
@@ -168,9 +169,11 @@ class Queries(LiveQueries):
         time gives a forecast. With a ``context``, X are choices. The deviation treats open
         suggestions as measured, unless ``count_open`` is False. A ``part`` is the name of a term of
         the prior, such as "season", or "choice" for the terms that differ between places. Of all
-        parts, only "choice" includes the prior mean.
+        parts, only "choice" includes the prior mean. With several metrics it is the belief about
+        one ``metric``, by default about the leading one.
         """
-        return self._lead.belief(t, X, context=context, count_open=count_open, part=part)
+        believed = self._tracker.metric(metric)
+        return believed.belief(t, X, context=context, count_open=count_open, part=part)
 
     @exclusive
     def shares(self, t: float | None = None) -> dict[str, float]:

@@ -77,9 +77,10 @@ class Warp(ABC):
         With c_k = E[y He_k] it is sum_k c_k c_k^T rho^k / k!, k >= 1 (Mehler's formula), where rho
         is the correlation of z.
         """
-        left, right = (self._at_nodes(*moments).T @ _BY_ORDER for moments in (here, there))
-        stds = (np.sqrt(np.maximum(moments[1], _TINY)) for moments in (here, there))
-        rho = np.clip(joint / np.multiply.outer(*stds), -1.0, 1.0)
+        left = self._at_nodes(*here).T @ _BY_ORDER
+        right = self._at_nodes(*there).T @ _BY_ORDER
+        std, other = np.sqrt(np.maximum(here[1], _TINY)), np.sqrt(np.maximum(there[1], _TINY))
+        rho = np.clip(joint / np.multiply.outer(std, other), -1.0, 1.0)
         total = np.zeros_like(joint)
         for k in range(1, _ORDERS):
             total += np.outer(left[:, k], right[:, k]) * rho**k / _FACTORIALS[k]

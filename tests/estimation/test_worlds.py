@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from scipy.optimize import approx_fprime
+from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import Matern
 
 import heliotrope as ht
@@ -21,10 +23,12 @@ from heliotrope.estimation import (
     estimate_world,
     log_likelihood,
 )
-from heliotrope.estimation.sum_fit import Fit
+from heliotrope.estimation.intervals import _FALL
+from heliotrope.estimation.sum_fit import Fit, chi_square_quantile
 from heliotrope.estimation.worlds import _far_from_most
 from heliotrope.terms import Drifts, Level
 from heliotrope.warps import IDENTITY, Logarithm, SinhArcsinh
+from strategies import fixed
 
 WORLD = World(
     mean=20.0,
@@ -219,3 +223,15 @@ def test_categories_and_many_coordinates_share_a_length_scale() -> None:
     assert sorted(map(len, coordinate_groups(space.domain))) == [1, 3]
     assert len(coordinate_groups(ht.Finite(np.eye(50)))) == 1
     assert coordinate_groups(ht.grid(3, 3)) == [[0], [1]]
+
+
+@given(share=st.floats(0.001, 0.999), freedom=st.floats(0.1, 1000.0))
+@fixed(60)
+def test_the_chi_square_quantile_is_scipys(share: float, freedom: float) -> None:
+    np.testing.assert_allclose(
+        chi_square_quantile(share, freedom), chi2.ppf(share, freedom), rtol=1e-12
+    )
+
+
+def test_the_fall_of_an_interval_is_a_95_percent_quantile() -> None:
+    np.testing.assert_allclose(_FALL**2, chi_square_quantile(0.95, 1.0), rtol=1e-12)

@@ -231,6 +231,14 @@ def test_trade_offs_between_two_objectives() -> None:
     asked = opt.history.x[5:, 0]
     assert asked.max() == 1.0
     assert asked.min() < 0.7
+    speed, cost = opt.belief(metric="speed"), opt.belief(metric="cost")
+    assert np.array_equal(opt.belief().mean, speed.mean)
+    assert {one.index: one.means["cost"] for one in found}.items() <= dict(
+        enumerate(cost.mean.tolist())
+    ).items()
+    with pytest.raises(InputError, match="a metric among speed, cost; got 'heat'") as error:
+        opt.belief(metric="heat")
+    assert error.value.field == "metric"
     front = [found[0].means, found[-1].means]
     assert set(front[0]) == {"speed", "cost"}
 

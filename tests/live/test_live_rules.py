@@ -18,9 +18,19 @@ from heliotrope.validation import Array
 SIDES = st.sampled_from(["below", "at_most", "above", "at_least"])
 NUMBERS = st.floats(-1e6, 1e6)
 SHARES = st.integers(1, 300).map(lambda percent: f"{percent}%")
+
+
+def leaves_a_range(sides: dict[str, float | str]) -> bool:
+    """Whether the limits of a metric that are numbers leave a value between them."""
+    numbers = {side: bound for side, bound in sides.items() if not isinstance(bound, str)}
+    lower = [numbers[side] for side in ("above", "at_least") if side in numbers]
+    upper = [numbers[side] for side in ("below", "at_most") if side in numbers]
+    return max(lower, default=-math.inf) < min(upper, default=math.inf)
+
+
 LIMITS = st.dictionaries(
     st.text(min_size=1, max_size=5),
-    st.dictionaries(SIDES, NUMBERS | SHARES, min_size=1),
+    st.dictionaries(SIDES, NUMBERS | SHARES, min_size=1).filter(leaves_a_range),
     max_size=3,
 )
 DISTANCES = st.dictionaries(st.text(min_size=1, max_size=5), st.floats(0.0, 1e6), max_size=3)
@@ -93,6 +103,35 @@ def test_wrong_limits_are_refused_with_their_place(limits: object) -> None:
 def test_wrong_descriptions_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Live(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sides", "got"),
+    [
+        ({"below": 1, "above": 2}, "above 2 and below 1"),
+        ({"at_least": 2, "at_most": 1}, "at_least 2 and at_most 1"),
+        ({"above": 1, "at_most": 1}, "above 1 and at_most 1"),
+        ({"at_least": 1, "below": 1}, "at_least 1 and below 1"),
+        ({"above": 1, "at_least": 5, "below": 9, "at_most": 3}, "at_least 5 and at_most 3"),
+    ],
+)
+def test_limits_that_no_value_keeps_are_refused(sides: dict[str, float], got: str) -> None:
+    with pytest.raises(InputError) as error:
+        Live({"rate": "maximize"}, limits={"rate": sides}, safe=[0])
+    assert (error.value.field, error.value.got) == ("limits.rate", got)
+    assert error.value.expected == "limits of rate that a value can keep together"
+    assert error.value.advice
+
+
+def test_limits_that_leave_a_range_or_depend_on_the_baseline_are_taken() -> None:
+    both = {
+        "a": {"above": 1, "below": 2},
+        "b": {"at_least": 1, "at_most": 1},
+        "c": {"at_least": "110%", "at_most": "90%"},  # of a negative value
+        "d": {"above": 3, "below": "50%"},
+    }
+    live = Live(dict.fromkeys(both, "maximize"), limits=both, baseline=0)  # type: ignore[arg-type]
+    assert len(live.rules.limits) == 8
 
 
 def test_a_relative_limit_moves_with_the_baseline() -> None:

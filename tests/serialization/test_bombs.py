@@ -108,6 +108,22 @@ def test_a_file_without_a_checksum_is_refused() -> None:
         ht.Optimizer.loads(with_header(data, header))
 
 
+@pytest.mark.parametrize("kind", ["U8", "S8"])
+def test_arrays_of_text_are_refused_at_once(kind: str) -> None:
+    header, arrays = archive.unpack(saved(), "heliotrope", 1, "a test")
+    for name in arrays:
+        data = archive.pack(header, {**arrays, name: arrays[name].astype(kind)})
+        with pytest.raises(FormatError, match="unreadable"):
+            ht.Optimizer.loads(data)
+
+
+def test_a_state_of_text_is_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimizer = ht.Optimizer(ht.grid(3), ht.uniform())
+    monkeypatch.setattr(type(optimizer.agent), "state", lambda _: {"names": np.array(["a"])})
+    with pytest.raises(InputError, match="an array of text, agent/names"):
+        optimizer.dumps()
+
+
 def test_snapshots_with_odd_arrays_are_refused() -> None:
     data = archive.pack_flat({"format": "x", "version": 1}, {"a": np.zeros(3)})
     for wrong in (b'"|O8"', b'"<M8"', b'"|V8"'):

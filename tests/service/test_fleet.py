@@ -192,6 +192,7 @@ def test_items_that_are_no_commands_are_refused(service: Service, items: Any) ->
         ({"study": 1, "verb": "ask", "body": {}}, "input", "study"),
         ({"study": "x", "verb": "delete", "body": {}}, "input", "verb"),
         ({"study": "x", "verb": "tell", "body": {"id": "a", "value": "b"}}, "input", "body.value"),
+        ({"study": "x", "verb": "tell", "body": []}, "input", "body"),
         ({"study": "../x", "verb": "ask", "body": {}}, "unknown_study", "name"),
     ],
 )

@@ -224,6 +224,8 @@ def test_a_deleted_study_frees_its_name(client: httpx.Client) -> None:
         ("", {"name": "n", **OPTIONS, "direction": "up"}, (422, "input", "direction")),
         ("", {"name": "n", **OPTIONS, "clock": {"kind": "sun"}}, (422, "input", "clock")),
         ("", {"name": "n", **OPTIONS, "colour": "red"}, (422, "input", "colour")),
+        ("", {"name": "n", **OPTIONS, "fleet": {}}, (422, "input", "fleet")),
+        ("", {"name": "n", **OPTIONS, "fleet": None}, (422, "input", "fleet")),
         ("", {"name": "n", "space": {"x": {"type": "real"}}}, (422, "input", "space.x.low")),
         ("", {"name": "n", "space": {"x": {**REAL, "high": -1}}}, (422, "input", "space.x.high")),
         ("", {"name": "n", "space": {"x": {"type": "odd"}}}, (422, "input", "space.x.type")),

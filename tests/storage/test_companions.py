@@ -87,14 +87,14 @@ def test_a_log_removed_during_the_commit_is_saved_before_the_answer(
 ) -> None:
     uid = store.create("pump", BODY, at=0.0)
     assert isinstance(store, SqlStore)
-    check = store._database.check_place
+    check = store._database.check_address
 
     def check_then_remove() -> None:
         check()
         monkeypatch.undo()
         remove(path, ("-wal",))
 
-    monkeypatch.setattr(store._database, "check_place", check_then_remove)
+    monkeypatch.setattr(store._database, "check_address", check_then_remove)
     assert store.append([Append(uid, 1, [BODY])]) == [2]
     assert number_elsewhere(path) == 2
 

@@ -43,18 +43,20 @@ from heliotrope.storage.files import WriteLock
 from heliotrope.storage.sql import SqlStore
 from heliotrope.storage.tables import metadata
 from postgres import Server, server
+from small_machine import names, store_of
 
 CREATED = {"kind": "created", "version": 1}
 
 DURABLE = ("sqlite", "postgresql")
-ALL = ("memory", *DURABLE)
+OF_PACKAGE = ("memory", *DURABLE)
+ALL = (*OF_PACKAGE, "page")
 
 
 @pytest.fixture(params=ALL)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An address where there is no store yet."""
-    if request.param == "memory":
-        return "memory:"
+    if request.param in ("memory", "page"):
+        return f"{request.param}:"
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/store.db"
     found: Server = request.getfixturevalue("postgres")
@@ -63,10 +65,12 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def store(url: str) -> Iterator[Store]:
-    with closing(open_store(url)) as opened:
+    own = url == "page:"  # the store of the page "Many small machines"
+    with closing(store_of(names()["Table"]()) if own else open_store(url)) as opened:
         yield opened
 
 
+of_package = pytest.mark.parametrize("url", OF_PACKAGE, indirect=True)
 durable = pytest.mark.parametrize("url", DURABLE, indirect=True)
 in_file = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 on_server = pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -196,6 +200,7 @@ def test_no_bodies(store: Store, body: Any) -> None:
     assert store.count() == store.last(uid) == 1
 
 
+@of_package
 def test_no_appends(store: Store) -> None:
     uid = begin(store)
     for after, given, at in ((1, [], 0.0), (-1, [{}], 0.0), (1.5, [{}], 0.0), (1, [{}], "noon")):
@@ -207,6 +212,7 @@ def test_no_appends(store: Store) -> None:
         store.create("other", CREATED, at=float("inf"))
 
 
+@of_package
 def test_stretches_of_a_log(store: Store) -> None:
     uid = begin(store, told=9)
     whole = store.events(uid)
@@ -285,6 +291,7 @@ def test_a_deleted_study_is_not_its_successor(store: Store) -> None:
         store.last(5)  # type: ignore[arg-type]
 
 
+@of_package
 def test_the_newest_snapshot_is_kept(store: Store) -> None:
     uid, other = begin(store, told=5), begin(store, "other")
     assert store.snapshot(uid) is None
@@ -648,7 +655,7 @@ def test_the_log_of_another_study_is_detected(store: Store) -> None:
 def test_a_damaged_snapshot_is_ignored(store: Store, statement: str) -> None:
     uid = begin(store, told=9)
     store.keep_snapshot(uid, 5, b"five")
-    if "data" in statement and "postgres" in store._database.place:  # type: ignore[attr-defined]
+    if "data" in statement and "postgres" in store._database.address:  # type: ignore[attr-defined]
         statement = statement.replace("checksum", "checksum::bytea")
     change(store, statement)
     assert store.snapshot(uid) is None

@@ -189,6 +189,7 @@ def test_a_study_continues_an_optimizer_with_past_results(direction: Any, tmp_pa
     optimizer, store = optimizer_with_past(direction=direction), MemoryStore()
     optimizer.save(tmp_path / "file")
     study = Study.load(tmp_path / "file", "copy", store)
+    assert study.summary().told == 3 + 6
     (waiting,) = study.open_asks()
     assert dict(waiting.params) == dict(optimizer.open[0].params)
     for _ in range(3):
@@ -204,7 +205,7 @@ def test_a_study_continues_an_optimizer_with_past_results(direction: Any, tmp_pa
     assert [row["state"] for row in rows].count("told") == 13
     assert (rows[0]["value"], rows[0]["params"]["x"], rows[0]["std"]) == (1.0, -1.0, 0.1)
     assert len(study.to_frame()) == len(rows)
-    assert len(study.track()["results"]) == 13
+    assert len(study.track()["results"]) == study.summary().told == 13
     assert shown(twin_of(store, "copy"), 20.0) == shown(study, 20.0)
     study.save(tmp_path / "again")
     third = Study.load(tmp_path / "again", "third", store)

@@ -48,8 +48,8 @@ def test_a_season_can_be_given(clock: str | None, season: object) -> None:
     assert world["period"] * study.summary()["model"]["pace"] == pytest.approx(24.0)
 
 
-@pytest.mark.parametrize("season", ["24h", 0, -3.0, "soon", [24]])
+@pytest.mark.parametrize("season", ["24h", 0, -3.0, "soon", [24], 1e-9])
 def test_a_wrong_season_is_refused(season: object) -> None:
     with pytest.raises(InputError) as caught:
         ht.Study.create("s", SPACE, policy={"season": season}, store="memory:")
-    assert caught.value.field.startswith("policy.season")
+    assert caught.value.field == "policy.season"

@@ -34,7 +34,7 @@ class StoreBackend:
         """Create a study from its description as JSON, and its SQLite file if it is missing."""
         from heliotrope.study import Study, StudyConfig
 
-        config = StudyConfig.from_json(description)  # an error here creates no file
+        config = StudyConfig.from_description(description)  # an error here creates no file
         Study.create_from(name, config, self._store(make=True), exist_ok=exist_ok)
 
     def load(self, path: Path, name: str) -> None:

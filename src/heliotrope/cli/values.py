@@ -80,7 +80,11 @@ def read_numbers(text: Sequence[str] | str | None) -> Any:
     if len(texts) == 1 and "=" not in texts[0]:
         return _parsed_number(texts[0])
     pairs = [text.partition("=") for part in texts for text in part.split(",")]
-    return {name.strip(): _parsed_number(value or name) for name, _, value in pairs}
+    numbers = {name.strip(): _parsed_number(value or name) for name, _, value in pairs}
+    if len(numbers) < len(pairs) or not all(equals for _, equals, _ in pairs):
+        expected = "one number, or METRIC=NUMBER once for each metric"
+        raise typer.BadParameter(f"expected {expected}; got {' '.join(texts)[:60]!r}")
+    return numbers
 
 
 def _parsed_number(text: str) -> float:

@@ -158,7 +158,7 @@ class KeyedOptimizer:
         self._feasibility.tell(suggestion, constraints or {})
 
     def cancel(self, key: Hashable, *, avoid: bool = True) -> None:
-        """Close an evaluation without a result, if it is open; its place is avoided for a while."""
+        """Close an open evaluation without a result; its setting is avoided for a while."""
         if key in self._open:
             suggestion, _ = self._open.pop(key)
             self._optimizer.cancel(suggestion, avoid=avoid)

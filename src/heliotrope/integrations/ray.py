@@ -178,8 +178,8 @@ def _kind(domain: Domain) -> str:
 def _refused(
     expected: str, kind: str, domains: Sequence[tuple[_Path, Domain]], advice: str = ""
 ) -> InputError:
-    places = ", ".join(f'"{_spelled(path)}"' for path, _ in domains)
-    return InputError(expected, f"{kind} at {places}", advice, "space")
+    paths = ", ".join(f'"{_spelled(path)}"' for path, _ in domains)
+    return InputError(expected, f"{kind} at {paths}", advice, "space")
 
 
 def _spelled(path: _Path) -> str:

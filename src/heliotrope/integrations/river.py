@@ -77,12 +77,12 @@ class HeliotropePolicy(Policy):
         if not arms:
             raise InputError("at least one arm", "none")
         optimizer = self._knowing(arms)
-        places = [self._arms[arm] for arm in arms]
+        indices = [self._arms[arm] for arm in arms]
         proposed = optimizer.propose()
-        if proposed.index in places:
-            return arms[places.index(proposed.index)]
+        if proposed.index in indices:
+            return arms[indices.index(proposed.index)]
         belief = optimizer.belief(proposed.t)
-        bound = (belief.mean + _WIDTH * belief.std)[places]
+        bound = (belief.mean + _WIDTH * belief.std)[indices]
         return arms[int(bound.argmax())]
 
     def _knowing(self, arms: Sequence[ArmID]) -> ht.Optimizer:

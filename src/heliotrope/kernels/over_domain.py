@@ -72,7 +72,8 @@ class DomainKernel:
 
     def __init__(self, kernel: SpaceKernel, domain: Domain) -> None:
         self.domain, self.kernel = domain, _checked(kernel, domain)
-        self._nugget, self._variance = _nugget(kernel, domain), _same_variance(self.kernel, domain)
+        self._nugget = _nugget(kernel, domain)
+        self.variance = _same_variance(self.kernel, domain)  # of every place, if it is the same
         self._in_box = isinstance(domain, Box)
         self._rows: dict[int, Array] = {}
         self._everywhere = domain.points if isinstance(domain, Finite) else np.empty((0, 0))
@@ -103,8 +104,8 @@ class DomainKernel:
 
     def diagonal(self, a: Places) -> Array:
         """Prior variances of places a."""
-        if self._variance is not None:
-            return np.full(len(a), self._variance)
+        if self.variance is not None:
+            return np.full(len(a), self.variance)
         if isinstance(self.kernel, Tabulated):
             return np.diag(self.kernel.K)[self._indices(a)]
         return self.kernel.diag(self._points(a))

@@ -304,9 +304,17 @@ def _matern_1(squares: Array) -> Array:
     return np.asarray(np.exp(-np.sqrt(squares)))
 
 
+def _matern_1_slope(squares: Array) -> Array:
+    return _matern_1(squares) / np.sqrt(np.maximum(squares, _AT_THE_CUSP))
+
+
 def _matern_3(squares: Array) -> Array:
     z = sqrt(3.0) * np.sqrt(squares)
     return np.asarray((1.0 + z) * np.exp(-z))
+
+
+def _matern_3_slope(squares: Array) -> Array:
+    return np.asarray(3.0 * np.exp(-sqrt(3.0) * np.sqrt(squares)))
 
 
 def _matern_5(squares: Array) -> Array:
@@ -324,8 +332,8 @@ def _gauss(squares: Array) -> Array:
 
 
 _PROFILES = {  # by nu: Rasmussen and Williams (2006), eq. 4.9 and 4.17
-    0.5: _Profile(_matern_1, lambda r2: _matern_1(r2) / np.sqrt(np.maximum(r2, _AT_THE_CUSP))),
-    1.5: _Profile(_matern_3, lambda r2: 3.0 * np.exp(-sqrt(3.0) * np.sqrt(r2))),
+    0.5: _Profile(_matern_1, _matern_1_slope),
+    1.5: _Profile(_matern_3, _matern_3_slope),
     2.5: _Profile(_matern_5, _matern_5_slope),
     inf: _Profile(_gauss, _gauss),
 }
@@ -347,8 +355,8 @@ class _Radial(Single):
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
         scaled = self._scaled(X)
-        if Y is not None:
-            return self._profile.h(distance.cdist(scaled, self._scaled(Y), "sqeuclidean"))
+        if Y is not None:  # of the same coordinates as X
+            return self._profile.h(distance.cdist(scaled, Y / self._l, "sqeuclidean"))
         K: Array = distance.squareform(self._profile.h(distance.pdist(scaled, "sqeuclidean")))
         np.fill_diagonal(K, 1.0)
         return K
@@ -372,7 +380,7 @@ class _Radial(Single):
     def rescaled(self, factor: float) -> Kernel:
         return self._with(factor * np.atleast_1d(self._l))
 
-    @property
+    @cached_property
     def _profile(self) -> _Profile:
         raise NotImplementedError
 
@@ -407,7 +415,7 @@ class RBF(_Radial):
     1.41**2 * RBF(length_scale=0.3) + RBF(length_scale=[0.5, 1])
     """
 
-    @property
+    @cached_property
     def _profile(self) -> _Profile:
         return _PROFILES[inf]
 
@@ -435,7 +443,7 @@ class Matern(_Radial):
                 "nu",
             )
 
-    @property
+    @cached_property
     def _profile(self) -> _Profile:
         return _PROFILES[self.nu]
 

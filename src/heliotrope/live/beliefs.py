@@ -5,9 +5,9 @@ and standard normal z. Its value is the expected rise of the highest mean, E[max
 max_y m, b_y = Cov[x, y] / s (the knowledge gradient). The value grows while nothing is measured,
 since variances grow in closed form. It is won at each step until the next measurement.
 
-A model that is learned from a few results near one setting is too sure. All values are alike there,
+A model that is learned from a few results near one place is too sure. All values are alike there,
 so it expects alike values everywhere. Two things correct this. A limit says by how much a metric
-can change: nobody sets a limit that no setting reaches (:func:`cautious_world`). And the errors
+can change: nobody sets a limit that no place reaches (:func:`cautious_world`). And the errors
 of earlier predictions say how far the model can be trusted (:class:`Trust`).
 
 Symbols
@@ -260,7 +260,7 @@ class Trust:
 
     Errors are in deviations, and old ones fade. ``strain`` rises with each result that crosses a
     limit and falls with each other one, at rates that balance if a share ``risk`` crosses. So of
-    the settings that were believed safe, the share that crosses stays near the risk at most,
+    the places that were believed safe, the share that crosses stays near the risk at most,
     whatever is wrong with the model (adaptive conformal inference). A fallback was not believed
     safe: if it crosses, that does not count, since nothing was promised.
 

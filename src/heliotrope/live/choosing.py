@@ -41,7 +41,7 @@ special = lazy_module("scipy.special")
 Reason: TypeAlias = Literal["first", "explore", "best", "baseline", "boundary", "fallback"]
 Covariance: TypeAlias = Callable[[int, Indices, Indices], Array]
 
-HORIZON = 5.0  # steps over which a setting is worth having, once it is reached or known safe
+HORIZON = 5.0  # steps over which a place is worth having, once it is reached or known safe
 VISITED = 8  # latest measured choices of a box that are candidates again
 _SPREAD, _NEAR = 256, 64  # candidates in a box: everywhere, and around each place, by scale
 _SCALES = np.array([0.5, 0.2, 0.05, 0.01])  # shares of the way from a place to them
@@ -226,15 +226,13 @@ class Avoidance:
     """The candidates to avoid after failures, beside the latest points with results."""
 
     def __init__(self, domain: Domain, failures: Sequence[Failure], told: Array) -> None:
-        self._cube, self._told, self._failures = UnitCube(domain), told, failures
-        points = [failure.x for failure in failures]
-        self._failed = np.array(points).reshape(-1, domain.dimension)
+        self._domain, self._told, self._failures = domain, told, failures
 
     def avoids(self, places: Places) -> Mask:
         """Which of the places have a failure nearest to them, (q,)."""
         if not self._failures:
             return np.zeros(len(places), dtype=bool)
-        away = self._distances(places, self._failed).min(axis=1)
+        away = self._from_failures(places).min(axis=1)
         to_result = self._distances(places, self._told).min(axis=1, initial=np.inf)
         return np.asarray((away < to_result - _SAME) | (away < _SAME))
 
@@ -252,12 +250,15 @@ class Avoidance:
         return places[[left[argmax(_scores(agent, t, places[left], make_rng), make_rng)]]]
 
     def _farthest(self, places: Places) -> int:
-        distances = self._distances(places, self._failed)
+        distances = self._from_failures(places)
         until = np.array([failure.until for failure in self._failures])[distances.argmin(axis=1)]
         return int(np.lexsort([until, -distances.min(axis=1)])[0])
 
+    def _from_failures(self, places: Places) -> Array:
+        return self._distances(places, np.array([failure.x for failure in self._failures]))
+
     def _distances(self, places: Places, points: Array) -> Array:
-        cube = self._cube
+        cube = UnitCube(self._domain)
         inside = cube.domain.at(places) if are_indices(places) else cube.enter(places)
         return np.asarray(distance.cdist(inside, cube.enter(points)))
 

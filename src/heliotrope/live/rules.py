@@ -197,6 +197,9 @@ class Rules:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", tuple(self.limits))
+        for metric in self.limited:
+            with located("limits"):
+                _check_range([limit for limit in self.limits if limit.metric == metric])
         with located("risk"):
             object.__setattr__(self, "risk", _checked_risk(self.risk))
 
@@ -416,8 +419,8 @@ def decode_live(tree: JsonTree, arrays: Arrays) -> Live:
     return Live(**{**tree, "baseline": _decoded(tree["baseline"], arrays), "safe": safe})
 
 
-def _encoded(place: PlaceLike | None, arrays: Arrays) -> JsonTree:
-    return {"params": dict(place)} if isinstance(place, Mapping) else encode(place, arrays)
+def _encoded(setting: PlaceLike | None, arrays: Arrays) -> JsonTree:
+    return {"params": dict(setting)} if isinstance(setting, Mapping) else encode(setting, arrays)
 
 
 def _decoded(tree: JsonTree, arrays: Arrays) -> Any:
@@ -437,6 +440,24 @@ def _as_metrics(metrics: object) -> dict[str, Aim]:
         if aim not in ("maximize", "minimize", "watch"):
             raise InputError("maximize, minimize or watch", short_repr(aim), "", f"metrics.{name}")
     return dict(metrics)
+
+
+def _check_range(limits: Sequence[Limit]) -> None:
+    """Refuse limits of one metric that no value keeps; the unit of relative ones is not known."""
+    absolute = [limit for limit in limits if not limit.relative]
+    lower = max((limit for limit in absolute if limit.sign > 0.0), key=_tightness, default=None)
+    upper = max((limit for limit in absolute if limit.sign < 0.0), key=_tightness, default=None)
+    if lower is None or upper is None or lower.bound < upper.bound:
+        return
+    if lower.bound > upper.bound or lower.side == "above" or upper.side == "below":
+        expected = f"limits of {lower.metric} that a value can keep together"
+        got = f"{lower.side} {lower.bound:g} and {upper.side} {upper.bound:g}"
+        raise InputError(expected, got, "Swap the bounds, or leave one out.", lower.metric)
+
+
+def _tightness(limit: Limit) -> tuple[float, bool]:
+    """How much a limit excludes, beside others of the same direction."""
+    return limit.sign * limit.bound, limit.side in ("above", "below")
 
 
 def _checked_risk(value: Any) -> float:

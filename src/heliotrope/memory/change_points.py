@@ -17,7 +17,7 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places
 from heliotrope.errors import TimeError
-from heliotrope.memory.restarts import OneEpoch
+from heliotrope.memory.resets import OneEpoch
 from heliotrope.posterior import EngineOptions, build
 from heliotrope.posterior.mixture import (
     AVERAGED,

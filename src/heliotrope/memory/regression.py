@@ -24,7 +24,7 @@ import numpy as np
 from heliotrope.domains import Box, Domain, Places, are_indices
 from heliotrope.errors import InputError, TimeError
 from heliotrope.linalg import checked_variance, jittered_cholesky, solve_lower
-from heliotrope.memory.restarts import OneEpoch
+from heliotrope.memory.resets import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.options import check_noise
 from heliotrope.posterior.protocol import Surface

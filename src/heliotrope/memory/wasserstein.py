@@ -24,7 +24,7 @@ from heliotrope.domains import Domain, Finite, Places
 from heliotrope.errors import InputError
 from heliotrope.linalg import inverse
 from heliotrope.memory.regression import ObservationStore, RegressionEngine
-from heliotrope.memory.restarts import OneEpoch
+from heliotrope.memory.resets import OneEpoch
 from heliotrope.posterior import Engine, EngineOptions
 from heliotrope.posterior.dense import reach
 from heliotrope.posterior.spacetime import Records, SpaceTime

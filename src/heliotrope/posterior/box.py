@@ -17,7 +17,7 @@ Q      (N, N) weights of the explained covariance, Cov_t(x, x') = sum_c s_c k_c(
 gamma  (N,) weights of an open evaluation's covariance with f_t(x), phi . gamma
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 import numpy as np
@@ -76,9 +76,10 @@ class Dictionary(Stored):
 
     def features(self, view: View, places: Places) -> Array:
         """The features phi of f_t, (q, N)."""
-        phi = np.swapaxes(self._blocks(places), 1, 2) @ self.seen(view).T
-        levels = np.broadcast_to(view.a[self.shared] * self.levels, (len(places), len(self.shared)))
-        return np.hstack([levels, phi.reshape(len(places), phi.shape[1] * phi.shape[2])])
+        levels, seen = self.seen(view)
+        phi = np.swapaxes(self._blocks(places), 1, 2) @ seen.T
+        same = np.broadcast_to(levels, (len(places), len(levels)))
+        return np.hstack([same, phi.reshape(len(places), phi.shape[1] * phi.shape[2])])
 
     def features_of_blocks(self, places: Places) -> Array:
         """The features of each block, (A, q, N)."""
@@ -90,12 +91,9 @@ class Dictionary(Stored):
             phi[block, :, R + p :: P] = spatial[p]
         return phi
 
-    def features_of_levels(self, view: View) -> Array:
+    def features_of_levels(self, levels: Array) -> Array:
         """The features of what all places share, (N,)."""
-        R = len(self.shared)
-        phi = np.zeros(len(self.alpha))
-        phi[:R] = view.a[self.shared] * self.levels
-        return phi
+        return np.append(levels, np.zeros(len(self.alpha) - len(levels)))
 
     def distinct(self, places: Places) -> Array:
         """The distinct features of f_t, (q, 1 + C n)."""
@@ -103,12 +101,13 @@ class Dictionary(Stored):
         _, kernels, points = (blocks := self._blocks(places)).shape
         return np.hstack([ones, blocks.reshape(len(places), kernels * points)])
 
-    def collapsed(self, weights: Array, view: View) -> Array:
-        """The weights of the distinct features of f_t, (..., 1 + C n), for weights (..., N)."""
-        levels = weights[..., : len(self.shared)] @ (view.a[self.shared] * self.levels)
-        spatial = np.swapaxes(self.by_point(weights) @ self.seen(view), -1, -2)
-        flat = spatial.reshape(*levels.shape, len(self.B) * len(self.kernels))
-        return np.concatenate([levels[..., None], flat], axis=-1)
+    def collapsed(self, weights: Array, levels: Array, seen: Array) -> Array:
+        """The weights of the distinct features of f_t, (k, 1 + C n), for weights (k, N)."""
+        R, distinct = len(levels), np.empty((len(weights), 1 + len(self.kernels) * len(self.B)))
+        for new, own in zip(distinct, weights, strict=True):
+            new[0] = own[:R] @ levels
+            new[1:] = (own[R:].reshape(len(self.B), len(self.spatial)) @ seen).T.ravel()
+        return distinct
 
     def blocks_at(self, places: Places) -> tuple[Array, Array]:
         """Mean (q, A) and explained covariance (q, A, A) of the blocks."""
@@ -122,8 +121,8 @@ class Dictionary(Stored):
 
     def by_pair(self, Q: Array) -> Array:
         """The part of Q for blocks over space, (n, P, n, P)."""
-        rows = self.by_point(Q)[len(self.shared) :]
-        return rows.reshape(len(self.B), len(self.spatial), *rows.shape[1:])
+        R, size = len(self.shared), (len(self.B), len(self.spatial))
+        return Q[R:, R:].reshape(*size, *size)
 
     def find(self, place: Places) -> int | None:
         same = np.flatnonzero((place == self.B).all(axis=1))
@@ -147,9 +146,12 @@ class Dictionary(Stored):
         by_point = self.by_point(weights) @ T[np.ix_(spatial, spatial)].T
         return np.concatenate([levels, by_point.reshape(*weights.shape[:-1], -1)], axis=-1)
 
-    def seen(self, view: View) -> Array:
-        """How the blocks over space enter f_t, in units of the distinct kernels, (P, C)."""
-        return np.asarray(view.a[self.spatial][:, None] * self.over_space)
+    def seen(self, view: View) -> tuple[Array, Array]:
+        """How the blocks enter f_t: shared ones (R,), and those over space, (P, C).
+
+        The latter are in units of the distinct kernels.
+        """
+        return view.a[self.shared] * self.levels, view.a[self.spatial][:, None] * self.over_space
 
     def _blocks(self, places: Places) -> Array:
         """k_c(x, b_j) of each distinct kernel, (q, C, n)."""
@@ -230,7 +232,7 @@ class BoxEngine(MarkovEngine):
         self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         view, psi = self._stack.view(t, part), self._points.distinct(places)
-        alpha, Q = self._collapsed(view, self._explained(count_open))
+        (alpha,), Q = self._collapsed(view, self._explained(count_open), [self._points.alpha])
         explained = np.einsum("qn,qn->q", psi @ Q, psi)
         variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
         return self._model.mean_at(places, part) + psi @ alpha, variance
@@ -239,7 +241,7 @@ class BoxEngine(MarkovEngine):
         self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
     ) -> Array:
         view, psi = self._stack.view(t, part), self._points.distinct(places)
-        _, Q = self._collapsed(view, self._points.Q)
+        _, Q = self._collapsed(view, self._points.Q, [])
         there = psi if others is None else self._points.distinct(others)
         others = places if others is None else others
         return self._prior_covariance(view, places, others) - psi @ (Q @ there.T)
@@ -250,28 +252,33 @@ class BoxEngine(MarkovEngine):
     def _expansion(self, t: float, count_open: bool) -> Expansion:
         """The part of f_t that a choice depends on."""
         view, points = self._stack.view(t, CHOICE), self._points
-        explained = self._explained(count_open)
-        alpha, Q = self._collapsed(view, explained)
-        alpha, Q = alpha[1:], Q[1:, 1:]
+        explained, rows, left = self._explained(count_open), [points.alpha], 0.0
         if len(points.shared):
             shared = self._stack.view(t, SHARED)
-            phi = points.features_of_levels(shared)
-            weights = explained @ phi
+            phi = points.features_of_levels(points.seen(shared)[0])
+            rows.append(explained @ phi)
             prior_variance = float(self._prior_variance(shared, self._model.one_place)[0])
-            variance = prior_variance - float(phi @ weights)
-            Q = with_shared_known(Q, points.collapsed(weights, view)[1:], variance)
+            left = prior_variance - float(phi @ rows[1])
+        (alpha, *known), Q = self._collapsed(view, explained, rows)
+        Q = Q[1:, 1:]
+        for w in known:
+            Q = with_shared_known(Q, w[1:], left)
         s = view.s @ points.multiples
-        return Expansion(self._model.prior, points.kernels, points.B, alpha, Q, s)
+        return Expansion(self._model.prior, points.kernels, points.B, alpha[1:], Q, s)
 
-    def _collapsed(self, view: View, explained: Array) -> tuple[Array, Array]:
-        """The weights of the distinct features of f_t: of its mean, and what is explained."""
+    def _collapsed(
+        self, view: View, explained: Array, rows: Sequence[Array]
+    ) -> tuple[list[Array], Array]:
+        """The rows of weights (N,), and what is explained, for the distinct features of f_t."""
         points = self._points
-        seen, size = points.seen(view), 1 + len(points) * len(points.kernels)
+        (levels, seen), size = points.seen(view), 1 + len(points.B) * len(points.kernels)
+        shared = explained @ points.features_of_levels(levels)
+        *weights, Q_shared = points.collapsed(np.array([*rows, shared]), levels, seen)
         Q = np.empty((size, size))
-        Q[0] = Q[:, 0] = points.collapsed(explained @ points.features_of_levels(view), view)
+        Q[0] = Q[:, 0] = Q_shared
         blocks = np.einsum("ipjq,pc,qd->cidj", points.by_pair(explained), seen, seen, optimize=True)
         Q[1:, 1:] = blocks.reshape(size - 1, size - 1)
-        return points.collapsed(points.alpha, view), Q
+        return weights, Q
 
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):

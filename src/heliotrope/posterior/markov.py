@@ -84,13 +84,13 @@ class StackedTerms(Stored):
 
     def gain(self, t: float) -> Array:
         """The vector b (P,), at a time at which no term is stale."""
-        start, ages = self._begun(t), self._ages(t)
+        start, ages = self._since(t)
         gains = [term.gain_before(t, ages[c], start) for c, term in enumerate(self.terms)]
         return gains[0] if len(gains) == 1 else np.concatenate(gains)
 
     def advance(self, t: float, move: Callable[[slice, Array], None]) -> None:
         """Go to time t; ``move`` multiplies the blocks of each stale term by its transition."""
-        first, ages = self.now == -inf, self._ages(t)
+        first, (_, ages) = self.now == -inf, self._since(t)
         for c, term in enumerate(self.terms):
             if first:
                 self._refs[c] = t
@@ -116,7 +116,7 @@ class StackedTerms(Stored):
         self._views.clear()
 
     def _view(self, t: float, chosen: Sequence[bool]) -> View:
-        start, ages = self._begun(t), self._ages(t)
+        start, ages = self._since(t)
         if len(chosen) == 1:
             (term,) = self.terms
             return View(term.seen_after(t, ages[0]), np.array([term.scale(t, start)]))
@@ -128,18 +128,15 @@ class StackedTerms(Stored):
         return View(a, s)
 
     def _move(self, c: int, t: float, move: Callable[[slice, Array], None]) -> None:
-        move(self.slices[c], self.terms[c].transition(self._ages(t)[c]))
+        move(self.slices[c], self.terms[c].transition(t - self._refs[c]))
         self._refs[c] = t
         self._views.clear()
 
-    def _ages(self, t: float) -> list[float]:
-        """The time since each term's reference time."""
+    def _since(self, t: float) -> tuple[float, list[float]]:
+        """The first time, and how long ago each term's reference time is; at first t, and 0."""
         if self.now == -inf:
-            return [0.0] * len(self.terms)
-        return [t - ref for ref in self._refs]
-
-    def _begun(self, t: float) -> float:
-        return t if self.start == -inf else self.start
+            return t, [0.0] * len(self.terms)
+        return self.start, [t - ref for ref in self._refs]
 
 
 def markov_terms(prior: Prior) -> list[MarkovTerm]:
@@ -172,6 +169,9 @@ class MarkovEngine(PredictsParts):
         """Multiply the stored values of some blocks by A (p, p)."""
 
     def _prior_variance(self, view: View, places: Places) -> Array:
+        same = self._model.variances
+        if same is not None:
+            return np.full(len(places), float(np.sum(view.s * same)))
         diagonals = [
             s * k.diagonal(places) for s, k in zip(view.s, self._model.kernels, strict=True)
         ]

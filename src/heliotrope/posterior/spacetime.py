@@ -1,6 +1,7 @@
 """Pairs (time, place): the covariance of f between them, records of them, surfaces from them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class SpaceTime(Stored):
         self.prior = prior
         self.kernels = prior.kernels_over(domain)
         self.start, self._domain = np.inf, domain
+        self.variances = same_variances(self.kernels)
         self.no_places: Places = (
             np.empty(0, dtype=np.intp)
             if isinstance(domain, Finite)
@@ -160,6 +162,8 @@ class Expansion:
     ) -> None:
         self._prior, self._kernels, self._B = prior, kernels, B
         self._alpha, self._Q, self._s = alpha.ravel(), Q.reshape(alpha.size, alpha.size), s
+        same = same_variances(kernels)
+        self._variance = None if same is None else float(s @ same)
 
     def value(self, X: Array) -> tuple[Array, Array]:
         k = self._features(X)
@@ -187,6 +191,8 @@ class Expansion:
         return _side_by_side([kernel.block(X, self._B) for kernel in self._kernels])
 
     def _prior_variance(self, X: Array) -> Array:
+        if self._variance is not None:
+            return np.full(len(X), self._variance)
         total: Array = self._s @ np.array([kernel.diagonal(X) for kernel in self._kernels])
         return total
 
@@ -318,6 +324,12 @@ def expansion(
 def with_shared_known(Q: Array, w: Array, variance: float) -> Array:
     """Q if l, what all places share, is known: Cov[g(x), l] = -k(x, B) . w, Var[l] = variance."""
     return Q + np.multiply.outer(w, w) / max(variance, _LEAST_SHARED)
+
+
+def same_variances(kernels: Sequence[DomainKernel]) -> Array | None:
+    """The prior variance of each kernel; None if that of one differs between places."""
+    variances = [kernel.variance for kernel in kernels]
+    return None if None in variances else np.array(variances)
 
 
 def _side_by_side(blocks: list[Array]) -> Array:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias, TypeVar
 
-from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError, located
+from heliotrope.errors import HeliotropeError, InputError, UnknownStudyError
 from heliotrope.service.errors import as_answer
 from heliotrope.service.memory import NoRoomError
 from heliotrope.service.studies import Studies
 from heliotrope.study.command_fields import Command
-from heliotrope.study.commands import BY_VERB
+from heliotrope.study.commands import BY_VERB, command_from_json
 from heliotrope.validation import Json, short_repr
 
 _MOST = 1_000  # commands in one request
@@ -125,12 +125,9 @@ def _read(entry: Any) -> OfStudy | HeliotropeError:
     try:
         if not isinstance(entry, dict) or {*entry} != {*_KEYS}:
             raise InputError("an object of study, verb and body", short_repr(entry), "", "commands")
-        name, verb = entry["study"], entry["verb"]
+        name = entry["study"]
         if not isinstance(name, str):
             raise InputError("the name of a study", short_repr(name), "", "study")
-        if not isinstance(verb, str) or verb not in BY_VERB:
-            raise InputError(f"a verb among {sorted(BY_VERB)}", short_repr(verb), "", "verb")
-        with located("body"):
-            return name, BY_VERB[verb].from_json(entry["body"])
+        return name, command_from_json(entry["verb"], entry["body"])
     except HeliotropeError as error:
         return error

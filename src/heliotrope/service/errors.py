@@ -37,7 +37,6 @@ _STATUS: Mapping[type[HeliotropeError], int] = {
     errors.InputError: 422,
 }
 _ABOUT_NAME = (errors.UnknownStudyError, errors.StudyExistsError)
-_FIELDS = ("code", "field", "expected", "got", "advice")
 _SEE_LOG = "The service's log has the details."
 
 
@@ -52,7 +51,7 @@ def response_to(error: HeliotropeError, headers: Mapping[str, str] | None = None
         error.field = error.field or "name"
     if headers is None and isinstance(error, RequestError):
         headers = error.headers
-    return JSONResponse({"error": _body(error)}, status, headers)
+    return JSONResponse({"error": error.to_json()}, status, headers)
 
 
 def as_answer(error: Exception) -> dict[str, Any]:
@@ -62,10 +61,6 @@ def as_answer(error: Exception) -> dict[str, Any]:
         error = RequestError(500, "internal", "an answer", "an internal error", _SEE_LOG)
     response = response_to(error)
     return {"status": response.status_code, **json.loads(bytes(response.body))}
-
-
-def _body(error: HeliotropeError) -> dict[str, str]:
-    return {"message": str(error), **{name: getattr(error, name) for name in _FIELDS}}
 
 
 def _status(error: HeliotropeError) -> int | None:

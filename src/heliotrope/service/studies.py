@@ -61,7 +61,7 @@ class Studies:
         """Create a study from its description as JSON, within the limits."""
         with located("name"):
             as_name(name)
-        config = StudyConfig.from_json(data)
+        config = StudyConfig.from_description(data)
         with self._memory.room(2 * (expected_bytes(config) + self._largest(config.like))):
             _check_size(config, self._limits)
             if self.store.count() >= self._limits.studies:

@@ -12,10 +12,11 @@ from heliotrope.spaces.options import Options as Options
 from heliotrope.spaces.parameters import (
     Boolean as Boolean,
     Categorical as Categorical,
+    Integer as Integer,
     Parameter as Parameter,
+    Real as Real,
     Value as Value,
 )
-from heliotrope.spaces.ranges import Integer as Integer, Real as Real
 from heliotrope.spaces.space import (
     SearchSpace as SearchSpace,
     SpaceLike as SpaceLike,

@@ -1,4 +1,4 @@
-"""Named parameters as one domain, whose points are read as dictionaries."""
+"""Named parameters as one domain, whose points are read as dictionaries, and its adapter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heliotrope.domains import Box, Domain, Finite, Lattice
+from heliotrope.domains import Box, Domain, DomainAdapter, Finite, Lattice, Places
 from heliotrope.errors import InputError, located
 from heliotrope.spaces.checks import COORDINATES, as_index, as_object, as_text, same_keys
 from heliotrope.spaces.options import Options
-from heliotrope.spaces.parameters import Boolean, Categorical, Parameter, Value
-from heliotrope.spaces.ranges import Integer, Real
+from heliotrope.spaces.parameters import Boolean, Categorical, Integer, Parameter, Real, Value
 from heliotrope.validation import Array, Json, short_repr
 
 _PARAMETERS = 100
@@ -67,8 +66,7 @@ class SearchSpace:
         counts = [parameter.count for parameter in self._parameters.values()]
         if None in counts or prod(filter(None, counts)) > _COMBINATIONS:
             return self.cube
-        tables = [parameter.table() for parameter in self._countable().values()]
-        return Finite(np.array([_joined(rows) for rows in product(*tables)]))
+        return _listed(self._countable().values())
 
     @cached_property
     def cube(self) -> Box:
@@ -110,7 +108,7 @@ class SearchSpace:
 
     def index(self, params: Mapping[str, object]) -> int:
         """Return the index of a configuration in a Finite domain."""
-        self._finite()
+        _as_finite(self.domain)
         self.point(params)  # raises an InputError for a wrong configuration
         index = 0
         for name, parameter in self._countable().items():
@@ -151,12 +149,7 @@ class SearchSpace:
         >>> SearchSpace.from_json({"fan": {"type": "integer", "low": 1, "high": 8}})
         SearchSpace({'fan': Integer(low=1, high=8, log=False, step=1)})
         """
-        parameters = {}
-        with located("space"):
-            for name, form in _by_name(data).items():
-                with located(name):
-                    parameters[name] = _from_json(form)
-        return cls(parameters)
+        return cls(_all_from_json(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SearchSpace):
@@ -174,18 +167,9 @@ class SearchSpace:
         varying = ((name, self._parameters[name]) for name in self._columns)
         return {name: parameter for name, parameter in varying if parameter.count is not None}
 
-    def _finite(self) -> Finite:
-        if not isinstance(self.domain, Finite):
-            raise InputError(
-                f"a point of {self.cube.dimension} coordinate(s)",
-                "an index",
-                f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
-            )
-        return self.domain
-
     def _at(self, place: ArrayLike | int) -> Array:
         if isinstance(place, (int, np.integer)):
-            points = self._finite().points
+            points = _as_finite(self.domain).points
             return np.asarray(points[as_index(place, len(points))])
         listed: Any = [place]
         return np.asarray(self.cube.places(listed)[0])
@@ -227,6 +211,32 @@ def _by_name(parameters: object) -> dict[str, Any]:
     if not 1 <= len(entries) <= _PARAMETERS:
         raise InputError(f"1 to {_PARAMETERS} parameters", f"{len(entries):,}")
     return {as_text(name, "a parameter's name"): item for name, item in entries.items()}
+
+
+def _listed(parameters: Iterable[Parameter]) -> Finite:
+    """All combinations of the values of countable parameters."""
+    rows = product(*(parameter.table() for parameter in parameters))
+    return Finite(np.array([_joined(row) for row in rows]))
+
+
+def _as_finite(domain: Domain) -> Finite:
+    """The domain, if it numbers its configurations; InputError."""
+    if isinstance(domain, Finite):
+        return domain
+    raise InputError(
+        f"a point of {domain.dimension} coordinate(s)",
+        "an index",
+        f"Only a space of at most {_COMBINATIONS:,} configurations numbers them.",
+    )
+
+
+def _all_from_json(data: Any) -> dict[str, Parameter]:
+    parameters = {}
+    with located("space"):
+        for name, form in _by_name(data).items():
+            with located(name):
+                parameters[name] = _from_json(form)
+    return parameters
 
 
 def _from_json(data: object) -> Parameter:
@@ -283,3 +293,59 @@ def _lattices(countable: Mapping[str, Parameter], columns: Mapping[str, slice]) 
 def _joined(rows: Sequence[Array]) -> Array:
     """Return one point; in a space of one configuration it is the origin of a line."""
     return np.concatenate(rows) if rows else np.zeros(1)
+
+
+class NamedAdapter(DomainAdapter):
+    """Translates configurations, or the names of options, to places of the space's domain.
+
+    Points and indices of that domain are accepted as well.
+    """
+
+    def __init__(self, space: SearchSpace | Options) -> None:
+        super().__init__(space.domain)
+        self.space = space
+
+    def canonical(self, place: Places) -> Places:
+        """Return the place of the configuration that a place decodes to."""
+        if isinstance(self.domain, Finite) or not isinstance(self.space, SearchSpace):
+            return place
+        return self.space.snapped(place)
+
+    def labels(self, place: Places) -> Json:
+        where = int(place[0]) if isinstance(self.domain, Finite) else place[0]
+        if isinstance(self.space, Options):
+            return {"option": self.space.name(int(where))}
+        return {"params": self.space.params(where)}
+
+    def place(self, x: Any) -> Places:
+        return self._place(x) if _is_named(x) else super().place(x)
+
+    def told_places(self, x: Any) -> Places:
+        return self._listed(x) if _are_named(x) else super().told_places(x)
+
+    def places(self, X: Any, context: ArrayLike | None) -> Places:
+        if X is None or not _are_named(X):
+            return super().places(X, context)
+        self.choices(context)  # refuses a context
+        return self._listed(X)
+
+    def _listed(self, names: Iterable[Any]) -> Places:
+        places = list[Places]()
+        for i, name in enumerate(names):
+            with located(str(i)):
+                places.append(self._place(name))
+        return np.concatenate(places)
+
+    def _place(self, name: Any) -> Places:
+        if isinstance(self.space, Options) or isinstance(self.domain, Finite):
+            return np.array([self.space.index(name)])
+        return self.space.point(name)[None]
+
+
+def _is_named(x: object) -> bool:
+    return isinstance(x, (Mapping, str))
+
+
+def _are_named(x: object) -> bool:
+    """Whether this is a list of configurations or of names; the space refuses mixtures."""
+    return isinstance(x, (list, tuple)) and bool(x) and any(map(_is_named, x))

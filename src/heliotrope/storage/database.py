@@ -29,16 +29,16 @@ class Database:
     code: ClassVar[tuple[str, str]]  # attribute of an error that holds its code, and the default
     advice: ClassVar[Mapping[str, str]]  # about errors, by the start of their codes
 
-    def __init__(self, engine: Engine, place: str, lock: WriteLock | None = None) -> None:
-        self.engine, self.place = engine, place
+    def __init__(self, engine: Engine, address: str, lock: WriteLock | None = None) -> None:
+        self.engine, self.address = engine, address
         self._lock = lock  # held also during the checkpoint that may follow a commit
         self._reader = engine.execution_options(**self.reading)
         self._writer = engine.execution_options(**self.writing)
         self._process = os.getpid()
         self._open = True
 
-    def check_place(self) -> None:
-        """Raise a StoreError if the opened database is no longer in its place."""
+    def check_address(self) -> None:
+        """Raise a StoreError if the opened database is no longer at its address."""
 
     def clock_offset(self) -> float:
         """Seconds that the clock of this process is ahead of the database's; 0 if it has none."""
@@ -85,7 +85,7 @@ class Database:
     def _has_tables(self, connection: Connection) -> bool:
         stored = version(connection)
         if stored not in (None, TABLES_VERSION):
-            got = f"version {stored[:20]!r} in {self.place}"
+            got = f"version {stored[:20]!r} in {self.address}"
             advice = "Update heliotrope." if stored > TABLES_VERSION else DAMAGED
             raise StoreError(f"a store of version {TABLES_VERSION}", got, advice)
         return stored is not None
@@ -94,11 +94,11 @@ class Database:
         try:
             return self._transact(engine, work)
         except DRIVER_ERRORS as error:
-            self.check_place()  # a likely cause
+            self.check_address()  # a likely cause
             text = str(error.orig if isinstance(error, DBAPIError) else error)
             first, *_ = text.strip().splitlines() or [""]
-            place = f"to use the store {self.place}"
-            raise StoreError(place, f"«{first}»", self._advice(error)) from error
+            expected = f"to use the store {self.address}"
+            raise StoreError(expected, f"«{first}»", self._advice(error)) from error
 
     def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         """Run a transaction, once more if the connection is lost before the commit."""
@@ -112,7 +112,7 @@ class Database:
                         raise
                     retried = True
                     continue
-                self.check_place()  # before the commit
+                self.check_address()  # before the commit
                 connection.commit()
                 return result
 
@@ -128,7 +128,7 @@ class Database:
 
     def _check_usable(self) -> None:
         if not self._open:
-            raise StoreError("an open store", f"{self.place}, which is closed")
+            raise StoreError("an open store", f"{self.address}, which is closed")
         if os.getpid() != self._process:
             raise StoreError(
                 "a store that this process opened",

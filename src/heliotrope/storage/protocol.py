@@ -1,4 +1,4 @@
-"""The interface of every store and its values, and the simplest store, in memory.
+"""The interface of every store and its values, the simplest store, and how to open one.
 
 A study has a *name* for people, and a *uid* that no other study has, not even a later one of the
 same name. All methods but :meth:`Store.create` and :meth:`Store.find` take the uid, so a client of
@@ -19,16 +19,19 @@ from heliotrope.errors import (
     InputError,
     StudyExistsError,
     UnknownStudyError,
+    requires_extra,
 )
 from heliotrope.surroundings import REAL, Surroundings
 from heliotrope.validation import as_number, as_whole
-
-EventBody: TypeAlias = Mapping[str, Any]  # JSON object
 
 DEFAULT_STORE = "sqlite:///heliotrope.db"
 _NAME = re.compile(r"(?![ .])[A-Za-z0-9 ._-]{1,100}(?<![ .])")
 _DEPTH = 100  # levels of nesting: a reader may have less of its stack left than the writer
 _UID = re.compile(r"[0-9a-f]{32}")
+_ADVICE = "memory:, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://user@host/name"
+
+
+EventBody: TypeAlias = Mapping[str, Any]  # JSON object
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Store(Protocol):
       two writers in any processes never lose or reorder each other's events.
     - A store verifies what it reads: damage raises a :class:`DamagedError`.
     - Several threads may call a store. Each process opens its own: not across a fork.
+
+    A subclass needs no ``clock_offset``, ``probe`` and ``close`` if it has nothing to do there.
     """
 
     def create(self, name: str, body: EventBody, at: float) -> str:
@@ -136,12 +141,15 @@ class Store(Protocol):
 
     def clock_offset(self) -> float:
         """Seconds that the clock of this process is ahead of the store's; 0 if it has none."""
+        return 0.0
 
     def probe(self) -> None:
         """Write and sync, without any effect; StoreError if that fails."""
+        return
 
     def close(self) -> None:
         """Close files and connections."""
+        return
 
 
 def as_name(name: object) -> str:
@@ -229,7 +237,7 @@ class _Study:
 
 
 @dataclass
-class MemoryStore:
+class MemoryStore(Store):
     """A :class:`heliotrope.storage.Store` without a disk."""
 
     surroundings: Surroundings = REAL
@@ -301,15 +309,6 @@ class MemoryStore:
             held = self._held(study)
             del self._studies[held.uid], self._named[held.name]
 
-    def clock_offset(self) -> float:
-        return 0.0
-
-    def probe(self) -> None:
-        """Do nothing: memory always accepts writes."""
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
-
     def _held(self, study: str) -> _Study:
         try:
             return self._studies[as_uid(study)]
@@ -325,3 +324,54 @@ class MemoryStore:
             return conflict(append, len(held.events))
         held.events.extend((append.at, text) for text in append.texts)
         return len(held.events)
+
+
+def open_store(url: str, *, make: bool = True, surroundings: Surroundings = REAL) -> Store:
+    """Open the store of a URL, and create its tables if there are none.
+
+    ``memory:`` is a new store in this process. ``sqlite:///file.db`` is a file, relative to the
+    working directory, for several processes of one machine. ``postgresql://user@host/name`` is for
+    many machines. Without ``make``, a missing SQLite file is a StoreError.
+
+    Examples
+    --------
+    >>> from heliotrope.storage import Append
+    >>> store = open_store("memory:")
+    >>> uid = store.create("pump speed", {"kind": "created", "version": 1}, at=0.0)
+    >>> store.append([Append(uid, after=1, bodies=[{"kind": "asked"}, {"kind": "told"}])])
+    [3]
+    >>> [event.body["kind"] for event in store.events(uid)]
+    ['created', 'asked', 'told']
+    """
+    scheme = url.partition(":")[0] if isinstance(url, str) else ""
+    if url == "memory:":
+        return MemoryStore(surroundings)
+    if scheme not in ("sqlite", "postgresql"):
+        raise InputError("the URL of a store", repr(url), f"Use {_ADVICE}.")
+    with requires_extra("store"):
+        return _open_sql(scheme, url, make, surroundings)
+
+
+def _open_sql(scheme: str, url: str, make: bool, surroundings: Surroundings) -> Store:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    from heliotrope.storage.postgresql import PostgresDatabase
+    from heliotrope.storage.sql import SqlStore
+    from heliotrope.storage.sqlite import open_sqlite
+
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:  # its text would show the password
+        raise InputError("the URL of a store", "one that cannot be read", _ADVICE) from error
+    database = (
+        open_sqlite(parsed, make)
+        if scheme == "sqlite"
+        else PostgresDatabase(parsed, surroundings.now)
+    )
+    try:
+        database.prepare()
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database, surroundings)

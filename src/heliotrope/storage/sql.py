@@ -63,7 +63,7 @@ class SqlStore:
         self._database, self._surroundings = database, surroundings
 
     def __str__(self) -> str:
-        return self._database.place
+        return self._database.address
 
     # Studies
 

@@ -57,15 +57,15 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path) -> None:
         self._files, self._gate = StoreFiles(path), Gate()
         self._write_lock = WriteLock(beside(path, "-lock"), path.stat().st_mode & 0o777, _PATIENCE)
-        engine = _engine(partial(_connect, path, self.check_place, self._files.remember))
+        engine = _engine(partial(_connect, path, self.check_address, self._files.remember))
         super().__init__(engine, str(path), self._write_lock)
 
-    def check_place(self) -> None:
+    def check_address(self) -> None:
         self._files.check()
 
     def prepare(self) -> None:
         if self.read(version) is None:
-            raise StoreError("a store of heliotrope", f"another database in {self.place}")
+            raise StoreError("a store of heliotrope", f"another database in {self.address}")
         super().prepare()
         self.read(self._check_directory)
 
@@ -74,8 +74,8 @@ class SqliteDatabase(Database):
         check = connection.exec_driver_sql(f"PRAGMA integrity_check({studies.name})")
         first, *_ = check.scalars()
         if first != "ok":
-            place = f"an intact list of studies in {self.place}"
-            raise DamagedError(place, f"«{first}»", "Restore a copy.")
+            expected = f"an intact list of studies in {self.address}"
+            raise DamagedError(expected, f"«{first}»", "Restore a copy.")
 
     def _transact(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         """Run a transaction; if files beside the database were removed, save what they held.
@@ -97,7 +97,7 @@ class SqliteDatabase(Database):
                     self._reopen()
             if results:
                 return results[0]
-        raise DisplacedError(f"the files beside {self.place} to stay", "that they are removed")
+        raise DisplacedError(f"the files beside {self.address} to stay", "that they are removed")
 
     def _reopen(self) -> None:
         """Close all connections to removed files, after saving what only these can read."""
@@ -138,10 +138,10 @@ def _check_access(path: Path) -> None:
     """Check without opening the file: closing it would release the locks of its other users."""
     if path.is_dir():
         raise StoreError("a file", f"the folder {path}")
-    for place in (path, path.parent):
-        if not os.access(place, os.R_OK | os.W_OK):
+    for entry in (path, path.parent):
+        if not os.access(entry, os.R_OK | os.W_OK):
             raise StoreError(
-                f"to be allowed to write {place}", "no permission", "SQLite writes files beside it."
+                f"to be allowed to write {entry}", "no permission", "SQLite writes files beside it."
             )
 
 

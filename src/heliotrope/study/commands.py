@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
-from heliotrope.errors import InputError
+from heliotrope.errors import InputError, located, relocated
 from heliotrope.precision import CHECKS, check_names
 from heliotrope.study.clocks import as_length
 from heliotrope.study.command_fields import Command, metadata_of
@@ -34,7 +34,7 @@ from heliotrope.study.evaluations import (
     id_of as id_of,
     point_of as point_of,
 )
-from heliotrope.validation import Json, as_number, as_positive
+from heliotrope.validation import Json, as_number, as_positive, short_repr
 
 T = TypeVar("T")
 _LONGEST_KEY = 200
@@ -346,3 +346,11 @@ BY_VERB: Mapping[str, type[Command[Any]]] = {
     kind.verb: kind for kind in (Ask, Tell, Add, Applied, Cancel, Heartbeat, Retime)
 }
 """All commands by their verbs."""
+
+
+def command_from_json(verb: object, body: object) -> Command[Any]:
+    """Read a command; the field of an InputError is ``verb``, ``body`` or such as ``body.id``."""
+    if not isinstance(verb, str) or verb not in BY_VERB:
+        raise InputError(f"a verb among {sorted(BY_VERB)}", short_repr(verb), "", "verb")
+    with relocated("body.body", "body"), located("body"):
+        return BY_VERB[verb].from_json(body)

@@ -34,7 +34,6 @@ _LENGTHS = ("clock.unit", "lease")  # of time
 _MOST_ALIKE = 100  # studies that one is like
 _SHOWN = 3  # differences in a message
 _SHORTEST_SEASON = 1e-3  # units of the clock
-_KEYS = (*CONFIG_KEYS, "fleet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,37 +167,18 @@ class StudyConfig:
     goals: Goals | None = None
 
     def __post_init__(self) -> None:
-        for name, kind, expected in (
-            ("space", (SearchSpace, Options), "a SearchSpace or Options"),
-            ("context", (SearchSpace, type(None)), "a SearchSpace, or None"),
-            ("policy", PolicyChoice, "a policy"),
-            ("clock", (Steps, Wall), "a unit of time such as 10min, or a clock"),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(expected, short_repr(getattr(self, name)), "", name)
+        _check_types(self)
         sign_of(self.direction)  # refuses any other
         if self.goals is not None:
-            self._check_goals(self.goals)
+            object.__setattr__(self, "goals", _checked_goals(self, self.goals))
+            object.__setattr__(self, "direction", self.goals.direction(self.goals.lead))
         if self.lease is not None:
             with located("lease"):
                 as_length(self.lease)
         if self.seed is not None:
             with located("seed"):
                 object.__setattr__(self, "seed", as_whole(self.seed, "seed", least=0))
-        if self.policy.learns_sums:
-            self.tracking()  # refuses a wrong season
-        shares = self.context is not None or not self.adapter.is_independent
-        if not shares and "length_scale" in self.policy.parameters:
-            raise InputError(
-                "no length scale for options without features", "one", "", "policy.length_scale"
-            )
-        if not self.policy.learns_sums:
-            with located("policy"):
-                self.recipe.held(Model(), self.adapter.domain)
-        if self.context is not None and not self.policy.entry.takes_contexts:
-            raise InputError(
-                "a policy that takes contexts", self.policy.kind, "Use a GP policy.", "policy.kind"
-            )
+        _check_policy(self)
 
     @property
     def sign(self) -> float:
@@ -222,7 +202,7 @@ class StudyConfig:
     @cached_property
     def _by_metric(self) -> Mapping[str, StudyConfig]:
         assert self.goals is not None
-        return {name: self._of_metric(name, self.goals) for name in self.goals.metrics}
+        return {name: _of_metric(self, name, self.goals) for name in self.goals.metrics}
 
     def setup(self, adapter: DomainAdapter) -> Setup | None:
         """The rules with their settings as coordinates; None without goals."""
@@ -253,21 +233,10 @@ class StudyConfig:
     def build(self) -> Policy:
         """The policy, which is told its model if it learns one."""
         if self.policy.learns_sums:
-            return Adaptive(self.tracking(), deferred=True, fleet=self.fleet)
+            return Adaptive(_tracking(self.policy, self.clock), deferred=True, fleet=self.fleet)
         if self.recipe.is_complete:
             return self.recipe.policy(Model(), Model().epsilon, self.adapter.domain)
         return Adaptive(self.recipe, deferred=True)
-
-    def tracking(self) -> Tracking:
-        """The recipe of auto; with a wall clock, values may return after a day or a week."""
-        season = self.policy.parameters.get("season")
-        with located("policy.season"):
-            if season is not None:
-                return Tracking(self.clock.units_of(season))
-        if isinstance(self.clock, Steps):
-            return Tracking()
-        periods = [self.clock.units_of(length) for length in ("1d", "7d")]
-        return Tracking(candidates=tuple(p for p in periods if p >= _SHORTEST_SEASON))
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as JSON, with all defaults but the seed's."""
@@ -305,15 +274,14 @@ class StudyConfig:
         )
 
     @classmethod
+    def from_description(cls, data: object) -> StudyConfig:
+        """Read what a user describes; what a ``fleet`` has learned stands only in a log."""
+        return cls.from_json(_with_keys(data, CONFIG_KEYS))
+
+    @classmethod
     def from_json(cls, data: object) -> StudyConfig:
         """Read a configuration; missing keys have their defaults."""
-        if not isinstance(data, Mapping):
-            raise InputError("an object that describes a study", short_repr(data))
-        unknown = [name for name in data if name not in _KEYS]
-        if unknown:
-            raise InputError(
-                f"keys among {', '.join(_KEYS)}", short_repr(unknown[0]), "", str(unknown[0])[:60]
-            )
+        data = _with_keys(data, (*CONFIG_KEYS, "fleet"))
         where = SpaceAdapter.from_json(data)
         with located("policy"):
             policy = PolicyChoice.from_json(data.get("policy"))
@@ -323,38 +291,79 @@ class StudyConfig:
         arguments = (where.space, policy, direction, clock, seed, where.context, data.get("lease"))
         return _with_fleet(cls(*arguments, goals=goals_from_json(data)), data)
 
-    def _check_goals(self, goals: Goals) -> None:
-        if not self.policy.has_model:
-            raise InputError(
-                "a policy with a model, because the study has metrics",
-                self.policy.kind,
-                "Use a GP policy.",
-                "policy.kind",
-            )
-        object.__setattr__(self, "goals", self._canonical(goals))
-        direction = goals.direction(goals.lead)
-        if self.direction not in ("maximize", direction):
-            got, advice = f"{self.direction} beside metrics", "Leave the direction out."
-            raise InputError(f"{direction} as {goals.lead}", got, advice, "direction")
-        object.__setattr__(self, "direction", direction)
 
-    def _canonical(self, goals: Goals) -> Goals:
-        """The goals with choices as the log has them; InputError for choices outside the space."""
-        Distances(goals.rules.moves, self.adapter.choices, self.space)  # refuses unknown names
-        with located("baseline"):
-            chosen = goals.baseline
-            baseline = None if chosen is None else self.adapter.canonical_choice(chosen)
-        with located("safe"):
-            safe = tuple(self.adapter.canonical_choice(choice) for choice in goals.safe)
-        return goals.with_choices(baseline, safe)
+def _of_metric(config: StudyConfig, name: str, goals: Goals) -> StudyConfig:
+    """The configuration of one metric; only the leading one has the given units."""
+    items = config.policy.parameters.items()
+    kept = {key: value for key, value in items if name == goals.lead or key not in _IN_UNITS}
+    policy = PolicyChoice(config.policy.kind, kept)
+    own = replace(config, policy=policy, direction=goals.direction(name), goals=None)
+    return own if name == goals.lead else replace(own, like=(), fleet=None)
 
-    def _of_metric(self, name: str, goals: Goals) -> StudyConfig:
-        """The configuration of one metric; only the leading one has the given units."""
-        items = self.policy.parameters.items()
-        kept = {key: value for key, value in items if name == goals.lead or key not in _IN_UNITS}
-        policy = PolicyChoice(self.policy.kind, kept)
-        own = replace(self, policy=policy, direction=goals.direction(name), goals=None)
-        return own if name == goals.lead else replace(own, like=(), fleet=None)
+
+def _check_types(config: StudyConfig) -> None:
+    for name, kind, expected in (
+        ("space", (SearchSpace, Options), "a SearchSpace or Options"),
+        ("context", (SearchSpace, type(None)), "a SearchSpace, or None"),
+        ("policy", PolicyChoice, "a policy"),
+        ("clock", (Steps, Wall), "a unit of time such as 10min, or a clock"),
+    ):
+        if not isinstance(getattr(config, name), kind):
+            raise InputError(expected, short_repr(getattr(config, name)), "", name)
+
+
+def _tracking(policy: PolicyChoice, clock: Clock) -> Tracking:
+    """The recipe of auto; with a wall clock, values may return after a day or a week."""
+    season = policy.parameters.get("season")
+    if season is not None:
+        with located("policy.season"):
+            period = clock.units_of(season)
+        with located("policy"):
+            return Tracking(period)
+    if isinstance(clock, Steps):
+        return Tracking()
+    periods = [clock.units_of(length) for length in ("1d", "7d")]
+    return Tracking(candidates=tuple(p for p in periods if p >= _SHORTEST_SEASON))
+
+
+def _check_policy(config: StudyConfig) -> None:
+    """Refuse a policy, or parameters of it, that do not fit the space, the clock or contexts."""
+    policy = config.policy
+    if policy.learns_sums:
+        _tracking(policy, config.clock)  # refuses a wrong season
+    shares = config.context is not None or not config.adapter.is_independent
+    if not shares and "length_scale" in policy.parameters:
+        expected = "no length scale for options without features"
+        raise InputError(expected, "one", "", "policy.length_scale")
+    if not policy.learns_sums:
+        with located("policy"):
+            config.recipe.held(Model(), config.adapter.domain)
+    if config.context is not None and not policy.entry.takes_contexts:
+        expected = "a policy that takes contexts"
+        raise InputError(expected, policy.kind, "Use a GP policy.", "policy.kind")
+
+
+def _checked_goals(config: StudyConfig, goals: Goals) -> Goals:
+    """The goals as the log has them, if they fit the policy, the space and the direction."""
+    if not config.policy.has_model:
+        expected = "a policy with a model, because the study has metrics"
+        raise InputError(expected, config.policy.kind, "Use a GP policy.", "policy.kind")
+    canonical, leading = _canonical(goals, config.adapter), goals.direction(goals.lead)
+    if config.direction not in ("maximize", leading):
+        got, advice = f"{config.direction} beside metrics", "Leave the direction out."
+        raise InputError(f"{leading} as {goals.lead}", got, advice, "direction")
+    return canonical
+
+
+def _canonical(goals: Goals, adapter: SpaceAdapter) -> Goals:
+    """The goals with choices as the log has them; InputError for choices outside the space."""
+    Distances(goals.rules.moves, adapter.choices, adapter.space)  # refuses unknown names
+    with located("baseline"):
+        chosen = goals.baseline
+        baseline = None if chosen is None else adapter.canonical_choice(chosen)
+    with located("safe"):
+        safe = tuple(adapter.canonical_choice(choice) for choice in goals.safe)
+    return goals.with_choices(baseline, safe)
 
 
 def _as_context(context: SearchSpace | Mapping[str, Parameter] | None) -> SearchSpace | None:
@@ -369,6 +378,16 @@ def _as_names(like: Sequence[str]) -> tuple[str, ...]:
         if isinstance(like, str) or not isinstance(like, Sequence):
             raise InputError("a list of names of studies", short_repr(like))
         return tuple(as_name(name) for name in like)
+
+
+def _with_keys(data: object, keys: Sequence[str]) -> Mapping[str, Any]:
+    """An object that has only these keys."""
+    if not isinstance(data, Mapping):
+        raise InputError("an object that describes a study", short_repr(data))
+    for name in data:
+        if name not in keys:
+            raise InputError(f"keys among {', '.join(keys)}", short_repr(name), "", str(name)[:60])
+    return data
 
 
 def _with_fleet(config: StudyConfig, data: Mapping[str, Any]) -> StudyConfig:

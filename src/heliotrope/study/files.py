@@ -30,6 +30,7 @@ from heliotrope.tracker.archives import (
     VERSION as ARCHIVE,
     OptimizerConfig,
     archived,
+    of_snapshot,
     unarchived,
 )
 from heliotrope.validation import Array, Json, as_number
@@ -212,8 +213,7 @@ def _continued(
     """The event with the snapshot of an optimizer, and with its evaluations in words."""
     mark, ids = surroundings.moment().mark, Ids(uid)
     ids.begin(tracker.lead.asked, mark)
-    snapshot = {name: arrays[name] for name in arrays if not name.startswith("array")}
-    flat = pack_flat({**header, "setup": None}, snapshot)  # without the arrays of the setup
+    flat = pack_flat({**header, "setup": None}, of_snapshot(arrays))
     return {
         "v": VERSION,
         "kind": "continued",

@@ -19,7 +19,7 @@ from heliotrope.study.config import Goals, StudyConfig
 from heliotrope.study.metrics import blank, fed, past_belief
 from heliotrope.study.state import StudyState
 from heliotrope.tracker import Outlook
-from heliotrope.validation import Array, Json, short_repr
+from heliotrope.validation import Array, Json
 
 _SHOWN = 500  # results in the track
 _STOPS = 20  # times of the track with a best: each needs the beliefs about all metrics
@@ -146,9 +146,7 @@ def belief(state: StudyState, head: Json, metric: str | None) -> Callable[[], Js
     ``head`` has the time ``t``, and the ``context`` in a study with contexts.
     """
     config, goals = state.config, _goals(state)
-    if metric is not None and metric not in goals.metrics:
-        expected = f"a metric among {', '.join(goals.metrics)}"
-        raise InputError(expected, short_repr(metric), "", "metric")
+    state.tracker.metric(metric)  # refuses an unknown one
     weights, name = goals.weights or {}, metric
     if metric is not None or len(weights) <= 1:
         name = metric or goals.lead

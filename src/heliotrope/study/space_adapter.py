@@ -90,7 +90,7 @@ class SpaceAdapter:
             names = short_repr(list(self.context.parameters))
             raise InputError(f"a context of {names}", "none", "Pass context=...", "context")
         with relocated("params", "context"):
-            return self._describe_context(self.context.point(context))
+            return _described(self.context, self.context.point(context))
 
     def context_point(self, context: Context | None) -> Array | None:
         """The coordinates of a checked context."""
@@ -99,12 +99,6 @@ class SpaceAdapter:
     def context_of(self, x: Array) -> Array | None:
         """The coordinates of the context of a measured point."""
         return self.problem.context_of(x) if isinstance(self.problem, Contextual) else None
-
-    def default_context(self) -> Context | None:
-        """The context before the first ask: middle values, and first choices."""
-        if self.context is None:
-            return None
-        return {name: _middle(parameter) for name, parameter in self.context.parameters.items()}
 
     # ---- places
 
@@ -137,7 +131,7 @@ class SpaceAdapter:
             index = self._index(chosen)
             if self.context is None or checked is None:
                 return index
-            return index * len(self._listed_context) + self.context.index(checked)
+            return index * len(_listed_context(self.problem)) + self.context.index(checked)
         point = self.context_point(checked)
         return [*self._point(chosen).tolist(), *([] if point is None else point.tolist())]
 
@@ -156,28 +150,13 @@ class SpaceAdapter:
     ) -> dict[str, Any]:
         """The ``params`` or ``option`` of a place, and its ``context``, decoded unless given."""
         where = place if isinstance(place, int) else np.asarray(place)
-        if not isinstance(self.problem, Contextual):
+        if self.context is None or not isinstance(self.problem, Contextual):
             return self._describe_choice(where)
-        choice, coordinates = self._parted(where)
-        words = self._describe_context(coordinates) if context is None else context
+        choice, coordinates = _parted(self.problem, where)
+        words = _described(self.context, coordinates) if context is None else context
         return {**self._describe_choice(choice), "context": words}
 
     # ---- private
-
-    @property
-    def _listed_context(self) -> Finite:
-        """The contexts, if all pairs are listed."""
-        assert isinstance(self.problem, Contextual)
-        assert isinstance(self.problem.context, Finite)
-        return self.problem.context
-
-    def _parted(self, place: int | Array) -> tuple[int, int] | tuple[Array, Array]:
-        """The choice and the context of a place."""
-        assert isinstance(self.problem, Contextual)
-        if isinstance(place, int):
-            return divmod(place, len(self._listed_context))
-        width = self.problem.choices.dimension
-        return place[:width], place[width:]
 
     def _index(self, chosen: Any) -> int:
         if isinstance(self.space, SearchSpace):
@@ -200,11 +179,33 @@ class SpaceAdapter:
             place = int(self.space.domain.places(place[None])[0])
         return {"option": self.space.name(place)}
 
-    def _describe_context(self, place: int | Array) -> Context:
-        """A context in words, without the rounding errors of scaling."""
-        assert self.context is not None
-        parameters, values = self.context.parameters, self.context.params(place)
-        return {name: _tidy(parameters[name], value) for name, value in values.items()}
+
+def default_context(context: SearchSpace | None) -> Context | None:
+    """The context before the first ask: middle values, and first choices."""
+    if context is None:
+        return None
+    return {name: _middle(parameter) for name, parameter in context.parameters.items()}
+
+
+def _listed_context(problem: Domain | Contextual) -> Finite:
+    """The contexts, if all pairs are listed."""
+    assert isinstance(problem, Contextual)
+    assert isinstance(problem.context, Finite)
+    return problem.context
+
+
+def _parted(problem: Contextual, place: int | Array) -> tuple[int, int] | tuple[Array, Array]:
+    """The choice and the context of a place."""
+    if isinstance(place, int):
+        return divmod(place, len(_listed_context(problem)))
+    width = problem.choices.dimension
+    return place[:width], place[width:]
+
+
+def _described(context: SearchSpace, place: int | Array) -> Context:
+    """A context in words, without the rounding errors of scaling."""
+    parameters, values = context.parameters, context.params(place)
+    return {name: _tidy(parameters[name], value) for name, value in values.items()}
 
 
 def _tidy(parameter: Parameter, value: Value) -> Value:

@@ -25,6 +25,7 @@ from heliotrope.study.asks import Ids, Keys, Leases
 from heliotrope.study.commands import Evaluation, Measurement, Tell, as_key, point_of
 from heliotrope.study.config import StudyConfig
 from heliotrope.study.metrics import StudyMetric, named_results
+from heliotrope.study.space_adapter import default_context
 from heliotrope.tracker import Tracker
 from heliotrope.tracker.archives import FORMAT, VERSION as ARCHIVE, restore
 from heliotrope.validation import Json, as_number, as_positive, as_whole, short_repr
@@ -66,7 +67,7 @@ class StudyState:
         }
         self.tracker = self._tracker_of(self.metrics)
         self.seq = 1
-        self.context = config.adapter.default_context()  # later that of the latest ask
+        self.context = default_context(config.context)  # later that of the latest ask
         self._bare = True  # the optimizers have no policy yet
         self.keys, self.leases, self.ids = Keys(), Leases(), Ids(uid)
 

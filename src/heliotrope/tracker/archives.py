@@ -9,15 +9,17 @@ from typing import Any, TypeAlias
 
 from heliotrope.directions import Direction, sign_of
 from heliotrope.domains import Contextual, Domain, DomainAdapter
+from heliotrope.errors import InputError
 from heliotrope.live.beliefs import policy_of
 from heliotrope.live.rules import OBJECTIVE, Live, decode_live, encode_live
 from heliotrope.policies import Policy
 from heliotrope.serialization.codec import Arrays, JsonTree, decode, encode, part, under
 from heliotrope.spaces import Options, SearchSpace
-from heliotrope.spaces.adapter import NamedAdapter
+from heliotrope.spaces.space import NamedAdapter
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Setup
 from heliotrope.tracker.tracker import Tracker
+from heliotrope.validation import as_whole
 
 FORMAT, VERSION = "heliotrope", 1
 
@@ -89,8 +91,9 @@ def archived(
     The ``policies`` are those of the metrics. ``events`` are those of a study, each with its time.
     """
     snapshot, arrays = tracker.lead.parts()
-    tree, own = tracker.parts()
+    tree, own = _parts(tracker)
     arrays |= under("tracker/", own)
+    _check_numbers(arrays)
     setup = config.encoded(policies, arrays)
     kind = {"format": FORMAT, "version": VERSION}
     contents = {"setup": setup, "events": list(events), "snapshot": {**snapshot, "tracker": tree}}
@@ -117,8 +120,40 @@ def unarchived(header: JsonTree, arrays: Arrays) -> tuple[OptimizerConfig, Track
 
 def restore(tracker: Tracker, snapshot: JsonTree, arrays: Arrays) -> None:
     """Let a new tracker continue from the snapshot of an archive."""
+    _check_numbers(of_snapshot(arrays))
     tracker.lead.restore(snapshot, arrays)
-    tracker.restore(snapshot["tracker"], part(arrays, "tracker/"))
+    tree, own = snapshot["tracker"], part(arrays, "tracker/")
+    tracker.told = as_whole(tree["told"], "told", least=0)
+    tracker.progress.restore(tree["progress"])
+    for i, name in enumerate(_following(tracker)):
+        tracker.metrics[name].restore(tree["metrics"][name], part(own, f"metric/{i}/"))
+
+
+def _parts(tracker: Tracker) -> tuple[JsonTree, Arrays]:
+    """The state of all metrics but the leading one, and the progress, as JSON and arrays."""
+    headers, arrays = dict[str, JsonTree](), dict[str, Any]()
+    for i, name in enumerate(_following(tracker)):
+        headers[name], own = tracker.metrics[name].parts()
+        arrays |= under(f"metric/{i}/", own)
+    progress = tracker.progress.to_json()
+    return {"told": tracker.told, "progress": progress, "metrics": headers}, arrays
+
+
+def _following(tracker: Tracker) -> list[str]:
+    """The metrics that do not lead."""
+    return [name for name in tracker.metrics if name != tracker.leading]
+
+
+def of_snapshot(arrays: Arrays) -> Arrays:
+    """The arrays of an archive without those of the setup, which :func:`encode` has named."""
+    return {name: array for name, array in arrays.items() if not name.startswith("array")}
+
+
+def _check_numbers(arrays: Arrays) -> None:
+    """Refuse arrays of text, which would fail only when they are used."""
+    for name, array in arrays.items():
+        if array.dtype.kind in "SU":
+            raise InputError("a state of numbers", f"an array of text, {name}", "Use indices.")
 
 
 def _described(problem: Problem, arrays: Arrays) -> JsonTree:

@@ -105,7 +105,7 @@ class BelievedMetric:
 
     def rng(self, purpose: int) -> RNGFactory:
         """The random numbers of the next ask for a purpose."""
-        return self._rng.at(self.asked, purpose)
+        return self._rng.at(self.ledger.asked, purpose)
 
     # ---- beliefs
 
@@ -123,7 +123,9 @@ class BelievedMetric:
         if part is None:
             moments = self._predict(now, places, count_open=count_open)
         else:
-            moments = self._gp_agent().predict(now, places, count_open=count_open, part=part)
+            moments = _as_gp(self.agent, self.policy).predict(
+                now, places, count_open=count_open, part=part
+            )
         mean, variance = self._frame.moments(*moments)
         points = self.domain.at(places) if places.ndim == 1 else places
         return Belief(now, points, mean, np.sqrt(variance))
@@ -138,11 +140,11 @@ class BelievedMetric:
         if choices is None:
             best = self.at(self.agent.best(now, make_rng), now)
         else:
-            best = self.at(self._selective().best_among(choices, now, make_rng), now)
-        place = self._latest_choice(context)
-        if place is None:
+            best = self.at(_as_selective(self.agent).best_among(choices, now, make_rng), now)
+        if not len(self.history):
             return best
-        latest = self.at(place, now)
+        x = self.history[-1].x[: self.adapter.choice_domain.dimension]
+        latest = self.at(self.adapter.places(x[None], context), now)
         lead = self.sign * (best.mean - latest.mean)
         return best if lead > _ROUNDING * best.std else latest
 
@@ -153,14 +155,6 @@ class BelievedMetric:
         x, index = self.domain.at(place)[0], self.adapter.index(place)
         level, std = float(mean[0]), float(np.sqrt(variance[0]))
         return Best(t, x, index, level, std, **self.adapter.labels(place))
-
-    def _latest_choice(self, context: ArrayLike | None) -> Places | None:
-        """The choice of the latest result, in a context if it is given; None without results."""
-        latest, problem = self.history[-1:], self.contextual
-        if not latest:
-            return None
-        x = latest[0].x if problem is None else latest[0].x[: problem.choices.dimension]
-        return self.adapter.places(x[None], context)
 
     def _predict(self, t: float, places: Places, *, count_open: bool) -> tuple[Array, Array]:
         learner = self.learner
@@ -181,7 +175,7 @@ class BelievedMetric:
         if self.learner is not None:
             return self.learner.model.shares()
         times = np.append(self.history.t, [suggestion.t for suggestion in self.open])
-        return self._gp_agent().shares(now, float(times.min(initial=now)))
+        return _as_gp(self.agent, self.policy).shares(now, float(times.min(initial=now)))
 
     @property
     def joint(self) -> Sampling:
@@ -206,14 +200,17 @@ class BelievedMetric:
             raise NoBeliefError("a policy that learns its model, such as auto", got)
         return self.learner.model.signed(self.sign)
 
-    def _gp_agent(self) -> GPAgent:
-        if not isinstance(self.agent, GPAgent):
-            raise NoBeliefError("a GP policy, whose belief has parts", short_repr(self.policy))
-        return self.agent
 
-    def _selective(self) -> Selective:
-        assert isinstance(self.agent, Selective)
-        return self.agent
+def _as_selective(agent: Agent) -> Selective:
+    assert isinstance(agent, Selective)  # checked when it was started
+    return agent
+
+
+def _as_gp(agent: Agent, policy: Policy) -> GPAgent:
+    """The agent, if its belief has parts."""
+    if not isinstance(agent, GPAgent):
+        raise NoBeliefError("a GP policy, whose belief has parts", short_repr(policy))
+    return agent
 
 
 class Metric(BelievedMetric):
@@ -245,33 +242,33 @@ class Metric(BelievedMetric):
 
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
         """What this metric's policy would measure next, away from places that failed lately."""
-        choices, at = self.adapter.choices(context), self.next_time(t)
+        choices, at = self.adapter.choices(context), self.ledger.time(t)
         return self.suggestion_of(self._choice(choices, at), at)
 
     def _choice(self, choices: Choices | None, t: float) -> Places:
-        make_rng, avoidance = self.rng(0), self.avoidance()
+        make_rng = self.rng(0)
         if choices is None:
             place = self.agent.choose(t, make_rng)
         else:
-            place = self._selective().choose_among(choices, t, make_rng)
-        if not avoidance.avoids(self.adapter.canonical(place))[0]:
+            place = _as_selective(self.agent).choose_among(choices, t, make_rng)
+        avoidance = self.avoidance() if self.ledger.recent_failures() else None
+        if avoidance is None or not avoidance.avoids(self.adapter.canonical(place))[0]:
             return place
         among = all_choices(self.domain) if choices is None else choices
         return avoidance.elsewhere(self.agent, among, t, make_rng)
 
     def suggestion_of(self, place: Places, t: float) -> Suggestion:
         """The next suggestion, at a place."""
-        return self.adapter.suggestion(self.asked, t, place)
+        return self.adapter.suggestion(self.ledger.asked, t, place)
 
     def placed(self, x: PlaceLike, t: float | None = None) -> Suggestion:
         """The next suggestion, at a place that was chosen elsewhere."""
-        return self.adapter.suggestion_at(self.asked, self.next_time(t), x)
+        return self.adapter.suggestion_at(self.ledger.asked, self.ledger.time(t), x)
 
     def avoidance(self) -> Avoidance:
         """The places that suggestions avoid now, since evaluations there failed lately."""
-        failures = self.ledger.recent_failures()
-        told = self.ledger.latest_points() if failures else np.empty((0, 0))
-        return Avoidance(self.domain, failures, told)
+        ledger = self.ledger
+        return Avoidance(self.adapter.domain, ledger.recent_failures(), ledger.latest_points())
 
     # ---- applying
 
@@ -330,10 +327,10 @@ class Metric(BelievedMetric):
             agent = self._started(self.policy)
             if self.ledger.is_past(observations[0].t):
                 seen = self.ledger.visible.of(self.history)
-                self._show(agent, [*seen, *observations, *self.open])
+                _show(agent, [*seen, *observations, *self.open], self._frame)
             else:
                 agent.restore(self.agent.state())
-                self._show(agent, observations)
+                _show(agent, observations, self._frame)
             self.agent = agent
         self.ledger.add(observations)
 
@@ -352,17 +349,8 @@ class Metric(BelievedMetric):
         visible, agent = Visible.last(self.history, last, since), self._started(policy)
         if weighing:
             check_weighing(agent)
-        self._show(agent, [*visible.of(self.history), *self.open])
+        _show(agent, [*visible.of(self.history), *self.open], self._frame)
         self.policy, self.agent, self.ledger.visible = policy, agent, visible
-
-    def _show(self, agent: Agent, events: Iterable[Observation | Suggestion]) -> None:
-        """Show an agent observations and open suggestions, sorted by time."""
-        for event in sorted(events, key=lambda event: event.t):
-            if isinstance(event, Suggestion):
-                agent.open(event.id, event.t, event.place)
-            else:
-                agent.open(TOLD_AT_ONCE, event.t, event.place)
-                agent.tell(TOLD_AT_ONCE, self._frame.value(event.y), event.precision)
 
     # ---- files
 
@@ -375,6 +363,16 @@ class Metric(BelievedMetric):
         """Take over what :meth:`parts` returned."""
         self.ledger.restore(header, arrays, self.adapter.suggestion_at)
         self.agent.restore(part(arrays, "agent/"))
+
+
+def _show(agent: Agent, events: Iterable[Observation | Suggestion], frame: Frame) -> None:
+    """Show an agent observations and open suggestions, in the order of their times."""
+    for event in sorted(events, key=lambda event: event.t):
+        if isinstance(event, Suggestion):
+            agent.open(event.id, event.t, event.place)
+        else:
+            agent.open(TOLD_AT_ONCE, event.t, event.place)
+            agent.tell(TOLD_AT_ONCE, frame.value(event.y), event.precision)
 
 
 def check_weighing(agent: Agent) -> None:

@@ -116,8 +116,8 @@ class Outlook(Settings):
 
     def weighted(self, weights: Mapping[str, float]) -> Belief:
         """The belief about a weighted sum of metrics, with the signs in which they are told."""
-        signed = [(weight * self.live.sign_of(name), name) for name, weight in weights.items()]
-        return Belief(tuple([(weight, self.metrics[name].agent) for weight, name in signed]))
+        metrics, items = self.metrics, weights.items()
+        return Belief(tuple([(w * metrics[name].sign, metrics[name].agent) for name, w in items]))
 
     def objective(self, make_rng: RNGFactory) -> Belief:
         """The belief about what is maximized; with several objectives, a random sum of them."""

@@ -6,7 +6,7 @@ change the state. An optimizer keeps its tracker in memory; a study writes an ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from math import sqrt
 from typing import Any
@@ -16,16 +16,15 @@ from numpy.typing import ArrayLike
 
 from heliotrope.domains import Places, are_indices, initial_count
 from heliotrope.errors import InputError
-from heliotrope.ledger import Suggestion
+from heliotrope.ledger import Observation, Suggestion
 from heliotrope.live.beliefs import Belief, Gain, TotalGain, Trust, hold_until, standardized_error
 from heliotrope.live.choosing import HORIZON, Reason, View, candidates, decide, safe
 from heliotrope.live.rules import Rules
 from heliotrope.precision import Precision
-from heliotrope.serialization.codec import Arrays, JsonTree, part, under
 from heliotrope.surroundings import RNGFactory
 from heliotrope.tracker.metric import Metric
 from heliotrope.tracker.outlook import Outlook, Setup
-from heliotrope.validation import Array, Indices, Json, as_whole
+from heliotrope.validation import Array, Indices, Json, as_whole, short_repr
 
 __all__ = ["Progress", "Results", "Tracker"]
 
@@ -112,6 +111,13 @@ class Tracker:
             raise InputError("the rules of a running system", "none", advice, "live")
         return self.setup
 
+    def metric(self, name: str | None) -> Metric:
+        """The metric of a name, by default the leading one; InputError."""
+        if name is not None and name not in self.metrics:
+            expected = f"a metric among {', '.join(self.metrics)}"
+            raise InputError(expected, short_repr(name), "", "metric")
+        return self.lead if name is None else self.metrics[name]
+
     def propose(self, t: float | None, context: ArrayLike | None) -> Suggestion:
         """What to measure next at time t, and why."""
         own = self.lead.propose(t, context)
@@ -188,6 +194,11 @@ class Tracker:
         self.told += 1
         self.progress.tell(asked, results, {})
 
+    def add(self, observations: Sequence[Observation]) -> None:
+        """Take results of the only metric that were measured elsewhere, sorted by time."""
+        self.lead.add(observations)
+        self.told += len(observations)
+
     def cancel(self, number: int, *, avoid: bool) -> None:
         """Close an evaluation without a result; suggestions may avoid its place for a while."""
         for metric in self.metrics.values():
@@ -210,30 +221,6 @@ class Tracker:
         """Move all later times back to ``latest``."""
         for metric in self.metrics.values():
             metric.set_back(latest)
-
-    # ---- files
-
-    def parts(self) -> tuple[JsonTree, Arrays]:
-        """The state of all metrics but the leading one, and the progress, as JSON and arrays."""
-        headers, arrays = dict[str, JsonTree](), dict[str, Any]()
-        for i, name in enumerate(self._others()):
-            headers[name], own = self.metrics[name].parts()
-            arrays |= under(f"metric/{i}/", own)
-        return {
-            "told": self.told,
-            "progress": self.progress.to_json(),
-            "metrics": headers,
-        }, arrays
-
-    def restore(self, header: JsonTree, arrays: Arrays) -> None:
-        """Take over what :meth:`parts` returned."""
-        self.told = as_whole(header["told"], "told", least=0)
-        self.progress.restore(header["progress"])
-        for i, name in enumerate(self._others()):
-            self.metrics[name].restore(header["metrics"][name], part(arrays, f"metric/{i}/"))
-
-    def _others(self) -> list[str]:
-        return [name for name in self.metrics if name != self.leading]
 
 
 def _chosen(tracker: Tracker, own: Suggestion) -> tuple[Places, Reason]:

@@ -35,7 +35,11 @@ def real_number(value: object, name: str, advice: str = "") -> float:
 
 def as_array(values: ArrayLike, name: str, ndim: int) -> Array:
     """Return a read-only copy: a finite float array of ``ndim`` dimensions."""
-    array = _floats(values, name)
+    return _as_finite(_floats(values, name), name, ndim)
+
+
+def _as_finite(array: Array, name: str, ndim: int) -> Array:
+    """Make an array read-only, after a check of its dimensions and numbers."""
     if array.ndim != ndim:
         raise InputError(f"{name} to have {ndim} dimension(s)", f"shape {array.shape}")
     if not np.all(np.isfinite(array)):
@@ -68,7 +72,9 @@ def as_vector(values: ArrayLike, name: str, length: int | None = None) -> Array:
     array = np.atleast_1d(_floats(values, name))
     if length is not None and array.shape not in ((1,), (length,)):
         raise InputError(f"{name} to be a number or {length} numbers", f"shape {array.shape}")
-    return as_array(array if length is None else np.broadcast_to(array, (length,)), name, ndim=1)
+    if array.shape != (length,) and length is not None:
+        array = np.repeat(array, length)
+    return _as_finite(array, name, ndim=1)
 
 
 def as_column(values: ArrayLike, name: str, length: int) -> Array:
@@ -86,7 +92,7 @@ def as_points(values: ArrayLike, name: str, dimension: int | None = None) -> Arr
     array = _floats(values, name)
     if array.ndim == 1 and dimension in (None, 1):
         array = array[:, None]
-    points = as_array(array, name, ndim=2)
+    points = _as_finite(array, name, ndim=2)
     if dimension is not None and points.shape[1] != dimension:
         raise InputError(f"{name} to have {dimension} column(s)", f"shape {points.shape}")
     return points
