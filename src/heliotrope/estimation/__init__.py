@@ -8,6 +8,7 @@ tracking, policies estimate a :class:`Model` from their results again and again
 from typing import TYPE_CHECKING
 
 from heliotrope.estimation.changes import (
+    CONSIDERED as CONSIDERED,
     Change as Change,
     Regime as Regime,
     contradicted as contradicted,

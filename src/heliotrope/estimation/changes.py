@@ -4,9 +4,8 @@ Hypotheses about the latest results are compared by their evidence.
 No change: each result follows from those before it, is a fault (an outlier of any size), or repeats
 the latest fault near its place. A repeat means that the function has changed there, to a value that
 this world may have.
-Jump: another world, around another mean, began with the latest m results.
-Return, only after a jump: the latest m results follow from those before the jump. The results
-between the jump and the return were an outage.
+New regime: another function, around another mean, began with the latest m results.
+Return: the latest m results follow from those of an earlier regime, whose clock stood still.
 
 Denied: a high value is believed when it comes, since nothing is known there. If it was a fault, it
 draws the search to its place, and makes the true values measured there look like faults.
@@ -22,6 +21,7 @@ P  the inverse of K. The value i has the error e_i = [P r]_i / P_ii given all ot
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, log, pi
 from operator import itemgetter
 from typing import NamedTuple
@@ -41,12 +41,12 @@ distance = lazy_module("scipy.spatial.distance")
 
 # The odds were chosen by benchmarks/faults.py with other seeds: docs/explanation/auto.md has the
 # variants.
-_LATEST = 64  # results that are considered
+CONSIDERED = 64  # latest results of a regime, in the search for a change
 _LONGEST = 24  # results since a jump, at most, when it is found
 _KNOWN = 8  # results before a jump, at least
 _JUMP = 7.0  # log odds against a jump before a result
 _RETURN, _LONGEST_RETURN = 3.0, 8  # log odds against a return; results after it, at most
-_SPECIFIC = 1.0
+_SPECIFIC = 1.0  # log odds of a return against a new regime
 _PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
 _CHANGED = 6.0  # log odds against the change of a place
@@ -158,42 +158,66 @@ def faults(regime: Regime) -> NDArray[np.bool_]:
     return _filtered(_Values.of(regime)).faulty
 
 
-def _new(regime: Regime) -> tuple[float, Change]:
-    """A new regime with some of the latest results, and its log odds.
+class Change(NamedTuple):
+    """Another regime began with a number of the latest results.
 
-    If one of them is at a place of earlier ones, it must differ from all of these. If none is, the
-    regime is only supposed.
+    It is one of those that are remembered, at the position ``back``; None for a new one. A new one
+    is only supposed if ``check`` is not None: a value at the place of that result would tell.
     """
-    regime = regime.latest(_LATEST)
-    values = _Values.of(regime)
+
+    results: int
+    back: int | None = None
+    check: int | None = None
+
+
+def latest_change(current: Regime, remembered: Sequence[Regime]) -> Change | None:
+    """The most likely change of regime within the latest results; None if the regime goes on."""
+    current = current.latest(CONSIDERED)
+    values = _Values.of(current)
+    returns = [_return(values, current, before, i) for i, before in enumerate(remembered)]
+    gain, change = max(returns, key=itemgetter(0), default=(-inf, None))
+    return change if gain > 0.0 else _new(values, current.world)
+
+
+def _new(values: _Values, world: World) -> Change | None:
+    """A new regime with some of the latest results, if it is likely."""
     most = min(len(values.r) - _KNOWN, _LONGEST)
     if most < 2:
-        return -inf, Change(0)
-    # backwards, so that the sum of the first m is that of the latest m
-    new = _around_another_mean(values.at(slice(None, -most - 1, -1)))
-    gain = np.cumsum(new) - _JUMP - _of_the_latest(_filtered(values).densities, most)
+        return None
+    gain = _as_new(values, most) - _JUMP - _of_the_latest(_filtered(values).densities, most)
     gain[0] = -inf  # a single value may be a fault
-    compared = _compared_with_earlier(values, regime.world, most)
-    best, count = _best_length(np.where(compared > 0, gain, -inf))
-    if best > 0.0:
-        return best, Change(count)
-    best, count = _best_length(np.where(compared == 0, gain, -inf))
-    return best, Change(count, supposed=True)
-
-
-def _compared_with_earlier(values: _Values, world: World, most: int) -> NDArray[np.int_]:
-    """For the latest 1, 2, ... results: 1 if one differs from all earlier ones at its place.
-
-    0 if none is at a place of earlier ones; -1 if all of those agree with some of these.
-    """
     agrees = _agree(values, world)
-    compared = np.zeros(most, dtype=int)
-    for m in range(1, most + 1):
-        at_place = values.correlations[-m:, :-m] > _SAME
-        measured = at_place.any(axis=1)
-        agreed = (at_place & agrees[-m:, :-m]).any(axis=1)
-        compared[m - 1] = 1 if (measured & ~agreed).any() else -int(measured.any())
-    return compared
+    supposed: Change | None = None
+    for m in (-gain).argsort():
+        if gain[m] <= 0.0:
+            break
+        change = _compared(values, agrees, int(m) + 1)
+        if change is not None and change.check is None:
+            return change
+        supposed = supposed or change
+    return supposed
+
+
+def _compared(values: _Values, agrees: NDArray[np.bool_], count: int) -> Change | None:
+    """The new regime of the latest results, compared with earlier ones at the same places.
+
+    One must differ from all of those, and another be apart from it: elsewhere a high value may be
+    a peak, and one place may change alone. Until then the regime is only supposed.
+    """
+    earlier, latest = slice(None, -count), slice(-count, None)
+    at_place = values.correlations[latest, earlier] > _SAME
+    measured = at_place.any(axis=1)
+    agreed = (at_place & agrees[latest, earlier]).any(axis=1)
+    differing = measured & ~agreed
+    apart = values.correlations < _TOGETHER
+    if apart[latest, latest][np.ix_(differing, ~agreed)].any():
+        return Change(count)
+    if agreed.any():
+        return None
+    places = np.flatnonzero(apart[latest, earlier].all(axis=0))
+    if len(places):
+        return Change(count, check=int(places[-1]) - len(values.r))
+    return Change(count) if differing.any() else None
 
 
 def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
@@ -204,52 +228,54 @@ def _agree(values: _Values, world: World) -> NDArray[np.bool_]:
     return np.asarray(np.square(difference) <= _AGREES**2 * variance)
 
 
-class Change(NamedTuple):
-    """Another regime began with the latest ``count`` results.
+def _return(
+    values: _Values, current: Regime, before: Regime, position: int
+) -> tuple[float, Change]:
+    """The return of an earlier regime with some of the latest results, and its log odds.
 
-    It is one of those that are remembered, at the position ``back``; None for a new one. A new one
-    is only ``supposed`` if none of its results is at a place of earlier ones: they may be a peak.
+    They must follow from that regime better than a new one would make them likely.
     """
-
-    count: int
-    back: int | None = None
-    supposed: bool = False
-
-
-def latest_change(current: Regime, remembered: Sequence[Regime]) -> Change | None:
-    """The most likely change of regime within the latest results; None if the regime goes on."""
-    changes = [_return(regime, current, i) for i, regime in enumerate(remembered)]
-    gain, change = max([_new(current), *changes], key=itemgetter(0))
-    return change if gain > 0.0 else None
-
-
-def _return(before: Regime, since: Regime, position: int) -> tuple[float, Change]:
-    """The return of an earlier regime with some of the latest results, and its log odds."""
-    before, since = before.latest(_LATEST), since.latest(_LATEST)
-    most = min(len(since.results.y) - 1, _LONGEST_RETURN)
+    most = min(len(values.r) - 1, _LONGEST_RETURN)
     if most < 1:
         return -inf, Change(0)
-    # a world that was learned from the few results since the jump may be too sure
-    worlds = since, since._replace(world=before.world)
-    stay = [_of_the_latest(_around_another_mean(_Values.of(world)), most) for world in worlds]
-    both = before.results.followed_by(since.results.at(slice(-most, None)))
-    latest = _filtered(_Values.of(before._replace(results=both)), len(both.y) - most).rest
-    back = _filtered(latest.at(slice(None, None, -1))).densities
-    values = _Values.of(since)
-    fresh = np.cumsum(_around_another_mean(values.at(slice(None, -most - 1, -1))))
-    alternative = np.maximum(_RETURN + np.maximum(*stay), _SPECIFIC + fresh)
-    gain, count = _best_length(np.cumsum(back) - alternative)
-    return gain, Change(count, position)
+    following = _following(before, current.results.at(slice(-most, None)))
+    back = np.cumsum(_filtered(following.at(slice(None, None, -1))).densities)
+    best, count = _best_length(back - _stay(values, most) - _RETURN)
+    best = min(best, float((back - _as_new(values, most))[count - 1]) - _SPECIFIC)
+    if best > 0.0:  # a world that was learned from the few results since may be too sure
+        as_before = _Values.of(current._replace(world=before.world))
+        best = min(best, float((back - _stay(as_before, most))[count - 1]) - _RETURN)
+    return best, Change(count, position)
+
+
+def _stay(values: _Values, most: int) -> Array:
+    """Log densities of the latest 1, 2, ... results, if the regime of all of them goes on."""
+    return _of_the_latest(_around_another_mean(values), most)
+
+
+def _as_new(values: _Values, most: int) -> Array:
+    """Log densities of the latest 1, 2, ... results, if they are the first ones of a regime."""
+    # backwards, so that the sum of the first m is that of the latest m
+    return np.cumsum(_around_another_mean(values.at(slice(None, -most - 1, -1))))
+
+
+def _following(before: Regime, later: Results) -> _Values:
+    """Later results, given those of an earlier regime, whose clock stood still in between."""
+    before = before.latest(CONSIDERED)
+    earlier = before.results
+    if not before.world.period:
+        earlier = replace(earlier, t=earlier.t + (later.t[0] - before.pace - earlier.t[-1]))
+    both = _Values.of(before._replace(results=earlier.followed_by(later)))
+    return _filtered(both, len(earlier.y)).rest
 
 
 def follows(before: Regime, since: Regime) -> bool:
     """Whether results follow from those of an earlier regime, so that no new one began."""
-    before, since = before.latest(_LATEST), since.latest(_LATEST)
-    both = before.results.followed_by(since.results)
-    latest = _filtered(_Values.of(before._replace(results=both)), len(before.results.y)).rest
+    since = since.latest(CONSIDERED)
     worlds = since, since._replace(world=before.world)
     alone = max(_around_another_mean(_Values.of(world)).sum() for world in worlds)
-    return bool(_filtered(latest).densities.sum() > alone - _JUMP)
+    together = _filtered(_following(before, since.results)).densities.sum()
+    return bool(together > alone - _JUMP)
 
 
 def is_placeholder(regime: Regime) -> bool:
@@ -320,7 +346,7 @@ def _before_any_fault(values: _Values, as_fault: Array) -> tuple[Array, Array, A
     if failed:
         return np.empty(0), r.copy(), K.copy()
     z = solve_lower(L, r[:count])
-    densities = _log_normal(z * L.diagonal(), np.square(L.diagonal())) if _NU else -0.5 * (np.square(z) + log(2.0 * pi)) - np.log(L.diagonal())
+    densities = -0.5 * (np.square(z) + log(2.0 * pi)) - np.log(L.diagonal())
     faulty = np.flatnonzero(densities < as_fault)
     clean = int(faulty[0]) if len(faulty) else count
     explained = solve_lower(L[:clean, :clean], K[:clean, clean:])
@@ -335,14 +361,7 @@ def _densities_of_faults(values: _Values) -> tuple[Array, Array]:
     return faults, -_CHANGED - 0.5 * (squares / usual + np.log(2.0 * pi * usual))
 
 
-_NU = 0.0
-
-
-def _log_normal(error, variance):
-    if _NU:
-        from math import lgamma
-        c = lgamma((_NU + 1) / 2) - lgamma(_NU / 2) - 0.5 * log(_NU * pi)
-        return c - 0.5 * np.log(variance) - 0.5 * (_NU + 1) * np.log1p(error**2 / variance / _NU)
+def _log_normal(error: float, variance: float) -> float:
     return -0.5 * (error**2 / variance + log(2.0 * pi * variance))
 
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from heliotrope.domains import Domain, Places, coordinate_groups
 from heliotrope.estimation import (
-    Change,
+    CONSIDERED,
     FEWEST_WITH_FAULTS,
+    Change,
     Model,
     Regime,
     Results,
@@ -43,7 +44,6 @@ _MOST = 600  # number of results that triggers the selection above
 _FEWEST_SINCE_A_JUMP = 2
 _LABELLED = 1000  # keys of results that were told in an outage
 _REMEMBERED = 6  # regimes beside the current one
-_LONGEST_RETURN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +123,19 @@ class Estimation:
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """An earlier regime: its number, model and results, and how many of them there were."""
+    """An earlier regime: its number, model, beginning, and the number and some of its results."""
 
     number: int
     model: Model
+    since: float
     told: int
     results: Sequence[CubeEvaluation]
+
+    @classmethod
+    def of(cls, knowledge: Knowledge) -> Remembered:
+        """The regime that is known."""
+        known = knowledge
+        return cls(known.number, known.model, known.since, known.told, known.latest)
 
     def until(self, t: float) -> list[CubeEvaluation]:
         """Its results on a clock of its own, which stood still since the last of them until t."""
@@ -184,7 +191,8 @@ class Knowledge:
 
     def _remembered_state(self) -> State:
         regimes = self.remembered
-        state: State = {"remembered": np.array([(one.number, one.told) for one in regimes])}
+        numbers = [(regime.number, regime.since, regime.told) for regime in regimes]
+        state: State = {"remembered": np.array(numbers).reshape(-1, 3)}
         for i, regime in enumerate(regimes):
             state[f"remembered/{i}/model"] = _text(regime.model.to_json())
             state |= columns(f"remembered/{i}", regime.results)
@@ -197,12 +205,13 @@ class Knowledge:
         number, begun = state["number"].tolist()
         remembered = (
             Remembered(
-                number,
+                int(number),
                 Model.from_json(json.loads(state[f"remembered/{i}/model"].tobytes())),
-                told,
+                since,
+                int(told),
                 evaluations(f"remembered/{i}", state),
             )
-            for i, (number, told) in enumerate(state["remembered"].tolist())
+            for i, (number, since, told) in enumerate(state["remembered"].tolist())
         )
         return cls(
             Model.from_json(json.loads(state["model"].tobytes())),
@@ -233,8 +242,8 @@ class Learner:
             "The search for a change", lambda: self._change(knowledge, latest), lambda: None
         )
         new = replace(knowledge, told=told, latest=self._few(latest), check=None)
-        if change is not None and change.supposed:
-            return replace(new, check=latest[-change.count - 1].place, due=self._due(new))
+        if change is not None and change.check is not None:
+            return replace(new, check=latest[change.check].place, due=self._due(new))
         due = None if change is None else self._due_for(change, new, latest)
         return replace(new, due=due or self._due(new))
 
@@ -246,56 +255,66 @@ class Learner:
         """The estimate that is due, or None."""
         if knowledge.due is None:
             return None
-        kept = self._fewer(_split(knowledge, knowledge.due)[0])
+        entered = self._entered(knowledge, knowledge.due)
+        kept = self._fewer(entered.latest)
         kept = [*self.fleet_results(replace(knowledge, latest=kept)), *kept]
-        regime = _remembered(knowledge, knowledge.due.back)
-        model = knowledge.model if regime is None else regime.model
-        import os
-        if os.environ.get("E2") and regime is None and knowledge.due.since > knowledge.since:
-            model = Model()
         keys, results = [result.key for result in kept], self._results(kept)
-        return Estimation(self._recipe, results, self._groups, model, knowledge.due, keys)
+        return Estimation(self._recipe, results, self._groups, entered.model, knowledge.due, keys)
 
     def updated(self, knowledge: Knowledge, update: Update) -> Knowledge:
         """What is known with a new model."""
-        due = update.due
-        latest, aside = _split(knowledge, due)
-        left = None if knowledge.due == due else knowledge.due
-        new = replace(knowledge, model=update.model, latest=self._fewer(latest), due=left)
-        new = replace(new, trouble=update.trouble)
-        if not aside:
-            return new
-        regime, begun = _remembered(knowledge, due.back), knowledge.begun
-        if regime is None:
-            number = begun = begun + 1
-            told = len(latest)
-        else:
-            number, told = regime.number, regime.told + len(latest) - len(regime.results)
-        new = replace(new, told=told, since=due.since, number=number, begun=begun)
-        others = [one for one in knowledge.remembered if one is not regime]
-        if regime is not None:
-            before = self._regime(regime.until(aside[0].t), regime.model)
-            if follows(before, self._regime(aside, knowledge.model)):
-                both = [*regime.until(aside[0].t), *knowledge.latest]
-                new = replace(new, latest=self._fewer(both), told=regime.told + knowledge.told)
-                return replace(new, remembered=tuple(others))
-        if self._is_outage(aside, knowledge, latest, update.model):
-            outage = (*knowledge.outage, *(result.key for result in aside))[-_LABELLED:]
-            return replace(new, outage=outage, remembered=tuple(others))
-        left = Remembered(knowledge.number, knowledge.model, knowledge.told, aside)
-        return replace(new, remembered=tuple([*others, left][-_REMEMBERED:]))
+        left = None if knowledge.due == update.due else knowledge.due
+        new = self._entered(knowledge, update.due)
+        new = replace(new, latest=self._fewer(new.latest), model=update.model, due=left)
+        return replace(new, trouble=update.trouble)
 
-    def _is_outage(
+    def _entered(self, knowledge: Knowledge, due: Due) -> Knowledge:
+        """What is known in the regime that an estimate is for, with the model to start from."""
+        aside = [result for result in knowledge.latest if result.t < due.since]
+        if due.since <= knowledge.since or not aside:
+            return knowledge
+        later = [result for result in knowledge.latest if result.t >= due.since]
+        regime = _remembered(knowledge, due.back)
+        if regime is not None:
+            return self._returned(knowledge, regime, aside, later)
+        left = Remembered.of(replace(knowledge, latest=_surely_before(aside)))
+        number = knowledge.begun + 1
+        new = replace(knowledge, latest=later, told=len(later), since=due.since)
+        new = replace(new, number=number, begun=number, model=Model())
+        return replace(new, remembered=(*knowledge.remembered, left)[-_REMEMBERED:])
+
+    def _returned(
         self,
-        aside: Sequence[CubeEvaluation],
         knowledge: Knowledge,
-        latest: Sequence[CubeEvaluation],
-        model: Model,
-    ) -> bool:
-        """Whether the results of a regime that ended do not depend on their places."""
-        if knowledge.number == 1 or any(result.key == TOLD_AT_ONCE for result in aside):
-            return False
-        return is_placeholder(self._regime(aside, model))
+        regime: Remembered,
+        aside: Sequence[CubeEvaluation],
+        later: Sequence[CubeEvaluation],
+    ) -> Knowledge:
+        """What is known in an earlier regime that is back.
+
+        If what was between follows from it, it never ended. If that does not depend on the places,
+        it was an outage. Otherwise the clock of the regime stood still.
+        """
+        others = tuple(other for other in knowledge.remembered if other is not regime)
+        new = replace(
+            knowledge,
+            latest=[*regime.results, *later],
+            told=regime.told + knowledge.told - len(aside),
+            since=regime.since,
+            number=regime.number,
+            model=regime.model,
+            remembered=others,
+        )
+        between = self._regime(aside, regime.model)
+        if follows(self._regime(regime.results, regime.model), between):
+            told = regime.told + knowledge.told
+            return replace(new, latest=[*regime.results, *knowledge.latest], told=told)
+        if is_placeholder(between):
+            keys = (*knowledge.outage, *(result.key for result in aside))
+            return replace(new, outage=keys[-_LABELLED:])
+        left = Remembered.of(replace(knowledge, latest=aside))
+        new = replace(new, latest=[*regime.until(later[0].t), *later], since=later[0].t)
+        return replace(new, remembered=(*others, left)[-_REMEMBERED:])
 
     def contradictions(self, knowledge: Knowledge) -> dict[int, Precision]:
         """The precision of results that later ones contradict, by their position."""
@@ -335,9 +354,10 @@ class Learner:
         if knowledge.model == Model():  # nothing was estimated yet
             return None
         current = self._regime(latest, knowledge.model)
-        end = latest[-min(_LONGEST_RETURN, len(latest))].t
-        remembered = [self._regime(one.until(end), one.model) for one in knowledge.remembered]
-        return latest_change(current, remembered)
+        remembered = (
+            self._regime(one.results[-CONSIDERED:], one.model) for one in knowledge.remembered
+        )
+        return latest_change(current, list(remembered))
 
     def _due_for(
         self, change: Change, knowledge: Knowledge, latest: Sequence[CubeEvaluation]
@@ -349,9 +369,9 @@ class Learner:
         """
         if change.back is not None:
             number = knowledge.remembered[change.back].number
-            return Due(knowledge.told, latest[-change.count].t, number)
-        earlier = latest[-change.count - 1].t
-        later = [result.t for result in latest[-change.count :] if result.t > earlier]
+            return Due(knowledge.told, latest[-change.results].t, number)
+        earlier = latest[-change.results - 1].t
+        later = [result.t for result in latest[-change.results :] if result.t > earlier]
         return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
@@ -389,14 +409,10 @@ def _remembered(knowledge: Knowledge, number: int) -> Remembered | None:
     return next((one for one in knowledge.remembered if one.number == number), None)
 
 
-def _split(knowledge: Knowledge, due: Due) -> tuple[list[CubeEvaluation], list[CubeEvaluation]]:
-    """The results that count once an estimate is known, and the latest ones that no longer do."""
-    if due.since <= knowledge.since:
-        return list(knowledge.latest), []
-    later = [result for result in knowledge.latest if result.t >= due.since]
-    aside = [result for result in knowledge.latest if result.t < due.since]
-    regime = _remembered(knowledge, due.back)
-    return later if regime is None else [*regime.until(due.since), *later], aside
+def _surely_before(aside: Sequence[CubeEvaluation]) -> Sequence[CubeEvaluation]:
+    """Results before a jump, without those of the last time if several: some may be after it."""
+    earlier = [result for result in aside if result.t < aside[-1].t]
+    return aside if len(aside) - len(earlier) == 1 else earlier
 
 
 def due_as_json(due: Due) -> dict[str, Any]:

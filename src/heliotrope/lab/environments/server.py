@@ -106,9 +106,12 @@ class Server:
     @cached_property
     def settings(self) -> list[dict[str, int]]:
         """All settings."""
-        ranges = self.space.parameters
-        choices = [range(one.low, one.high + 1, one.step or 1) for one in ranges.values()]
-        return [dict(zip(ranges, row, strict=True)) for row in product(*choices)]
+        choices = [
+            range(one.low, one.high + 1, one.step or 1)
+            for one in self.space.parameters.values()
+            if isinstance(one, Integer)
+        ]
+        return [dict(zip(self.space.parameters, row, strict=True)) for row in product(*choices)]
 
     @cached_property
     def _index(self) -> Mapping[tuple[int, ...], int]:
@@ -178,10 +181,13 @@ class Server:
 
     def best_fixed(self, *, limit: bool) -> int:
         """The position of the setting with the best mean share over all loads."""
-        kept = [one.p99 <= self.limit if limit else np.full(len(one.p99), True) for one in
-                self.performances]
-        shares = [one.rate / one.rate[ok].max() for one, ok in
-                  zip(self.performances, kept, strict=True)]
+        kept = [
+            one.p99 <= self.limit if limit else np.full(len(one.p99), True)
+            for one in self.performances
+        ]
+        shares = [
+            one.rate / one.rate[ok].max() for one, ok in zip(self.performances, kept, strict=True)
+        ]
         return int(np.where(np.all(kept, axis=0), np.mean(shares, axis=0), -np.inf).argmax())
 
 
