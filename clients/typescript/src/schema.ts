@@ -104,7 +104,7 @@ export interface paths {
          * Cancel an evaluation whose measurement failed; repeating is accepted
          * @description Cancel an evaluation whose measurement failed; repeating is accepted.
          *
-         *     The next asks avoid its place, for longer the more often evaluations fail there.
+         *     The next asks avoid its setting, for longer the more often evaluations fail there.
          */
         post: operations["cancel"];
         delete?: never;

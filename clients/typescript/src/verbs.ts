@@ -100,7 +100,7 @@ export class StudyVerbs<Params extends AnyValues = AnyValues> {
   /**
    * Cancel an evaluation whose measurement failed; repeating is accepted.
    *
-   * The next asks avoid its place, for longer the more often evaluations fail there.
+   * The next asks avoid its setting, for longer the more often evaluations fail there.
    */
   async cancel(evaluation: Evaluation<Params> | string): Promise<void> {
     const path = "/api/studies/{name}/cancel";

@@ -438,7 +438,7 @@ def cancel_command(
 ) -> None:
     """Cancel an evaluation whose measurement failed; repeating is accepted.
 
-    The next asks avoid its place, for longer the more often evaluations fail there.
+    The next asks avoid its setting, for longer the more often evaluations fail there.
 
     Prints JSON such as {"cancelled": "5f0c2a91d3e4-81c05b7e-0"}
     """

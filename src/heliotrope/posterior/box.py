@@ -101,13 +101,22 @@ class Dictionary(Stored):
         _, kernels, points = (blocks := self._blocks(places)).shape
         return np.hstack([ones, blocks.reshape(len(places), kernels * points)])
 
-    def collapsed(self, weights: Array, levels: Array, seen: Array) -> Array:
-        """The weights of the distinct features of f_t, (k, 1 + C n), for weights (k, N)."""
-        R, distinct = len(levels), np.empty((len(weights), 1 + len(self.kernels) * len(self.B)))
-        for new, own in zip(distinct, weights, strict=True):
+    def collapsed(
+        self, view: View, explained: Array, rows: Sequence[Array]
+    ) -> tuple[list[Array], Array]:
+        """Rows of weights (N,), and what is explained, for the distinct features of f_t."""
+        (levels, seen), n = self.seen(view), len(self.B)
+        R, size = len(levels), 1 + len(self.kernels) * n
+        *distinct, shared = np.empty((len(rows) + 1, size))
+        of_shared = explained @ self.features_of_levels(levels)
+        for new, own in zip((*distinct, shared), (*rows, of_shared), strict=True):
             new[0] = own[:R] @ levels
-            new[1:] = (own[R:].reshape(len(self.B), len(self.spatial)) @ seen).T.ravel()
-        return distinct
+            new[1:] = (own[R:].reshape(n, len(self.spatial)) @ seen).T.ravel()
+        Q = np.empty((size, size))
+        Q[0] = Q[:, 0] = shared
+        blocks = np.einsum("ipjq,pc,qd->cidj", self.by_pair(explained), seen, seen, optimize=True)
+        Q[1:, 1:] = blocks.reshape(size - 1, size - 1)
+        return distinct, Q
 
     def blocks_at(self, places: Places) -> tuple[Array, Array]:
         """Mean (q, A) and explained covariance (q, A, A) of the blocks."""
@@ -232,16 +241,17 @@ class BoxEngine(MarkovEngine):
         self, t: float, places: Places, count_open: bool, part: str | None
     ) -> tuple[Array, Array]:
         view, psi = self._stack.view(t, part), self._points.distinct(places)
-        (alpha,), Q = self._collapsed(view, self._explained(count_open), [self._points.alpha])
-        explained = np.einsum("qn,qn->q", psi @ Q, psi)
-        variance = np.maximum(self._prior_variance(view, places) - explained, 0.0)
+        explained, alpha = self._explained(count_open), self._points.alpha
+        (alpha,), Q = self._points.collapsed(view, explained, [alpha])
+        certain = np.einsum("qn,qn->q", psi @ Q, psi)
+        variance = np.maximum(self._prior_variance(view, places) - certain, 0.0)
         return self._model.mean_at(places, part) + psi @ alpha, variance
 
     def covariance(
         self, t: float, places: Places, others: Places | None = None, *, part: str | None = None
     ) -> Array:
         view, psi = self._stack.view(t, part), self._points.distinct(places)
-        _, Q = self._collapsed(view, self._points.Q, [])
+        _, Q = self._points.collapsed(view, self._points.Q, [])
         there = psi if others is None else self._points.distinct(others)
         others = places if others is None else others
         return self._prior_covariance(view, places, others) - psi @ (Q @ there.T)
@@ -259,26 +269,12 @@ class BoxEngine(MarkovEngine):
             rows.append(explained @ phi)
             prior_variance = float(self._prior_variance(shared, self._model.one_place)[0])
             left = prior_variance - float(phi @ rows[1])
-        (alpha, *known), Q = self._collapsed(view, explained, rows)
+        (alpha, *shared_rows), Q = points.collapsed(view, explained, rows)
         Q = Q[1:, 1:]
-        for w in known:
-            Q = with_shared_known(Q, w[1:], left)
+        for row in shared_rows:
+            Q = with_shared_known(Q, row[1:], left)
         s = view.s @ points.multiples
         return Expansion(self._model.prior, points.kernels, points.B, alpha[1:], Q, s)
-
-    def _collapsed(
-        self, view: View, explained: Array, rows: Sequence[Array]
-    ) -> tuple[list[Array], Array]:
-        """The rows of weights (N,), and what is explained, for the distinct features of f_t."""
-        points = self._points
-        (levels, seen), size = points.seen(view), 1 + len(points.B) * len(points.kernels)
-        shared = explained @ points.features_of_levels(levels)
-        *weights, Q_shared = points.collapsed(np.array([*rows, shared]), levels, seen)
-        Q = np.empty((size, size))
-        Q[0] = Q[:, 0] = Q_shared
-        blocks = np.einsum("ipjq,pc,qd->cidj", points.by_pair(explained), seen, seen, optimize=True)
-        Q[1:, 1:] = blocks.reshape(size - 1, size - 1)
-        return weights, Q
 
     def _explained(self, count_open: bool) -> Array:
         if not (count_open and len(self._pending)):

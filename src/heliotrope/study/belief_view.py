@@ -200,7 +200,7 @@ def _world_in_words(metric: StudyMetric, world: World) -> str:
     said = {
         "stays": "stays",
         "drifts": f"drifts with a half-life of {lives['drifts']}",
-        "level": f"is a level that all places share (half-life {lives['level']})",
+        "level": f"is a level that all settings share (half-life {lives['level']})",
         "noise": "is noise",
         "season": f"returns every {_time(metric, world.period * model.pace)}",
     }

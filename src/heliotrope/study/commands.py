@@ -293,7 +293,7 @@ class Applied(_OfChoice[None], _Acknowledged):
 class Cancel(_Acknowledged):
     """Cancel an evaluation whose measurement failed; repeating is accepted.
 
-    The next asks avoid its place, for longer the more often evaluations fail there.
+    The next asks avoid its setting, for longer the more often evaluations fail there.
     """
 
     verb: ClassVar[str] = "cancel"

@@ -205,7 +205,7 @@ class StudyConfig:
         return {name: _of_metric(self, name, self.goals) for name in self.goals.metrics}
 
     def setup(self, adapter: DomainAdapter) -> Setup | None:
-        """The rules with their settings as coordinates; None without goals."""
+        """The rules, and the points of their settings; None without goals."""
         if self.goals is None:
             return None
         return Setup(adapter, self.goals, self.adapter.choice_point, self.space)

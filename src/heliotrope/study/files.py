@@ -61,7 +61,7 @@ def _undeferred(policy: Policy) -> Policy:
 
 
 def _live(tracker: Tracker, *, named: bool) -> Live | None:
-    """The rules; without names, their settings are coordinates."""
+    """The rules; without names, points stand for their settings."""
     setup = tracker.setup
     if setup is None or named:
         return None if setup is None else setup.live

@@ -159,8 +159,8 @@ def belief(state: StudyState, head: Json, metric: str | None) -> Callable[[], Js
             return {**head, "view": "none"}
         outlook = make()
         believed, view = outlook.weighted(weights), GoalsView(config, outlook)
-        place = (config, outlook.lead, outlook.t, outlook.context)
-        shown = MetricView(*place, outlook=outlook, believed=believed).belief()
+        now = (config, outlook.lead, outlook.t, outlook.context)
+        shown = MetricView(*now, outlook=outlook, believed=believed).belief()
         bounds = view.limits()
         limited = {"limits": bounds[name]} if name in bounds else {}
         return {**head, **shown, **limited, **view.baseline(believed)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from heliotrope.errors import ClosedSuggestionError, HeliotropeError, InputError
 from heliotrope.precision import CHECKS
 from heliotrope.study.commands import Evaluation
-from heliotrope.study.results import place
+from heliotrope.study.results import setting
 from heliotrope.validation import as_positive, as_whole, short_repr
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Run:
         words = " ".join(str(error).split())
         named = words if isinstance(error, InputError) else f"{type(error).__name__}: {words}"
         _log.warning(
-            "%s: cancelled %s: %s (%s)", self.study.name, place(asked.to_json()), why, named
+            "%s: cancelled %s: %s (%s)", self.study.name, setting(asked.to_json()), why, named
         )
         _log.debug("the failure", exc_info=error)
         return Outcome(asked, error=error)

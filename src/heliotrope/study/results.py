@@ -219,13 +219,13 @@ def facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "direction": str(summary["setup"]["direction"]),
         "told": f"{summary['told']:,} of {summary['asked']:,} asked",
         "context": listing(summary.get("context") or {}),
-        "best now": "unknown" if best is None else place(best),
+        "best now": "unknown" if best is None else setting(best),
         "its value": value,
         "confidence": "" if best is None else confidence(best),
         "drift": summary["drift"]["words"],
         "accuracy": accuracy(summary.get("accuracy")),
         "warning": summary.get("warning") or "",
-        "open": "\n".join(f"{ask['id']}: {place(ask)}{_given(ask)}" for ask in summary["open"]),
+        "open": "\n".join(f"{ask['id']}: {setting(ask)}{_given(ask)}" for ask in summary["open"]),
     }
 
 
@@ -244,7 +244,7 @@ def confidence(best: Mapping[str, Any]) -> str:
     return f"{best['probability']:.0%} that nothing is {rival}"
 
 
-def place(chosen: Mapping[str, Any]) -> str:
+def setting(chosen: Mapping[str, Any]) -> str:
     """An option, or parameters and their values."""
     return str(chosen["option"]) if "option" in chosen else listing(chosen["params"])
 

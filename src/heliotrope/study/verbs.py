@@ -279,7 +279,7 @@ class StudyVerbs(ABC):
     def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation whose measurement failed; repeating is accepted.
 
-        The next asks avoid its place, for longer the more often evaluations fail there.
+        The next asks avoid its setting, for longer the more often evaluations fail there.
 
         Parameters
         ----------
@@ -563,7 +563,7 @@ class AsyncStudyVerbs(ABC):
     async def cancel(self, ask: Evaluation | str) -> None:
         """Cancel an evaluation whose measurement failed; repeating is accepted.
 
-        The next asks avoid its place, for longer the more often evaluations fail there.
+        The next asks avoid its setting, for longer the more often evaluations fail there.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class PlacesInContext:
     """The choices in a context given by its coordinates, and those with a role, as places.
 
     ``applied`` are the coordinates of the choice that runs now.
@@ -97,7 +97,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Outlook(Settings):
+class Outlook(PlacesInContext):
     """The beliefs about all metrics at a time, in a context."""
 
     metrics: Mapping[str, Metric]
