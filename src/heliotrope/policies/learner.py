@@ -137,6 +137,11 @@ class Remembered:
         known = knowledge
         return cls(known.number, known.model, known.since, known.told, known.latest)
 
+    def set_back(self, latest: float) -> Remembered:
+        """The same with all later times replaced by ``latest``."""
+        results = _set_back(self.results, latest)
+        return replace(self, since=min(self.since, latest), results=results)
+
     def until(self, t: float) -> list[CubeEvaluation]:
         """Its results on a clock of its own, which stood still since the last of them until t."""
         if self.model.world.period:
@@ -171,9 +176,10 @@ class Knowledge:
 
     def set_back(self, latest: float) -> Knowledge:
         """The same with all later times replaced by ``latest``."""
-        kept = [replace(result, t=min(result.t, latest)) for result in self.latest]
         due = None if self.due is None else replace(self.due, since=min(self.due.since, latest))
-        return replace(self, latest=kept, due=due, since=min(self.since, latest))
+        remembered = tuple(regime.set_back(latest) for regime in self.remembered)
+        new = replace(self, due=due, since=min(self.since, latest), remembered=remembered)
+        return replace(new, latest=_set_back(self.latest, latest))
 
     def state(self) -> State:
         return {
@@ -243,9 +249,9 @@ class Learner:
         )
         new = replace(knowledge, told=told, latest=self._few(latest), check=None)
         if change is not None and change.check is not None:
-            return replace(new, check=latest[change.check].place, due=self._due(new))
-        due = None if change is None else self._due_for(change, new, latest)
-        return replace(new, due=due or self._due(new))
+            return replace(new, check=latest[change.check].place, due=_due_by_count(new))
+        due = None if change is None else _due_after(change, new, latest)
+        return replace(new, due=due or _due_by_count(new))
 
     def distrusted(self, knowledge: Knowledge) -> Knowledge:
         """What is known once a result contradicts the model: an estimate is due."""
@@ -271,9 +277,9 @@ class Learner:
     def _entered(self, knowledge: Knowledge, due: Due) -> Knowledge:
         """What is known in the regime that an estimate is for, with the model to start from."""
         aside = [result for result in knowledge.latest if result.t < due.since]
-        if due.since <= knowledge.since or not aside:
-            return knowledge
         later = [result for result in knowledge.latest if result.t >= due.since]
+        if due.since <= knowledge.since or not aside or not later:
+            return knowledge
         regime = _remembered(knowledge, due.back)
         if regime is not None:
             return self._returned(knowledge, regime, aside, later)
@@ -344,11 +350,6 @@ class Learner:
         t = latest[0].t if latest else 0.0
         return [CubeEvaluation(t, place[None], y, Precision(v)) for place, y, v in rows]
 
-    def _due(self, knowledge: Knowledge) -> Due | None:
-        if knowledge.due is None and is_estimate_due(knowledge.told):
-            return Due(knowledge.told, knowledge.since)
-        return knowledge.due
-
     def _change(self, knowledge: Knowledge, latest: Sequence[CubeEvaluation]) -> Change | None:
         """The change of regime that the latest results show, or None."""
         if knowledge.model == Model():  # nothing was estimated yet
@@ -358,21 +359,6 @@ class Learner:
             self._regime(one.results[-CONSIDERED:], one.model) for one in knowledge.remembered
         )
         return latest_change(current, list(remembered))
-
-    def _due_for(
-        self, change: Change, knowledge: Knowledge, latest: Sequence[CubeEvaluation]
-    ) -> Due | None:
-        """The estimate that a change requests, or None.
-
-        A change is stored as a time, so results at the time of the last one before it stay with
-        the earlier regime.
-        """
-        if change.back is not None:
-            number = knowledge.remembered[change.back].number
-            return Due(knowledge.told, latest[-change.results].t, number)
-        earlier = latest[-change.results - 1].t
-        later = [result.t for result in latest[-change.results :] if result.t > earlier]
-        return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
 
     def _regime(self, evaluations: Sequence[CubeEvaluation], model: Model) -> Regime:
         return Regime(self._results(evaluations), model.world, model.pace)
@@ -391,6 +377,28 @@ class Learner:
         return Results(t, points, y, noise_of(kept))
 
 
+def _due_by_count(knowledge: Knowledge) -> Due | None:
+    if knowledge.due is None and is_estimate_due(knowledge.told):
+        return Due(knowledge.told, knowledge.since)
+    return knowledge.due
+
+
+def _due_after(
+    change: Change, knowledge: Knowledge, latest: Sequence[CubeEvaluation]
+) -> Due | None:
+    """The estimate that a change requests, or None.
+
+    A change is stored as a time, so results at the time of the last one before it stay with
+    the earlier regime.
+    """
+    if change.back is not None:
+        number = knowledge.remembered[change.back].number
+        return Due(knowledge.told, latest[-change.results].t, number)
+    earlier = latest[-change.results - 1].t
+    later = [result.t for result in latest[-change.results :] if result.t > earlier]
+    return Due(knowledge.told, later[0]) if len(later) >= _FEWEST_SINCE_A_JUMP else None
+
+
 def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int, Precision]:
     """The precision of results that later ones contradict, by their position."""
     if model.is_plain or len(results.y) < FEWEST_WITH_FAULTS or not recipe.doubts:
@@ -402,6 +410,11 @@ def _contradictions(recipe: Recipe, results: Results, model: Model) -> dict[int,
         lambda: np.full(len(results.y), np.nan),
     )
     return {int(i): Precision(float(variances[i])) for i in np.flatnonzero(~np.isnan(variances))}
+
+
+def _set_back(results: Sequence[CubeEvaluation], latest: float) -> list[CubeEvaluation]:
+    """Results with all later times replaced by ``latest``."""
+    return [replace(result, t=min(result.t, latest)) for result in results]
 
 
 def _remembered(knowledge: Knowledge, number: int) -> Remembered | None:
