@@ -43,7 +43,7 @@ distance = lazy_module("scipy.spatial.distance")
 # variants.
 CONSIDERED = 64  # latest results of a regime, in the search for a change
 _LONGEST = 24  # results since a jump, at most, when it is found
-_KNOWN = 8  # results before a jump, at least
+_KNOWN = 12  # results before a jump, at least
 _JUMP = 5.0  # log odds against a jump before a result
 _RETURN, _LONGEST_RETURN = 3.0, 8  # log odds against a return; results after it, at most
 _SPECIFIC = 1.0  # log odds of a return against a new regime
@@ -51,7 +51,7 @@ _PLACEHOLDER = 3.0  # log odds against values that do not depend on their places
 _FAULT, _SCALE = 4.0, 3.0  # log odds against a fault, and its scale in deviations
 _CHANGED = 9.0  # log odds against the change of a place
 _TOGETHER = 0.5  # correlation at places that change together: about one length scale apart
-_SAME = 0.9  # correlation at places that count as one
+_SAME = 0.95  # correlation at places that count as one
 _AGREES = 2.0  # deviations of their difference between results at one place that agree
 _NEAR = 0.25  # length scales between two measurements of the same place
 _LEAST_PRECISION = 1e-200  # whose inverse times a value does not overflow
@@ -187,22 +187,17 @@ def _new(values: _Values, world: World) -> Change | None:
     gain = _as_new(values, most) - _JUMP - _of_the_latest(_filtered(values).densities, most)
     gain[0] = -inf  # a single value may be a fault
     agrees = _agree(values, world)
-    supposed: Change | None = None
-    for m in (-gain).argsort():
-        if gain[m] <= 0.0:
-            break
-        change = _compared(values, agrees, int(m) + 1)
-        if change is not None and change.check is None:
-            return change
-        supposed = supposed or change
-    return supposed
+    likely = (int(m) + 1 for m in (-gain).argsort() if gain[m] > 0.0)
+    changes = (_compared(values, agrees, count) for count in likely)
+    return next((change for change in changes if change is not None), None)
 
 
 def _compared(values: _Values, agrees: NDArray[np.bool_], count: int) -> Change | None:
     """The new regime of the latest results, compared with earlier ones at the same places.
 
-    One must differ from all of those, and another be apart from it: elsewhere a high value may be
-    a peak, and one place may change alone. Until then the regime is only supposed.
+    More of them must differ from all of those than agree, and another must be apart from these:
+    elsewhere a high value may be a peak, and one place may change alone. Until then the regime is
+    only supposed.
     """
     earlier, latest = slice(None, -count), slice(-count, None)
     at_place = values.correlations[latest, earlier] > _SAME
@@ -210,10 +205,10 @@ def _compared(values: _Values, agrees: NDArray[np.bool_], count: int) -> Change 
     agreed = (at_place & agrees[latest, earlier]).any(axis=1)
     differing = measured & ~agreed
     apart = values.correlations < _TOGETHER
+    if np.count_nonzero(agreed) >= max(np.count_nonzero(differing), 1):
+        return None
     if apart[latest, latest][np.ix_(differing, ~agreed)].any():
         return Change(count)
-    if agreed.any():
-        return None
     places = np.flatnonzero(apart[latest, earlier].all(axis=0))
     if len(places):
         return Change(count, check=int(places[-1]) - len(values.r))

@@ -103,15 +103,20 @@ class Server:
             tail=float(rng.uniform(1.3, 2.2)),
         )
 
+    @property
+    def choices(self) -> dict[str, range]:
+        """The values of each parameter."""
+        return {
+            name: range(one.low, one.high + 1, one.step or 1)
+            for name, one in self.space.parameters.items()
+            if isinstance(one, Integer)
+        }
+
     @cached_property
     def settings(self) -> list[dict[str, int]]:
         """All settings."""
-        choices = [
-            range(one.low, one.high + 1, one.step or 1)
-            for one in self.space.parameters.values()
-            if isinstance(one, Integer)
-        ]
-        return [dict(zip(self.space.parameters, row, strict=True)) for row in product(*choices)]
+        choices = self.choices
+        return [dict(zip(choices, row, strict=True)) for row in product(*choices.values())]
 
     @cached_property
     def _index(self) -> Mapping[tuple[int, ...], int]:
