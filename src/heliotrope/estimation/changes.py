@@ -205,7 +205,7 @@ def _compared(values: _Values, agrees: NDArray[np.bool_], count: int) -> Change 
     agreed = (at_place & agrees[latest, earlier]).any(axis=1)
     differing = measured & ~agreed
     apart = values.correlations < _TOGETHER
-    if np.count_nonzero(agreed) >= max(np.count_nonzero(differing), 1):
+    if agreed.any() and agreed.sum() >= differing.sum():
         return None
     if apart[latest, latest][np.ix_(differing, ~agreed)].any():
         return Change(count)
